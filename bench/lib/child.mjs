@@ -7,11 +7,26 @@ import { fileURLToPath } from 'node:url'
 const PART_PROCESS = fileURLToPath(new URL('part-process.mjs', import.meta.url))
 
 /**
+ * @typedef {object} Task
+ * @property {string} file The module of the part, as a URL.
+ * @property {object} options What its `run` gets.
+ */
+
+/** Measures one part in this process. @param {Task} task @returns {Promise<Figure[]>} */
+export async function measureHere({ file, options }) {
+  // The timers of a core never keep a process.
+  const stay = setInterval(() => {}, 60_000)
+  try {
+    const { run } = await import(file)
+    return await run(options)
+  } finally {
+    clearInterval(stay)
+  }
+}
+
+/**
  * Measures one part in a process of its own: what another part left on the heap, or taught the optimiser, would count.
- * @param {object} task
- * @param {string} task.file The module of the part, as a URL.
- * @param {object} task.options What its `run` gets.
- * @param {string} [task.profileDir] Where a CPU profile goes.
+ * @param {Task & { profileDir?: string }} task with where a CPU profile goes
  * @returns {Promise<Figure[]>}
  */
 export function measureInChild({ file, options, profileDir }) {

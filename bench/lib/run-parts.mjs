@@ -1,5 +1,5 @@
 // @ts-check
-import { measureInChild } from './child.mjs'
+import { measureHere, measureInChild } from './child.mjs'
 import { brokenIn, verdictOf } from './figure.mjs'
 import { describeMachine } from './machine.mjs'
 import { renderTable } from './table.mjs'
@@ -9,12 +9,12 @@ import { renderTable } from './table.mjs'
 
 /**
  * Measures parts one after the other, each in a process of its own, and prints what came of them. The exit code is 1 when a
- * promise did not hold.
+ * promise did not hold. Where only is to be seen that they work, all are measured in this process: each one reads the product.
  *
  * @param {object} benchmark
  * @param {readonly { part: string, options: object }[]} benchmark.parts each a file beside the benchmark's own
  * @param {string} benchmark.beside the benchmark's own URL
- * @param {{ json?: boolean | undefined, only?: string | undefined, profile?: string | undefined }} benchmark.flags
+ * @param {{ json?: boolean | undefined, only?: string | undefined, profile?: string | undefined, quick?: boolean | undefined }} benchmark.flags
  */
 export async function runParts({ parts, beside, flags }) {
   const machine = describeMachine()
@@ -27,7 +27,9 @@ export async function runParts({ parts, beside, flags }) {
     console.error(`Measuring ${part}.`)
     const file = new URL(`${part}.mjs`, beside).href
     const profiling = flags.profile === undefined ? {} : { profileDir: flags.profile }
-    for (const figure of await measureInChild({ file, options, ...profiling })) figures.push({ part, ...figure })
+    const task = { file, options, ...profiling }
+    const isHere = flags.quick && flags.profile === undefined
+    for (const figure of await (isHere ? measureHere(task) : measureInChild(task))) figures.push({ part, ...figure })
   }
   const broken = brokenIn(figures)
   for (const what of broken) console.error(`FAILED: ${what}`)

@@ -19,8 +19,9 @@ export function run({ profileDir, ...load }) {
     const setting = { servers: { adder: { url: `${url}/mcp` } }, tool: ADD }
     const product = await stage.product({ ...setting, front: 'modern', profile: profileOf(profileDir, 'http') })
     const direct = await stage.directHttp({ tool: ADD, front: 'modern' })
+    const bridge = await stage.httpBridge(`${url}/mcp`, ADD)
     const { entrants, gaps } = await stage.peers([{ name: 'mcp-hub', front: 'events' }], setting)
-    const runners = [product, { ...direct, allowed: { moreMs: MORE_MS } }, ...entrants]
+    const runners = [product, { ...direct, allowed: { moreMs: MORE_MS } }, bridge, ...entrants]
     return [...(await contest(runners, load)), ...gaps]
   })
 }

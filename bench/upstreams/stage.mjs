@@ -94,6 +94,20 @@ function createStage({ atEnd, folder, start, upWithToken }) {
     },
 
     /**
+     * The same for a server that is reached by HTTP.
+     * @param {string} url
+     * @param {CalledTool} tool
+     * @returns {Promise<Entrant>}
+     */
+    async httpBridge(url, tool) {
+      const contender = {
+        name: 'bridge by hand',
+        server: await start({ args: [here('servers/http-bridge.mjs'), url] }),
+      }
+      return entrant(contender, () => workloadFor(contender, { tool, front: 'modern' }))
+    },
+
+    /**
      * What people write who take the SDK for both ends.
      * @param {Command} command
      * @param {CalledTool} tool

@@ -48,6 +48,7 @@ describe('the benchmark of upstreams', () => {
     expect(goals).toContain('1 in flight, Quartermaster against bridge by hand, p50: 1.2 times')
     expect(goals).toContain('1 in flight, Quartermaster against direct HTTP, p50 beyond it: 0.6 ms')
     expect(inPart('stdio').some(({ what }) => what.includes('against direct stdio'))).toBe(true)
+    expect(inPart('http').some(({ what }) => what.includes('against bridge by hand'))).toBe(true)
   })
 
   it('loses no call that only reads when the server is killed, and tells clients of a repaired one', () => {

@@ -36,27 +36,6 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     await expect.poll(() => lists.at(-1), { timeout: 30_000 }).toEqual(WITHOUT_NOW)
   })
 
-  it('is whoever has a workspace in another organisation, with the tools of the platform', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
-    const within = ['--organisation', 'acme']
-    await quartermaster(['organisations', 'create', 'acme'], { cwd: dir })
-    // Somebody else than the agent of this name.
-    await quartermaster(['workspaces', 'create', 'default', ...within], { cwd: dir })
-    const { client } = await connectClient(dir, mode, { args: within })
-    const tools = names((await client.listTools()).tools)
-    expect(tools).toContain('recall_memory')
-    expect(tools).not.toContain('pay')
-    const { structuredContent } = await client.callTool({ name: 'get_workspace_info', arguments: {} })
-    expect(structuredContent).toMatchObject({ name: 'default', tier: 1, parent: { name: 'root' } })
-    const { client: nobody } = await connectClient(dir, mode, { args: ['--agent', 'nobody', ...within] }).catch(
-      error => ({
-        client: String(error),
-      }),
-    )
-    expect(nobody).toEqual(expect.stringMatching(/closed|No active workspace|AGENT_NOT_FOUND/))
-  })
-
   it('answers others while a call waits, and ends a call that is cancelled', async () => {
     const dir = await deskProject()
     await startUp(dir)
@@ -176,6 +155,27 @@ describe('connect', { timeout: 60_000 }, () => {
       4,
       'quartermaster: There is no agent "nobody". `quartermaster agents` lists them.\n',
     ])
+  })
+
+  it('is whoever has a workspace in another organisation, with the tools of the platform', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const within = ['--organisation', 'acme']
+    await quartermaster(['organisations', 'create', 'acme'], { cwd: dir })
+    // Somebody else than the agent of this name.
+    await quartermaster(['workspaces', 'create', 'default', ...within], { cwd: dir })
+    const { client } = await connectClient(dir, 'auto', { args: within })
+    const tools = names((await client.listTools()).tools)
+    expect(tools).toContain('recall_memory')
+    expect(tools).not.toContain('pay')
+    const { structuredContent } = await client.callTool({ name: 'get_workspace_info', arguments: {} })
+    expect(structuredContent).toMatchObject({ name: 'default', tier: 1, parent: { name: 'root' } })
+    const { client: nobody } = await connectClient(dir, 'auto', { args: ['--agent', 'nobody', ...within] }).catch(
+      error => ({
+        client: String(error),
+      }),
+    )
+    expect(nobody).toEqual(expect.stringMatching(/closed|No active workspace|AGENT_NOT_FOUND/))
   })
 
   it('does not make a project of a folder that is none', async () => {

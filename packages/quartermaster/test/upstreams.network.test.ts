@@ -11,10 +11,15 @@ interface UpstreamRow {
   readonly reason?: string
 }
 
+const NONE: UpstreamRow = { state: 'none' }
+
 /** A project with one upstream, and a file that says whom else to trust. */
 function projectWith(url: string): Promise<string> {
   return makeProject({
-    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url } } }),
+    'quartermaster.config.json': JSON.stringify({
+      mcpServers: { tracker: { url } },
+      settings: { recoveringSeconds: 1 },
+    }),
     'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
     'trusted.pem': TLS_IDENTITY.cert,
   })
@@ -22,14 +27,13 @@ function projectWith(url: string): Promise<string> {
 
 async function rowOf(cwd: string): Promise<UpstreamRow> {
   const answer = await quartermaster(['upstreams', '--json'], { cwd })
-  return answer.json<UpstreamRow[]>()[0] ?? { state: 'none' }
+  return answer.json<UpstreamRow[]>()[0] ?? NONE
 }
 
 async function reaches(cwd: string, state: string): Promise<UpstreamRow> {
-  for (;;) {
-    const row = await rowOf(cwd)
-    if (row.state === state) return row
-  }
+  let row = NONE
+  await expect.poll(async () => (row = await rowOf(cwd)).state).toBe(state)
+  return row
 }
 
 /** A proxy that knows one name which nobody else knows, and what it was asked for. */

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ResolutionEntry } from '../src/contracts/index.ts'
@@ -17,20 +17,14 @@ interface Check {
 const check = async (desk: UpstreamDesk, agent: string) =>
   (await desk.run('agents', 'check', agent, '--json')).json<Check>()
 
-async function configure(desk: UpstreamDesk, change: (mcpServers: Record<string, object>) => void): Promise<void> {
-  const file = join(desk.dir, 'quartermaster.config.json')
-  const config = JSON.parse(await readFile(file, 'utf8'))
-  change(config.mcpServers)
-  await writeFile(file, JSON.stringify(config))
-}
-
 describe('the tools of a server whose program is gone', LONG, () => {
   it('are known by what was seen last, listed as disabled with the reason, and lists of them are checked', async () => {
     const first = await openListingDesk([definition('note'), definition('draft')])
     await first.up.stop()
-    await configure(first, servers => {
-      servers.desk = { command: 'no-such-program-here' }
-    })
+    await writeFile(
+      join(first.dir, 'quartermaster.config.json'),
+      '{ "mcpServers": { "desk": { "command": "no-such-program-here" } }, "settings": { "recoveringSeconds": 1 } }',
+    )
     await writeFile(join(first.dir, 'agents/narrow.json'), '{ "capabilities": { "desk": { "tools": ["note"] } } }')
     await writeFile(join(first.dir, 'agents/wrong.json'), '{ "capabilities": { "desk": { "tools": ["nots"] } } }')
     await writeFile(

@@ -75,11 +75,13 @@ it('says whom it waits for, and again when these are fewer', async () => {
   expect(awaited).toEqual([['a', 'c'], ['a'], []])
 })
 
-it('says whom a restart waits for from its first moments on', async () => {
-  const { clock, control, there, on, awaited } = desk()
+it('says whom a restart waits for from its first moments on, and leaves it to who goes on waiting to tell of it', async () => {
+  const { clock, control, there, on, awaited, told } = desk()
   const restarted = control.restartUpstream({ name: 'a' }, on)
   await clock.advance(10)
   expect(awaited).toEqual([['a', 'c']])
+  await clock.advance(30_000)
+  expect(told).toEqual([])
   there.resolve(true)
   await restarted
 })

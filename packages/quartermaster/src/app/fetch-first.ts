@@ -46,7 +46,9 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
       return await control.call(input, options)
     },
     restartUpstream(input, options = {}) {
-      const cancel = tellOften(deps, options)
+      // Whoever asks waits on for what is being downloaded, and tells of it then.
+      const { onProgress: _, ...others } = options
+      const cancel = tellOften(deps, others)
       return control.restartUpstream(input, options).finally(cancel)
     },
   }

@@ -59,7 +59,7 @@ export interface Quartermaster {
   readonly control: Control
   /** In order of definition. */
   tools(filter?: { state?: 'active' | 'disabled'; section?: string }): ToolSummary[]
-  /** Throws `TOOL_NOT_FOUND`. */
+  /** Throws `TOOL_NOT_FOUND`, and `TOOL_DISABLED` for one that is held back. */
   tool(name: string): ToolDetail
   disabled(): ToolSummary[]
   /** Throws `DEPENDENCY_UNKNOWN`. */

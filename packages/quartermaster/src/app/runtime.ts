@@ -16,6 +16,7 @@ import { createNamedServers } from './named-servers.ts'
 import { createOutside } from './outside.ts'
 import { createPlatform, type PlatformAccess } from './platform.ts'
 import type { Project } from './project.ts'
+import { dependencyOptionsIn } from './upstream-dependencies.ts'
 import { VERSION } from './version.ts'
 
 /** A core that runs on a project folder. */
@@ -129,7 +130,7 @@ export async function createRuntime(
     settings: isBrief ? { ...project.settings, consentWaitSeconds: 0 } : project.settings,
     tracer,
     patienceMs,
-    dependencyOptions: name => project.dependencyOptions(name),
+    dependencyOptions: name => dependencyOptionsIn(project, name),
     folders: ({ workspaceDir }) => ({
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),

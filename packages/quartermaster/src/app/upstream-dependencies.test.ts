@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
-import type { DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
-import { asUpstreams } from './upstream-dependencies.ts'
+import { SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
+import { type DependencyStatus, UpstreamConfig, type UpstreamStatus } from '../contracts/index.ts'
+import { asUpstreams, dependencyOptionsIn } from './upstream-dependencies.ts'
 
 const LOGS = 'See what it says: quartermaster logs crm'
 const LOGIN = 'Sign in: quartermaster login crm'
 const START = 'Have it started: quartermaster upstreams restart crm, or: quartermaster up'
-const OFF = 'It is switched off in the configuration.'
+const WRONG = 'Its entry in the configuration is wrong: no "url". `quartermaster doctor` says where.'
 
 /** What becomes of this reason of a dependency that is down, where its server stands so. */
 function told(status: Partial<UpstreamStatus>, reason: string) {
@@ -15,7 +16,9 @@ function told(status: Partial<UpstreamStatus>, reason: string) {
 }
 
 it('tells of servers what they are, and sends nobody to read what was never said', () => {
-  expect(told({ state: 'off', reason: OFF }, 'It was stopped.')).toEqual(['optedOut', OFF, undefined])
+  const off = { state: 'off', reason: SWITCHED_OFF } as const
+  expect(told(off, 'It was stopped.')).toEqual(['optedOut', SWITCHED_OFF, undefined])
+  expect(told({ state: 'off', reason: WRONG }, 'It was stopped.')).toEqual(['down', WRONG, undefined])
   expect(told({ state: 'needsLogin' }, `It lets nobody in. ${LOGIN}`)).toEqual(['down', 'It lets nobody in.', LOGIN])
   expect(told({ state: 'down', hasSpoken: true }, 'It ended.')).toEqual(['down', 'It ended.', LOGS])
   expect(told({ state: 'down' }, 'It ended.')).toEqual(['down', 'It ended.', undefined])
@@ -25,4 +28,20 @@ it('tells of servers what they are, and sends nobody to read what was never said
 it('leaves everything else as it is', () => {
   const other: DependencyStatus = { name: 'crm', state: 'down', reason: '', since: 0, dependsOn: [], mend: 'Mend it.' }
   expect(asUpstreams([other], [{ name: 'crm', state: 'off' } as UpstreamStatus])).toEqual([other])
+})
+
+it('takes a server for switched off whose entry says so, and no other', () => {
+  const url = 'https://crm.example.com/mcp'
+  const project = {
+    dependencyOptions: () => ({ watchIntervalSeconds: 5 }),
+    upstreams: () =>
+      new Map<string, UpstreamConfig>([
+        ['off', UpstreamConfig.parse({ url, enabled: false })],
+        ['on', UpstreamConfig.parse({ url })],
+        ['wrong', { ...UpstreamConfig.parse({ url, enabled: false }), wrong: WRONG }],
+      ]),
+  }
+  const isOff = (name: string) => dependencyOptionsIn(project, name).enabled === false
+  expect(['upstream-off', 'upstream-on', 'upstream-wrong', 'off'].map(isOff)).toEqual([true, false, false, false])
+  expect(dependencyOptionsIn(project, 'upstream-off')).toMatchObject({ watchIntervalSeconds: 5 })
 })

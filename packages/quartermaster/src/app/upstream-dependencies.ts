@@ -1,15 +1,30 @@
-import type { DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
+import { SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
+import type { DependencyOptions, DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
 import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import type { Project } from './project.ts'
+
+const PREFIX = 'upstream-'
+
+/** What the owner says of something that tools need. A server of others is switched off in its own entry. */
+export function dependencyOptionsIn(
+  { dependencyOptions, upstreams }: Pick<Project, 'dependencyOptions' | 'upstreams'>,
+  name: string,
+): DependencyOptions {
+  const options = dependencyOptions(name)
+  const entry = name.startsWith(PREFIX) ? upstreams().get(name.slice(PREFIX.length)) : undefined
+  // One that is wrong was not switched off by anybody.
+  return entry && !entry.enabled && entry.wrong === undefined ? { ...options, enabled: false } : options
+}
 
 /**
- * What tools need, as `upstreams` tells of those that are servers of others: health knows neither that one is switched off nor
+ * What tools need, as `upstreams` tells of those that are servers of others: health knows neither how one was switched off, nor
  * what is to be done now.
  */
 export function asUpstreams(
   dependencies: readonly DependencyStatus[],
   statuses: readonly UpstreamStatus[],
 ): DependencyStatus[] {
-  const byDependency = new Map(statuses.map(status => [`upstream-${status.name}`, status]))
+  const byDependency = new Map(statuses.map(status => [`${PREFIX}${status.name}`, status]))
   return dependencies.map(dependency => {
     const upstream = byDependency.get(dependency.name)
     return upstream ? asUpstream(dependency, upstream) : dependency
@@ -18,7 +33,7 @@ export function asUpstreams(
 
 function asUpstream({ mend: logs, ...known }: DependencyStatus, status: UpstreamStatus): DependencyStatus {
   const { name, state, reason, unseen, hasSpoken } = status
-  if (state === 'off') return { ...known, state: 'optedOut', reason }
+  if (state === 'off') return { ...known, ...(reason === SWITCHED_OFF ? { state: 'optedOut' } : {}), reason }
   if (state === 'needsLogin') return { ...known, reason: withoutLoginStep(known.reason, name), mend: loginStep(name) }
   // Whoever has said nothing is not to be read.
   const mend = unseen ?? (hasSpoken ? logs : undefined)

@@ -12,7 +12,7 @@ export function createMemoryStore(): Store {
   let tables = Object.fromEntries(Object.keys(ROWS).map(name => [name, new Map()])) as Tables
   return {
     async commit(writes) {
-      const next = copyOf(tables)
+      const next = copyOf(tables, writes)
       const rows: number[] = []
       for (const [index, write] of writes.entries()) {
         const count = apply(next, write)
@@ -22,7 +22,10 @@ export function createMemoryStore(): Store {
       tables = next
       return { committed: true, rows }
     },
-    get: async (table, id) => structuredClone(tables[table].get(id)) as Row<typeof table> | undefined,
+    async get(table, id) {
+      const row = tables[table].get(id)
+      return row && (copyOfRow(row) as Row<typeof table>)
+    },
     find: async (table, query) => select(tables[table], query as Query<Table>) as never,
     count: async (table, where = {}) => [...tables[table].values()].filter(row => matches(row, where)).length,
     words: createWordSearch(() => [...tables.memories.values()] as unknown as Row<'memories'>[]),
@@ -35,8 +38,10 @@ export function memoryStorage(): StorageAccess & { readonly store: Store } {
   return { open: async () => storage, current: () => storage, store: storage.store }
 }
 
-function copyOf(tables: Tables): Tables {
-  return Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, new Map(rows)])) as Tables
+/** Of the tables that are written to. */
+function copyOf(tables: Tables, writes: readonly Write[]): Tables {
+  const written = new Set(writes.map(({ table }) => table))
+  return { ...tables, ...Object.fromEntries([...written].map(name => [name, new Map(tables[name])])) }
 }
 
 /** Answers how many rows it touched or found. */
@@ -64,8 +69,7 @@ function withNumber(tables: Tables, { table, row, found }: Extract<Write, { kind
 
 function add(rows: Map<string, AnyRow>, table: Table, given: NewRow<Table>): number {
   const row = checked(table, given)
-  const isTaken = rows.has(row.id) || [...rows.values()].some(other => collides(table, row, other))
-  if (isTaken) return 0
+  if (rows.has(row.id) || isTaken(rows, table, row)) return 0
   rows.set(row.id, row)
   return 1
 }
@@ -100,9 +104,11 @@ const UNIQUE: Record<Table, readonly string[]> = {
   outgoingtasks: [],
 }
 
-function collides(table: Table, row: AnyRow, other: AnyRow): boolean {
+function isTaken(rows: Map<string, AnyRow>, table: Table, row: AnyRow): boolean {
   const columns = UNIQUE[table]
-  return columns.length > 0 && columns.every(column => row[column] !== null && row[column] === other[column])
+  if (columns.length === 0 || columns.some(column => row[column] === null)) return false
+  for (const other of rows.values()) if (columns.every(column => row[column] === other[column])) return true
+  return false
 }
 
 const UNKEEPABLE = /[\0\p{Surrogate}]/u
@@ -114,11 +120,16 @@ function checked(table: Table, given: unknown): AnyRow {
     : parsed.error.issues[0]?.path.join('.')
   if (place !== undefined || !parsed.success)
     throw unkeepable(`${table}.${place}`, `"${table}.${place}" cannot be kept.`)
-  return Object.fromEntries(Object.entries(parsed.data).map(([name, value]) => [name, copied(value)])) as AnyRow
+  return copyOfRow(parsed.data as AnyRow)
+}
+
+function copyOfRow(row: AnyRow): AnyRow {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, copied(value)])) as AnyRow
 }
 
 /** As a database gives it back: bytes as such, everything else as JSON. */
 function copied(value: unknown): unknown {
+  if (typeof value === 'string' || value === null) return value
   return value instanceof Uint8Array ? new Uint8Array(value) : JSON.parse(JSON.stringify(value))
 }
 
@@ -165,7 +176,7 @@ function select(rows: Map<string, AnyRow>, query: Query<Table>): unknown[] {
   const found = [...rows.values()].filter(row => matches(row, where))
   const sorted = found.toSorted((a, b) => sign * compareAll(placeOf(a), placeOf(b)))
   const rest = after ? sorted.filter(row => sign * compareAll(placeOf(row), after) > 0) : sorted
-  return rest.slice(0, limit).map(row => structuredClone(columns ? pick(row, columns) : row))
+  return rest.slice(0, limit).map(row => copyOfRow(columns ? pick(row, columns) : row))
 }
 
 function compareAll(a: readonly Plain[], b: readonly Plain[]): number {
@@ -176,6 +187,6 @@ function compareAll(a: readonly Plain[], b: readonly Plain[]): number {
   return 0
 }
 
-function pick(row: AnyRow, columns: readonly string[]): object {
-  return Object.fromEntries(columns.map(column => [column, row[column]]))
+function pick(row: AnyRow, columns: readonly string[]): AnyRow {
+  return Object.fromEntries(columns.map(column => [column, row[column]])) as AnyRow
 }

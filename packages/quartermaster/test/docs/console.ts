@@ -128,6 +128,8 @@ interface Shell {
 
 /** What comes by itself takes seconds, and many times that where each of them is a stall. */
 const PATIENCE_MS = 120_000
+/** To start the program again and again takes from what it waits for. */
+const AGAIN_MS = 1_000
 const PROGRAM = join(ROOT, 'packages', 'quartermaster', 'dist', 'bin', 'quartermaster.js')
 
 async function openShell(): Promise<Shell> {
@@ -160,7 +162,7 @@ async function openShell(): Promise<Shell> {
     ids: createIds(),
     bare: text => withoutChance(text, dir),
     async run(command, isDone) {
-      for (const end = Date.now() + PATIENCE_MS; ; await wait(100)) {
+      for (const end = Date.now() + PATIENCE_MS; ; await wait(AGAIN_MS)) {
         const running = launch(command)
         await running.ended
         if (isDone(running.printed()) || Date.now() > end) return running.printed()

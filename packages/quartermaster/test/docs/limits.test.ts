@@ -205,16 +205,17 @@ describe('docs/security.md', () => {
   })
 
   it('has every limit of what upstreams send, and no other', () => {
-    const { bytes: messageBytes, maxJsonDepth, maxJsonValues, inBatch, ...messageRest } = MESSAGE_LIMITS
+    const { bytes: messageBytes, maxJsonDepth, maxJsonValues, maxJsonMembers, inBatch, ...messageRest } = MESSAGE_LIMITS
     const { maxLineBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
     const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 13)).toEqual([
+    expect(upstreamRows.slice(0, 14)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
+      ['members of one object in a message', count(maxJsonMembers)],
       ['messages in a batch', count(inBatch)],
       ['lines of a program in a row that are no messages', count(maxNoise)],
       ['bytes that wait for a program to read them', bytes(maxWaitingBytes)],
@@ -233,7 +234,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(13)).toEqual([
+    expect(upstreamRows.slice(14)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],

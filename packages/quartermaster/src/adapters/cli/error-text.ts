@@ -13,7 +13,7 @@ import type { Frame } from './table.ts'
 /** An error for people: what happened, what they need to know about it, and the next step. */
 export function errorText(error: AppError, hints: Hints, frame: Frame & Look & { hasToken: boolean }): string {
   const { paint } = frame
-  const next = frame.hasToken ? stepWithToken(error, hints, frame) : nextStep(error, hints)
+  const next = frame.hasToken ? stepWithToken(error, hints, frame) : nextStep(error, hints, frame)
   return [
     `${paint.red('Error:')} ${paragraph(headline(error, frame), { ...frame, width: narrower(frame.width, 7) }, '       ').slice(7)}`,
     ...detailBlocks(error, frame),

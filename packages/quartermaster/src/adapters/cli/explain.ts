@@ -63,7 +63,10 @@ function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame:
 
 /** What its author says about mending helps nobody while it is switched off. */
 function mendOf({ dependency, state, mend }: MissingDependency): string | undefined {
-  return state === 'optedOut' ? `Switch it on in the configuration: dependencies.${dependency}.enabled.` : mend
+  if (state !== 'optedOut') return mend
+  const upstream = /^upstream-(.+)$/.exec(dependency)?.[1]
+  const where = upstream === undefined ? `dependencies.${dependency}` : `mcpServers.${upstream}`
+  return `Switch it on in the configuration: ${where}.enabled.`
 }
 
 /** One problem with its place and how to mend it. */

@@ -4,7 +4,7 @@ import type { Hints, Session } from './session.ts'
 
 /** What somebody can do about an error who is not the owner: what only the owner can do is not proposed. */
 export function stepWithToken(error: AppError, hints: Hints, { from }: Pick<Session, 'from'>): string | undefined {
-  if (AS_FOR_ALL.has(error.code)) return nextStep(error, hints)
+  if (AS_FOR_ALL.has(error.code)) return nextStep(error, hints, { from })
   // Nobody was reached at all.
   if (error.code === 'DEPENDENCY_UNAVAILABLE' && from === undefined)
     return 'If it listens elsewhere, put its address into QUARTERMASTER_URL.'

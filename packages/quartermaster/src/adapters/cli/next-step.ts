@@ -1,22 +1,25 @@
 import { type AppError, type ErrorCode, TOLD_TOOLS } from '../../contracts/index.ts'
 import { detail, toolOf } from './error-details.ts'
-import { isSwitchedOff } from './explain.ts'
+import { isSwitchedOff, type Look } from './explain.ts'
 import type { Hints } from './session.ts'
 import { shellWord } from './shell-word.ts'
 
 /** What a person can do about an error, as lines to copy where there are any. */
-export function nextStep(error: AppError, hints: Hints): string | undefined {
-  return NEXT_STEPS[error.code]?.(hints, error)
+export function nextStep(error: AppError, hints: Hints, asked: Asked): string | undefined {
+  return NEXT_STEPS[error.code]?.(hints, error, asked)
 }
 
-const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) => string | undefined } = {
+/** Who answered. */
+type Asked = Pick<Look, 'from'>
+type Step = (hints: Hints, error: AppError, asked: Asked) => string | undefined
+
+const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   TOOL_NOT_FOUND: findTool,
   TOOL_DISABLED: enableTool,
   INPUT_INVALID: ({ tool }) => (tool ? `See what it takes: ${command('tools', tool)}` : undefined),
   CONSENT_REQUIRED: allow,
   DEADLINE_EXCEEDED: () => 'Give it more time: add --timeout 2m',
-  DEPENDENCY_UNAVAILABLE: ({ tool = 'NAME' }) =>
-    `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`,
+  DEPENDENCY_UNAVAILABLE: seeWhatIsDown,
   DEPENDENCY_UNKNOWN: () => `See all dependencies: ${command('status')}`,
   OUTCOME_UNKNOWN: lookFirst,
   AGENT_NOT_FOUND: ({ agent = 'NAME', capability = 'CAPABILITY' }) =>
@@ -30,6 +33,21 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
   STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
+}
+
+/** A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. */
+function seeWhatIsDown(
+  { tool = 'NAME' }: Hints,
+  { details: { upstream, agent } = {} }: AppError,
+  { from }: Asked,
+): string {
+  if (typeof upstream === 'string' && typeof agent === 'string') {
+    const isKept = from === 'up'
+    return isKept
+      ? `See how it stands: ${command('upstreams', 'show', upstream)}`
+      : 'Mend what is said here, then call it again.'
+  }
+  return `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`
 }
 
 function lookFirst(_: Hints, { details }: AppError): string {

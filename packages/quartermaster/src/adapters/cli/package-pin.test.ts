@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { findUnpinned, pinnedArgs } from './package-pin.ts'
+import { findUnpinned } from './package-pin.ts'
+import { pinEntry } from './pinning.ts'
 
 /** What stands in quotes is one word. */
-const find = (line: string) => {
+const entryOf = (line: string) => {
   const [command = '', ...args] = (line.match(/"[^"]*"|\S+/g) ?? []).map(word => word.replaceAll('"', ''))
-  return { found: findUnpinned(command, args), args }
+  return { command, args }
 }
+
+const find = (line: string) => {
+  const { command, args } = entryOf(line)
+  return findUnpinned(command, args)
+}
+
+const host = { packageVersion: async () => '2.0.0' }
+const sh = (script: string) => ({ command: 'sh', args: ['-c', script] })
 
 describe('a command that runs a package', () => {
   it.each([
@@ -48,7 +57,7 @@ describe('a command that runs a package', () => {
     ['uvx --from=pkg serve', 'uv', 'pkg'],
     ['deno run -A npm:@scope/server', 'deno', 'npm:@scope/server'],
   ])('without a version is found: %s', (line, runner, name) => {
-    expect(find(line).found).toMatchObject({ runner, package: name })
+    expect(find(line)).toMatchObject([{ runner, package: name }])
   })
 
   it.each([
@@ -76,7 +85,7 @@ describe('a command that runs a package', () => {
     'deno run -A npm:server@1.2.3',
     'deno run main.ts',
   ])('is left alone otherwise: %s', line => {
-    expect(find(line).found).toBeUndefined()
+    expect(find(line)).toEqual([])
   })
 
   it.each([
@@ -88,8 +97,56 @@ describe('a command that runs a package', () => {
     ['nice -n 10 npx server', '-n 10 npx server@2.0.0'],
     ['npm exec -y server -- --port 1', 'exec -y server@2.0.0 -- --port 1'],
     ['sh -c "cd server; npx -y server server"', '-c cd server; npx -y server@2.0.0 server'],
-  ])('gets the version where the package stands: %s', (line, pinned) => {
-    const { found, args } = find(line)
-    expect(found && pinnedArgs(args, found, '2.0.0').join(' ')).toBe(pinned)
+  ])('gets the version where the package stands: %s', async (line, pinned) => {
+    const { entry } = await pinEntry(entryOf(line), { pin: true, host })
+    expect((entry['args'] as string[]).join(' ')).toBe(pinned)
+  })
+
+  it.each([
+    ['npx -y a</dev/stdin', 'npx -y a@2.0.0</dev/stdin'],
+    ['npx -y a>/dev/null 2>&1', 'npx -y a@2.0.0>/dev/null 2>&1'],
+    ['echo npx -y a; npx -y a', 'echo npx -y a; npx -y a@2.0.0'],
+    ['npx -y "a"', 'npx -y "a@2.0.0"'],
+    ['npx "--package=a" serve', 'npx "--package=a@2.0.0" serve'],
+    [`sh -c 'npx -y a'`, `sh -c 'npx -y a@2.0.0'`],
+    ['bash -lc "exec sh -c \\"npx -y \\\\\\"a\\\\\\"\\""', 'bash -lc "exec sh -c \\"npx -y \\\\\\"a@2.0.0\\\\\\"\\""'],
+    ['npx b@1.0.0 && npx a', 'npx b@1.0.0 && npx a@2.0.0'],
+    ['npx a || npx a@latest', 'npx a@2.0.0 || npx a@2.0.0'],
+    ['docker run img:1 sh -c "npx -y a"', 'docker run img:1 sh -c "npx -y a@2.0.0"'],
+    ['if test -f x; then npx a; else npx a; fi', 'if test -f x; then npx a@2.0.0; else npx a@2.0.0; fi'],
+    ['while ! npx a; do { npx a; }; done', 'while ! npx a@2.0.0; do { npx a@2.0.0; }; done'],
+    ['serve() { npx a; }; serve', 'serve() { npx a@2.0.0; }; serve'],
+    ['eval "npx a"', 'eval "npx a@2.0.0"'],
+    ['eval exec npx a', 'eval exec npx a@2.0.0'],
+    ['npx \\\n  -y \\\n  a', 'npx \\\n  -y \\\n  a@2.0.0'],
+    ['sh -c "npx \\\n a"', 'sh -c "npx \\\n a@2.0.0"'],
+  ])('in a script gets it at each of its places: %s', async (script, pinned) => {
+    const { entry, notes } = await pinEntry(sh(script), { pin: true, host })
+    expect({ entry, notes }).toEqual({ entry: sh(pinned), notes: ['Pinned: a@2.0.0.'] })
+    expect((await pinEntry(sh(script), { pin: false, host })).notes).toEqual([
+      expect.stringMatching(/^"a" has no version/),
+    ])
+  })
+
+  it.each([
+    ['npx -y a"bc"', '"abc" has no version'],
+    ['npx -y a\\bc', '"abc" has no version'],
+    ['npx -y abc@$VERSION', '"abc" has no version'],
+    ['npx -y "$PACKAGE"', 'What "$PACKAGE" stands for may have no version'],
+  ])('is left as it is where its name is put together, and that is told: %s', async (script, told) => {
+    for (const pin of [true, false]) {
+      const { entry, notes } = await pinEntry(sh(script), { pin, host })
+      expect({ entry, notes }).toEqual({ entry: sh(script), notes: [expect.stringContaining(told)] })
+      expect(notes[0]).toMatch(/ by hand\.$/)
+    }
+  })
+
+  it('is told of for each package: what was pinned, and what was not', async () => {
+    const fails = {
+      packageVersion: async (name: string) => (name === 'a' ? '2.0.0' : Promise.reject(new Error('No.'))),
+    }
+    const { entry, notes } = await pinEntry(sh('npx a; npx b; uvx c'), { pin: true, host: fails })
+    expect(entry).toEqual(sh('npx a@2.0.0; npx b; uvx c'))
+    expect(notes).toEqual(['Pinned: a@2.0.0.', 'Not pinned: No.', expect.stringMatching(/^Only packages of npm .*"c"/)])
   })
 })

@@ -1,52 +1,70 @@
-import { type PackageRun, packageRunOf, programName } from '../../core/kernel/index.ts'
+import { type PackageRun, type PlacedWord, packageRunsOf } from '../../core/kernel/index.ts'
 
 /** A package that a command runs in whatever version there is at the time. */
-export interface Unpinned extends Pick<PackageRun, 'runner' | 'program'> {
+export interface Unpinned extends Pick<PackageRun, 'runner'> {
   /** Without a version. */
   readonly package: string
-  /** As it is written. */
-  readonly word: string
-  /** The argument it stands in; nothing where that is a script. */
-  readonly index: number | undefined
+  /** Where it is written; nothing where that is put together of pieces, or filled in by a shell. */
+  readonly place: Place | undefined
 }
 
-/** The package that a command would run without a version of its own, if it does. */
-export function findUnpinned(command: string, args: readonly string[]): Unpinned | undefined {
-  const run = packageRunOf(command, args)
-  if (run?.at === undefined) return undefined
-  const { runner, program, words, start, at } = run
-  const word = words[at] ?? ''
-  const name = FINDERS[runner](word.replace(NAMING, ''))
+/** A piece of one of the arguments. */
+interface Place {
+  readonly argument: number
+  readonly from: number
+  readonly to: number
+}
+
+/** The packages that a command would run without a version of their own, also in the scripts in it. */
+export function findUnpinned(command: string, args: readonly string[]): Unpinned[] {
+  return packageRunsOf(command, args).flatMap(({ runner, placed, at }) => {
+    const word = at === undefined ? undefined : placed[at]
+    const written = word?.text.replace(NAMING, '') ?? ''
+    const name = unpinnedName(runner, written)
+    return word && name !== undefined ? [{ runner, package: name, place: placeOf(word, written) }] : []
+  })
+}
+
+/** What a shell fills in may be any name. */
+function unpinnedName(runner: PackageRun['runner'], written: string): string | undefined {
+  const find = FINDERS[runner]
+  const isAny = written !== '' && find(written.replace(FILLED_IN, 'any')) !== undefined
+  return find(written) ?? (isAny ? written : undefined)
+}
+
+/** `$NAME` and `${NAME}`, also written so that it is the shell's; of `$(…)` only the sign is a part of the word. */
+const FILLED_IN = /\$+(?:\{[^}]*\}|\w+)?|%\w+%/g
+
+function placeOf({ at, places }: PlacedWord, written: string): Place | undefined {
+  const own = places.slice(places.length - written.length)
+  const from = own[0] ?? 0
+  const isWhole = own.every((place, i) => place === from + i)
   // The command itself is none of the arguments.
-  const index = start === undefined ? undefined : start + at - 1
-  return name === undefined ? undefined : { runner, program, package: name, word, index }
+  return isWhole && written.search(FILLED_IN) < 0 ? { argument: at - 1, from, to: from + own.length } : undefined
 }
 
-/** The arguments with the version put to the package. */
-export function pinnedArgs(args: readonly string[], unpinned: Unpinned, version: string): string[] {
-  const { package: name, word, index } = unpinned
-  const pinned = `${NAMING.exec(word)?.[0] ?? ''}${name}@${version}`
-  if (index !== undefined) return args.map((arg, i) => (i === index ? pinned : arg))
-  return args.map(arg => withWord(arg, unpinned, pinned))
-}
-
-/** A script with another word in place of the package. The same word may stand before, as the name of a folder. */
-function withWord(script: string, { program, word }: Unpinned, next: string): string {
-  const parts = script.split(/([\s'";&|()]+)/)
-  const runs = parts.findIndex(part => programName(part) === program)
-  const at = parts.findIndex((part, i) => runs >= 0 && i > runs && part === word)
-  return parts.map((part, i) => (i === at ? next : part)).join('')
+/** The arguments with another text in each of these places. */
+export function withTexts(args: readonly string[], changes: readonly (readonly [Place, string])[]): string[] {
+  // From the end, so that what stands before keeps its place.
+  const last = [...changes].sort(([one], [other]) => other.from - one.from)
+  return args.map((arg, i) =>
+    last
+      .filter(([{ argument }]) => argument === i)
+      .reduce((text, [{ from, to }, next]) => text.slice(0, from) + next + text.slice(to), arg),
+  )
 }
 
 /** What to tell whoever adds such a command. */
-export function unpinnedWarning({ runner, package: name }: Unpinned): string {
+export function unpinnedWarning({ runner, package: name, place }: Unpinned): string {
   const how = {
-    npm: `${name}@VERSION, or --pin for the present one`,
+    npm: `${name}@VERSION${place ? ', or --pin for the present one' : ' by hand'}`,
     uv: `${name}@VERSION`,
     pipx: `${name}==VERSION`,
     deno: `${name}@VERSION`,
     docker: `${name}:TAG or ${name}@sha256:…`,
   } as const satisfies Record<PackageRun['runner'], string>
+  if (name.search(FILLED_IN) >= 0)
+    return `What "${name}" stands for may have no version, so every start may run another program than the one you looked at. Write name and version by hand.`
   return `"${name}" has no version, so every start may run another program than the one you looked at. Write ${how[runner]}.`
 }
 

@@ -1,33 +1,68 @@
 import { messageOf } from '../../contracts/index.ts'
 import type { CliHost } from './host.ts'
-import { findUnpinned, pinnedArgs, unpinnedWarning } from './package-pin.ts'
+import { findUnpinned, type Unpinned, unpinnedWarning, withTexts } from './package-pin.ts'
 
-/** An entry whose package has a version, or a word about it. */
+/** An entry whose packages have a version, or a word about each that has none. */
 export interface PinnedEntry {
   readonly entry: Readonly<Record<string, unknown>>
   readonly notes: readonly string[]
 }
 
-/** Looks whether an entry runs a package without a version, and gives it the present one where that is asked for. */
+/** Looks whether an entry runs packages without a version, and gives them the present one where that is asked for. */
 export async function pinEntry(
   entry: Readonly<Record<string, unknown>>,
   { pin, host }: { pin: boolean; host: Pick<CliHost, 'packageVersion'> },
 ): Promise<PinnedEntry> {
   const { command, args = [] } = entry
   const words = Array.isArray(args) ? args.map(String) : []
-  const unpinned = typeof command === 'string' ? findUnpinned(command, words) : undefined
-  if (!unpinned) return { entry, notes: [] }
-  if (!pin) return { entry, notes: [unpinnedWarning(unpinned)] }
-  if (unpinned.runner !== 'npm') {
-    return { entry, notes: [`Only packages of npm can be pinned by --pin. ${unpinnedWarning(unpinned)}`] }
+  const unpinned = typeof command === 'string' ? findUnpinned(command, words) : []
+  if (typeof command !== 'string' || unpinned.length === 0) return { entry, notes: [] }
+  if (!pin) return { entry, notes: once(unpinned.map(unpinnedWarning)) }
+  const { versions, faults } = await versionsOf(unpinned, host)
+  const changes = unpinned.flatMap(({ package: name, place }) => {
+    const version = versions.get(name)
+    return place && version !== undefined ? [[place, `${name}@${version}`] as const] : []
+  })
+  const pinned = withTexts(words, changes)
+  // Whoever warns has the last word on what is pinned.
+  const left = findUnpinned(command, pinned)
+  const done = [...versions].filter(([name]) => !left.some(one => one.package === name))
+  return {
+    entry: changes.length > 0 ? { ...entry, args: pinned } : entry,
+    notes: [
+      ...done.map(([name, version]) => `Pinned: ${name}@${version}.`),
+      ...once(left.map(one => faults.get(one.package) ?? leftNote(one))),
+    ],
   }
-  try {
-    const version = await host.packageVersion(unpinned.package)
-    return {
-      entry: { ...entry, args: pinnedArgs(words, unpinned, version) },
-      notes: [`Pinned: ${unpinned.package}@${version}.`],
+}
+
+/** What npm says of each, or why it says nothing. */
+async function versionsOf(unpinned: readonly Unpinned[], host: Pick<CliHost, 'packageVersion'>) {
+  const versions = new Map<string, string>()
+  const faults = new Map<string, string>()
+  const names = unpinned.filter(isPinnable).map(one => one.package)
+  for (const name of once(names)) {
+    try {
+      versions.set(name, await host.packageVersion(name))
+    } catch (error) {
+      faults.set(name, `Not pinned: ${messageOf(error)}`)
     }
-  } catch (error) {
-    return { entry, notes: [`Not pinned: ${messageOf(error)}`] }
   }
+  return { versions, faults }
+}
+
+function isPinnable({ runner, place }: Unpinned): boolean {
+  return runner === 'npm' && place !== undefined
+}
+
+function leftNote(one: Unpinned): string {
+  const why =
+    one.runner === 'npm'
+      ? 'Not pinned, because the word is put together of pieces.'
+      : 'Only packages of npm can be pinned by --pin.'
+  return `${why} ${unpinnedWarning(one)}`
+}
+
+function once(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
 }

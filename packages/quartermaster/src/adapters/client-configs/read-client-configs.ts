@@ -104,6 +104,8 @@ function toServer(
   const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
   const { home, ownUrl: url } = options
   const isUnsetEmpty = place.client === 'vscode'
-  const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, isUnsetEmpty })
+  // A file may be one of Claude Code, which says so when a variable is not set; so do we.
+  const isPlainFilledIn = place.client === 'claude-code' || place.client === 'file'
+  const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, isUnsetEmpty, isPlainFilledIn })
   return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
 }

@@ -1,17 +1,16 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
 import {
-  doubtfulOptions,
+  doubtfulArguments,
   freeName,
-  packageRunIn,
-  programLines,
   secretNamesOf,
   separateSecrets,
+  withShellVariables,
 } from '../../core/kernel/index.ts'
 import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
-import { ownName, translateVariables } from './variables.ts'
+import { isOfShell, ownName, translateVariables } from './variables.ts'
 
 /** What decides how an entry is meant. */
 export interface EntryScope extends OwnFace {
@@ -21,6 +20,8 @@ export interface EntryScope extends OwnFace {
   readonly cwd?: string | undefined
   /** Whether a variable that is not set is an empty text to that client. */
   readonly isUnsetEmpty?: boolean | undefined
+  /** Whether that client fills in `${NAME}` as well. */
+  readonly isPlainFilledIn?: boolean | undefined
   /** What the file of variables that it names holds. */
   readonly envFile?: EnvFile | undefined
 }
@@ -40,7 +41,7 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   const wrong = transportFault(entry)
   if (wrong !== undefined) return { skipped: wrong }
   if (isOurselves(entry, scope)) return { skipped: 'It is Quartermaster itself.' }
-  const { entry: plain, left } = 'url' in entry ? httpEntry(entry) : stdioEntry(entry, scope)
+  const { entry: plain, left } = 'url' in entry ? httpEntry(entry) : stdioEntry(entry, { ...scope, inputs })
   const { value, asks, strange } = translateVariables(plain, { ...scope, inputs, separator: sep, upstream: name })
   if (strange.length > 0) return { skipped: `Only its own client can fill in ${strange.join(', ')}.` }
   const notes = left.length > 0 ? [`Not taken over: ${left.join(', ')}.`] : []
@@ -57,7 +58,7 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
       ...envFileNotes(scope.envFile),
       ...addressNotes(value),
       ...(separated.note === undefined ? [] : [separated.note]),
-      ...argumentNotes(separated.entry),
+      ...doubtfulArguments(separated.entry),
     ],
   }
 }
@@ -109,7 +110,7 @@ interface Plain {
   readonly left: readonly string[]
 }
 
-function stdioEntry(written: Record<string, unknown>, scope: EntryScope): Plain {
+function stdioEntry(written: Record<string, unknown>, scope: EntryScope & Pick<WrittenServer, 'inputs'>): Plain {
   const {
     type: _type,
     transport: _t,
@@ -128,7 +129,7 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope): Plain 
   const folder = typeof cwd === 'string' && cwd !== '' ? cwd : scope.cwd
   const entry = {
     command,
-    ...(words.length > 0 && { args: words }),
+    ...(words.length > 0 && { args: withShellVariables(String(command), words, body => isOfShell(body, scope)) }),
     ...(Object.keys(variables).length > 0 && { env: variables }),
     ...(folder !== undefined && { cwd: folder }),
     ...(isOff(disabled, enabled) && { enabled: false }),
@@ -198,17 +199,5 @@ function addressNotes({ url }: Record<string, unknown>): string[] {
   if (typeof url !== 'string' || !/\/sse\/?(?:[?#]|$)/.test(url)) return []
   return [
     'Its address looks like one of the older transport "sse"; if it does not answer, look for one that ends in /mcp.',
-  ]
-}
-
-/** What a runner such as npx or docker is told itself are ports and packages. */
-function argumentNotes({ command, args }: Record<string, unknown>): string[] {
-  const words = Array.isArray(args) ? args.map(String) : []
-  const lines = programLines(String(command), words)
-  const options = new Set(lines.flatMap(line => doubtfulOptions(line.words.slice(packageRunIn(line)?.at ?? 1))))
-  if (options.size === 0) return []
-  return [
-    `What stands behind ${[...options].join(' and ')} among its arguments may be a secret, and is left there. If it is one, put it ` +
-      'into secrets.json and write "${secret:NAME}" in its place.',
   ]
 }

@@ -17,6 +17,8 @@ export interface VariableScope extends Surroundings {
   readonly upstream: string
   /** Whether a variable that is not set stands for an empty text there, and not for a mistake. */
   readonly isUnsetEmpty?: boolean | undefined
+  /** Whether it fills in `${NAME}` as well, which others leave to whatever reads it. */
+  readonly isPlainFilledIn?: boolean | undefined
 }
 
 /** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
@@ -39,6 +41,17 @@ export function translateVariables<T>(value: T, scope: VariableScope): Translate
   return { value: mapTexts(value, text) as T, asks: [...asks.values()], strange: [...strange] }
 }
 
+/** Whether what stands in `${…}` in a script is a variable of its shell, because that client would leave it there. */
+export function isOfShell(body: string | undefined, { inputs, isPlainFilledIn }: ShellScope): boolean {
+  if (body === undefined) return true
+  if (fixedOf(body) || (body.startsWith('input:') && inputs.has(body.slice('input:'.length)))) return false
+  if (/^[A-Za-z_]\w*(?::-.*)?$/s.test(body)) return !isPlainFilledIn
+  // `${env:NAME}`, `${input:id}`, `${config:key}`; `${NAME:0:3}` is none of them.
+  return !/^\w+:[A-Za-z_]/.test(body)
+}
+
+type ShellScope = Pick<VariableScope, 'inputs' | 'isPlainFilledIn'>
+
 /** A path with its variables filled in; nothing where one has no value here. */
 export function fillIn(
   text: string,
@@ -54,7 +67,8 @@ export function fillIn(
   return isWhole ? filled : undefined
 }
 
-const VARIABLE = /\$\{([^}]*)\}/g
+// Behind a second dollar sign it is the shell's.
+const VARIABLE = /(?<!\$)\$\{([^}]*)\}/g
 
 function mapTexts(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value)

@@ -92,20 +92,27 @@ const WHOLE = '#/$defs/whole'
 function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
   const { node } = place
   if (!isObject(node)) return node === false ? { not: {} } : {}
+  for (const keyword of DEFINITIONS) keepDefinitions(keyword, place, rewriting)
+  // In draft-07 everything beside `$ref` is ignored (core §8.3).
+  const plain = '$ref' in node && rewriting.dialect === 'draft-07' ? {} : rewriteKeywords(node, place, rewriting)
+  addReferences(plain, place, rewriting)
+  return plain
+}
+
+const DEFINITIONS: ReadonlySet<string> = new Set(['$defs', 'definitions'])
+
+function rewriteKeywords(node: SchemaNode, place: Place, rewriting: Rewriting): SchemaNode {
   const plain: SchemaNode = {}
   for (const keyword of Object.keys(node)) {
-    if (keyword === '$defs' || keyword === 'definitions') keepDefinitions(keyword, place, rewriting)
-    // In draft-07 everything beside `$ref` is ignored (core §8.3).
-    else if ('$ref' in node && rewriting.dialect === 'draft-07') continue
-    else if (ASSERTIONS.has(keyword)) plain[keyword] = node[keyword]
-    else if (HOLDINGS[rewriting.dialect].has(keyword)) plain[keyword] = rewriteHeld(keyword, place, rewriting)
+    if (ASSERTIONS.has(keyword)) plain[keyword] = node[keyword]
+    else if (HOLDINGS[rewriting.dialect].has(keyword) && !DEFINITIONS.has(keyword))
+      plain[keyword] = rewriteHeld(keyword, place, rewriting)
   }
   if (typeof node.pattern === 'string') {
     const at = rewriting.references.inside(place, ['pattern'], node.pattern)
     if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
   }
   if (rewriting.mode !== 'look' && rewriting.mode !== 'strict') loosen(plain, node)
-  addReferences(plain, place, rewriting)
   return plain
 }
 

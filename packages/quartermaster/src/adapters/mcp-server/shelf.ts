@@ -1,5 +1,6 @@
 import { AppError } from '../../contracts/index.ts'
 import type { Grant, PromptGrant, ResourceGrant, Seat, View } from '../../core/agents/index.ts'
+import { notOffered } from '../../core/catalogue/index.ts'
 
 /** What one server holds: what a seat is shown, or what one capability gives it. */
 export interface Shelf {
@@ -27,7 +28,7 @@ export function find({ seat, capability }: Shelf, name: string): Grant | undefin
 export function notOnShelf({ seat, capability, name: shelf }: Shelf, name: string): AppError {
   const why = own(seat.withheld(name), capability)?.reason
   if (why === undefined) return new AppError('TOOL_NOT_FOUND', `"${shelf}" has no tool "${name}".`)
-  return new AppError('TOOL_DISABLED', `"${name}" is not offered now. ${why}`, { details: { tool: name } })
+  return notOffered(name, why)
 }
 
 /** The prompts the server lists now. */

@@ -7,16 +7,26 @@ import { RPC, RpcError } from './session/rpc-error.ts'
 /** What is spoken of: which upstream, which of its things. */
 export interface Subject {
   readonly upstream: string
-  readonly dependency: string
   /** `the tool "search"`. */
   readonly what: string
 }
 
+/** Whom it is about that something cannot be reached: the server, or one agent's own way to it. */
+export type Concerned = { readonly dependency: string } | { readonly upstream: string; readonly agent: string }
+
+/** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
+export function concernedBy(
+  agent: string | undefined,
+  { upstream, dependency }: { readonly upstream: string; readonly dependency: string },
+): Concerned {
+  return agent === undefined ? { dependency } : { upstream, agent }
+}
+
 /** What a server's answer, or the lack of one, means to the caller. */
-export function toUpstreamError(error: unknown, subject: Subject): unknown {
+export function toUpstreamError(error: unknown, subject: Subject, concerned: Concerned): unknown {
   if (error instanceof RpcError) return refused(error, subject)
   if (error instanceof SendFailure)
-    return isTurnedDown(error) ? turnedDown(error, subject) : unreachable(error, subject)
+    return isTurnedDown(error) ? turnedDown(error, subject) : unreachable(error, subject, concerned)
   return isAppError(error) ? error : new AppError('UPSTREAM_ERROR', `${start(subject)} failed: ${messageOf(error)}`)
 }
 
@@ -44,10 +54,10 @@ function turnedDown(error: SendFailure, subject: Subject): AppError {
   return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream, ...status } })
 }
 
-function unreachable(error: SendFailure, { upstream, dependency, what }: Subject): AppError {
+function unreachable(error: SendFailure, { upstream, what }: Subject, concerned: Concerned): AppError {
   const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }
   const message = `${capital(what)} of "${upstream}" cannot be reached: ${sentence(error.message)}`
-  return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: error, details: { dependency, ...later } })
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: error, details: { ...concerned, ...later } })
 }
 
 /** Its own words, with its own code; what it says about capabilities is about the connection to us. */

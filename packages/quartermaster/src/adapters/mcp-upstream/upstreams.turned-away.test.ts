@@ -138,6 +138,18 @@ it('lets a call finish that is under way when its session is forgotten, and send
   expect(desk.status()).toMatchObject({ state: 'up', restarts: 1 })
 })
 
+it('does not know how a call ended whose own work ends every session that it is sent in', async () => {
+  const ended = new Set<unknown>()
+  const desk = await underWay('legacy', ({ headers, body }) => {
+    if ((body.params as { name?: string } | undefined)?.name === 'other') ended.add(headers['mcp-session-id'])
+    return ended.has(headers['mcp-session-id']) ? 404 : undefined
+  })
+  await expect(desk.bob).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(desk.times('other')).toBe(2)
+  desk.answerAda()
+  expect(await desk.ada).toMatchObject(DONE)
+})
+
 it.each(['legacy', 'modern'] as const)(
   'lets a call finish that is under way when a %s server lets nobody in any more',
   async era => {

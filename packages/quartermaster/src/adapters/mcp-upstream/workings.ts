@@ -7,6 +7,7 @@ import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
+import { concernedBy } from './errors.ts'
 import { fetchingReason } from './fetching.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
@@ -94,7 +95,6 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const subscriptions = createUpstreamSubscriptions(main)
   const calls = createUpstreamCalls({
     upstream: name,
-    dependency: dependency.definition.name,
     clock,
     budgetMs: deps.restartWaitMs,
     latencies,
@@ -126,32 +126,36 @@ type Connectable = Omit<Connecting, 'config'> & ConfigNow
 
 /** One that is there for as long as this process is to run the server. */
 function leased(agent: string | undefined, deps: Connectable): Connection {
-  const { lease, clock, dependency, onState } = deps
+  const { name, lease, clock, onState } = deps
+  const dependency = deps.dependency.definition.name
   const create = () => connect(agent, deps)
   if (!lease) return create()
   const onChange = () => {
     if (agent !== undefined) return
-    dependency.changed()
+    deps.dependency.changed()
     onState()
   }
-  return createSingleConnection({ lease, clock, dependency: dependency.definition.name, create, onChange })
+  const concerned = concernedBy(agent, { upstream: name, dependency })
+  return createSingleConnection({ lease, clock, dependency, concerned, create, onChange })
 }
 
 /** A connection for an agent, or the main one for nobody. */
 function connect(agent: string | undefined, deps: Connectable): Connection {
-  const { clock, random, target, log, dependency, acquaintance, isWatched, open, config, callMs, onState } = deps
+  const { name, clock, random, target, log, acquaintance, isWatched, open, config, callMs, onState } = deps
   const { idleSeconds } = config()
+  const dependency = deps.dependency.definition.name
   const isMain = agent === undefined
   const idleMs = idleSeconds === undefined ? undefined : idleSeconds * 1000
   const changed = () => {
-    dependency.changed()
+    deps.dependency.changed()
     onState()
   }
   return createConnection({
     agent,
     clock,
     random,
-    dependency: dependency.definition.name,
+    concerned: concernedBy(agent, { upstream: name, dependency }),
+    dependency,
     startMs: () => startMsOf(config(), { isFetched: acquaintance.isMet() }),
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),

@@ -59,9 +59,21 @@ describe('references', () => {
   })
 
   it.each([
-    ['${env:NOPE}', 'The environment variable "NOPE" is not set.', 'Set it, or give a fallback: ${NOPE:-…}.'],
-    ['${NOPE}', 'The environment variable "NOPE" is not set.', 'Set it, or give a fallback: ${NOPE:-…}.'],
-    ['${toString}', 'The environment variable "toString" is not set.', 'Set it, or give a fallback: ${toString:-…}.'],
+    [
+      '${env:NOPE}',
+      'The environment variable "NOPE" is not set.',
+      'Set it, give a fallback: ${NOPE:-…}, or write $${NOPE} where the shell of a script is to fill it in.',
+    ],
+    [
+      '${NOPE}',
+      'The environment variable "NOPE" is not set.',
+      'Set it, give a fallback: ${NOPE:-…}, or write $${NOPE} where the shell of a script is to fill it in.',
+    ],
+    [
+      '${toString}',
+      'The environment variable "toString" is not set.',
+      'Set it, give a fallback: ${toString:-…}, or write $${toString} where the shell of a script is to fill it in.',
+    ],
     ['${secret:NOPE}', 'The secret "NOPE" is not there.', 'Add it to secrets.json in the data folder.'],
     [
       '${secrets:TOKEN}',

@@ -104,7 +104,7 @@ function lookUpVariable(rest: string, env: Environment): string | Fail {
   if (value !== undefined) return value
   return {
     message: `The environment variable "${name}" is not set.`,
-    mend: `Set it, or give a fallback: \${${name}:-…}.`,
+    mend: `Set it, give a fallback: \${${name}:-…}, or write $\${${name}} where the shell of a script is to fill it in.`,
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentConfig } from '../../contracts/index.ts'
-import { createHub, fakeService, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { createHub, fakeService, simpleCapability, simpleResource, simpleTool } from '../../testing/hub.ts'
 import type { CapabilityDefinition, CapabilityResolver } from '../catalogue/index.ts'
 import type { MountRequest } from './index.ts'
 
@@ -111,6 +111,25 @@ it('sends whoever calls a name that two servers have, both held back, to the one
   })
   expect(hub.agents.seat('coder').withheld('read')?.reason).toBe('Review holder.')
 })
+
+it.each([
+  { claimed: { zoo: 1, box: 2 }, from: 'zoo', which: 'who has had it for longer' },
+  { claimed: { zoo: 1, box: 1 }, from: 'box', which: 'of two that came at once the first in the alphabet' },
+  { claimed: { box: 1, zoo: 1 }, from: 'box', which: 'of two that came at once the first in the alphabet' },
+])(
+  'reads an address that two servers have from one of them, wherever they stand: $which',
+  async ({ claimed, from }) => {
+    const name = 'docs://handbook'
+    const unit = (key: string, since = 0) => ({
+      capabilities: [simpleCapability(key, [], { resources: [simpleResource(name)] })],
+      claims: [{ kind: 'resource' as const, name, since, isHeld: false }],
+    })
+    const units = Object.fromEntries(Object.entries(claimed).map(([key, since]) => [key, unit(key, since)]))
+    const capabilities = Object.fromEntries(Object.keys(claimed).map(key => [key, {}]))
+    const hub = await createHub({ kind: 'upstream', units, agents: { coder: { capabilities } } })
+    expect(hub.agents.seat('coder').view().resources).toMatchObject([{ capability: from }])
+  },
+)
 
 describe('a tool that its server has no more', () => {
   const gone = [

@@ -7,7 +7,13 @@ import {
   type ResolutionEntry,
   type ResolverContext,
 } from '../../contracts/index.ts'
-import type { CatalogueCapability, Generation, ResolvedCapability, Validated } from '../catalogue/index.ts'
+import {
+  type CatalogueCapability,
+  type Generation,
+  isEarlier,
+  type ResolvedCapability,
+  type Validated,
+} from '../catalogue/index.ts'
 import { didYouMean, issuePredicate } from '../kernel/index.ts'
 import { type Allowlist, checkAllowlist, readAllowlist } from './allowlist.ts'
 import {
@@ -52,7 +58,7 @@ function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'reso
   const resources = new Map<string, ResourceGrant>()
   for (const grant of grants) {
     const first = resources.get(grant.resource.key)
-    if (!first || heldSince(grant) < heldSince(first)) resources.set(grant.resource.key, grant)
+    if (!first || isEarlier(holderOf(grant), holderOf(first))) resources.set(grant.resource.key, grant)
   }
   const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
   for (const { capability, resource } of grants) {
@@ -66,8 +72,9 @@ function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'reso
   return { resources, shadowed: [...shadowed.values()] }
 }
 
-function heldSince({ resource }: ResourceGrant): number {
-  return resource.claimedAt ?? Number.NEGATIVE_INFINITY
+/** What is not of a server of others stays in the order it is defined in. */
+function holderOf({ resource: { claimedAt, unit } }: ResourceGrant): { since: number; unit: string } {
+  return claimedAt === undefined ? { since: Number.NEGATIVE_INFINITY, unit: '' } : { since: claimedAt, unit }
 }
 
 /** What capabilities are resolved from. */

@@ -312,6 +312,19 @@ describe('definitions', () => {
       expect.objectContaining({ code: 'TOOL_NOT_FOUND', message: expect.stringContaining('"weather"') }),
     )
   })
+
+  it('say of a tool that is held back why it is not there, as they do to whoever calls it', async () => {
+    const withheld = [{ name: 'drop', calledAs: 'far_drop', reason: 'It was rejected.' }]
+    const capability = { ...simpleCapability('far', [simpleTool('far_read')]), withheld }
+    const hub = await createHub({
+      units: { 'a.ts': { capabilities: [capability] } },
+      agents: { ada: { capabilities: { far: {} } } },
+    })
+    const held = { code: 'TOOL_DISABLED', message: '"far_drop" is not offered now. It was rejected.' }
+    expect(() => hub.catalogue.tool('far_drop')).toThrow(expect.objectContaining(held))
+    await expect(hub.callAs('ada', 'far_drop')).rejects.toMatchObject(held)
+    expect(() => hub.catalogue.tool('drop')).toThrow(expect.objectContaining({ code: 'TOOL_NOT_FOUND' }))
+  })
 })
 
 describe('examples', () => {

@@ -8,6 +8,7 @@ import { type Composition, composeBest } from './compose-best.ts'
 import { createDeclarer } from './compose-declarations.ts'
 import { diffGenerations } from './diff.ts'
 import { type Dependency, EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
+import { notOffered, whyLeftOut } from './left-out.ts'
 import { createLoader, type Loaded } from './loader.ts'
 import type { Op } from './op.ts'
 import { checkRegistered, checkRegisteredOp } from './registrations.ts'
@@ -18,7 +19,7 @@ export interface Catalogue {
   current(): Generation
   /** What is wrong with definitions now. */
   problems(): readonly Problem[]
-  /** A tool of the current generation; throws `TOOL_NOT_FOUND` with the closest name. */
+  /** A tool of the current generation; throws `TOOL_NOT_FOUND` with the closest name, `TOOL_DISABLED` for one that is held back. */
   tool(name: string): Tool
   /** Builds the next generation aside and swaps it in. Callers that arrive before a build starts share it. */
   reload(): Promise<ReloadReport>
@@ -176,9 +177,10 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     problems: () => problems,
     tool(name) {
       const tool = generation.tools.get(name)
-      if (!tool)
-        throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
-      return tool
+      if (tool) return tool
+      const reason = whyLeftOut(name, generation.capabilities.values())
+      if (reason !== undefined) throw notOffered(name, reason)
+      throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
     },
     reload,
     register: resolver => addRegistered(checkRegistered(resolver, deps)),

@@ -28,9 +28,11 @@ export function ownersAmong(
 }
 
 /** Two that came in the same moment go by their names: where they stand can be another place tomorrow, or in another process. */
-function isEarlier(one: Pick<NameOwner, 'since' | 'unit'>, other: Pick<NameOwner, 'since' | 'unit'>): boolean {
+export function isEarlier(one: Held, other: Held): boolean {
   return one.since === other.since ? one.unit < other.unit : one.since < other.since
 }
+
+type Held = Pick<NameOwner, 'since' | 'unit'>
 
 function keyOf({ kind, name }: Pick<NameClaim, 'kind' | 'name'>): string {
   return `${kind}:${name}`

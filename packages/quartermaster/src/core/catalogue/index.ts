@@ -9,6 +9,7 @@ export type {
 } from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
+export { isEarlier } from './compose-owners.ts'
 export { clashWith } from './compose-problems.ts'
 export {
   allowableForGood,
@@ -45,7 +46,7 @@ export {
 export { heldBackBy, holdBack, letGo } from './held-back.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
 export { defineInjection, type Injection } from './injection.ts'
-export { LOST_NAME } from './left-out.ts'
+export { LOST_NAME, notOffered } from './left-out.ts'
 export {
   collectDefinitions,
   type Definition,

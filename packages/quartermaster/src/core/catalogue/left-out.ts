@@ -1,7 +1,7 @@
-import type { ToolDescriptor } from '../../contracts/index.ts'
+import { AppError, type ToolDescriptor } from '../../contracts/index.ts'
 import type { Capability, WithheldTool } from './capability.ts'
 import type { UnitPlace } from './check-place.ts'
-import type { Tool } from './generation.ts'
+import type { CatalogueCapability, Tool } from './generation.ts'
 import type { AnyTool } from './tool.ts'
 
 /** Why a tool with a wrong definition is not there, for whoever cannot mend it. */
@@ -25,6 +25,20 @@ export function leftOutOf(capability: Capability, sound: readonly Tool[], place:
   if (wrong.length === 0) return held
   const reason = reasons(place)
   return [...held, ...wrong.flatMap(tool => (typeof tool?.name === 'string' ? [leftOut(tool, reason(tool.name))] : []))]
+}
+
+/** Why nobody is offered anything under this name, if that is held back. Whose it would be counts before who lost it. */
+export function whyLeftOut(
+  name: string,
+  capabilities: Iterable<Pick<CatalogueCapability, 'leftOut'>>,
+): string | undefined {
+  const all = [...capabilities].flatMap(({ leftOut: held }) => held)
+  const reasons = all.filter(one => (one.calledAs ?? one.name) === name).map(({ reason }) => reason)
+  return reasons.find(reason => reason !== LOST_NAME) ?? reasons[0]
+}
+
+export function notOffered(tool: string, reason: string): AppError {
+  return new AppError('TOOL_DISABLED', `"${tool}" is not offered now. ${reason}`, { details: { tool } })
 }
 
 /** A tool that cannot be offered, by both its names. */

@@ -128,6 +128,25 @@ describe('a dependency that tells of news', () => {
     expect(listeners.size).toBe(0)
   })
 
+  it('is told of when it is switched off and on, also where somebody looked at it before the change was taken in', async () => {
+    const dependencyOptions: Record<string, { enabled?: boolean }> = {}
+    const options = { github: dependencyOptions }
+    const { hub, listeners, tell, state, unit } = await hubWith(UP, { dependencyOptions: options })
+    const told: string[] = []
+    hub.emitter.on('dependency.changed', ({ to }) => told.push(to))
+    for (const enabled of [false, true]) {
+      Object.assign(dependencyOptions, { enabled })
+      tell()
+      await hub.clock.advance(0)
+      hub.write('github', unit)
+      await hub.catalogue.reload()
+      await hub.health.probeNew()
+      expect(listeners.size).toBe(enabled ? 1 : 0)
+    }
+    expect(told).toEqual(['optedOut', 'up'])
+    expect(state()).toBe('up')
+  })
+
   it('is not listened to when it is switched off', async () => {
     const { listeners, service } = await hubWith(UP, { dependencyOptions: { github: { enabled: false } } })
     expect(listeners.size).toBe(0)

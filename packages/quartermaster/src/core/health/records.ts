@@ -32,6 +32,8 @@ export interface RecordsDeps {
 
 export function createRecords({ clock, emitter, settings, options }: RecordsDeps): Records {
   const records = new Map<string, DependencyRecord>()
+  /** The states that were told of. What the owner switches is another state for whoever looks first, and news for all. */
+  const told = new Map<string, DependencyState>()
   const listeners = new Set<(dependency: Dependency, from: DependencyState) => void>()
   let dependencies: ReadonlyMap<string, Dependency> = new Map()
   let index = indexOf(undefined)
@@ -86,6 +88,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     const after = record(dependency)
     if (before.state === after.state) return
     const { name } = dependency
+    told.set(keyOf(dependency), after.state)
     emitter.emit('dependency.changed', { name, from: before.state, to: after.state, reason: after.reason })
     const activeNow = activeTools(affected)
     const disabled = affected.filter(tool => activeBefore.has(tool) && !activeNow.has(tool)).map(tool => tool.name)
@@ -96,8 +99,10 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
 
   /** The owner may have switched it on or off since the last look. */
   function announceSwitch(dependency: Dependency): void {
-    const before = records.get(keyOf(dependency))?.state
+    const key = keyOf(dependency)
+    const before = told.get(key)
     const { state, reason } = record(dependency)
+    told.set(key, state)
     if (before === undefined || before === state) return
     emitter.emit('dependency.changed', { name: dependency.name, from: before, to: state, reason })
   }
@@ -126,6 +131,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
       index = indexOf(generation)
       const keys = new Set([...dependencies.values()].map(keyOf))
       for (const key of records.keys()) if (!keys.has(key)) records.delete(key)
+      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
       bump()
       for (const dependency of dependencies.values()) announceSwitch(dependency)
     },

@@ -1,4 +1,4 @@
-import { type Script, scriptWords } from './script-words.ts'
+import { range, type Script, type ScriptWord, scriptWords } from './script-words.ts'
 
 /** A program by its name alone: without its folder, and without what Windows puts behind it. */
 export function programName(word: string): string {
@@ -10,6 +10,8 @@ export function programIn(words: readonly string[]): number {
   let at = 0
   while (at < words.length) {
     const word = words[at] ?? ''
+    // The only word behind it is a script.
+    if (word === 'eval' && at === words.length - 2) return at
     const prefix = PREFIXES.get(programName(word))
     if (prefix) at = behindPrefix(words, at + 1, prefix)
     else if (/^[A-Za-z_]\w*=/.test(word)) at++
@@ -39,8 +41,8 @@ function behindPrefix(words: readonly string[], from: number, { withValue, opera
 
 const TIMEOUT: Prefix = { withValue: ['-k', '--kill-after', '-s', '--signal'], operands: 1 }
 
-/** Programs that run the one that is named next. */
-const PREFIXES: ReadonlyMap<string, Prefix> = new Map([
+/** Programs that run the one that is named next, and words of a shell that stand before one. */
+const PREFIXES: ReadonlyMap<string, Prefix> = new Map<string, Prefix>([
   ['env', { withValue: ['-u', '--unset', '-C', '--chdir'] }],
   ['exec', { withValue: ['-a'] }],
   ['sudo', { withValue: ['-u', '--user', '-g', '--group', '-h', '--host', '-p', '--prompt', '-C', '-D', '--chdir'] }],
@@ -55,6 +57,9 @@ const PREFIXES: ReadonlyMap<string, Prefix> = new Map([
   // `command -v npx` only asks whether there is one.
   ['command', { withValue: [], asks: /^-[pvV]*[vV]/ }],
   ['setsid', { withValue: [] }],
+  ['eval', { withValue: [] }],
+  ['function', { withValue: [], operands: 1 }],
+  ...['if', 'then', 'elif', 'else', 'while', 'until', 'do', '{', '!'].map(word => [word, { withValue: [] }] as const),
 ])
 
 /** The script that a shell is given: what stands behind `-c`, `-lc` and the like. Nothing for other programs. */
@@ -65,6 +70,7 @@ export function scriptIn(program: string, args: readonly string[]): string | und
 
 /** Where that stands among words that begin with a shell. */
 function scriptBehind([program = '', ...args]: readonly string[]): number | undefined {
+  if (program === 'eval') return args.length === 1 ? 1 : undefined
   if (!SHELLS.has(programName(program))) return undefined
   let hasFlag = false
   for (let i = 0; i < args.length; i++) {
@@ -84,8 +90,9 @@ export interface ScriptPlace extends Script {
 
 /** The first script among words, also of a shell that another program starts: `docker run debian sh -c "…"`. */
 export function firstScript(words: readonly string[]): ScriptPlace | undefined {
+  const start = programIn(words)
   for (let i = 0; i < words.length; i++) {
-    const place = isShell(words[i] ?? '') ? scriptAt(words.slice(i)) : undefined
+    const place = i === start || isShell(words[i] ?? '') ? scriptAt(words.slice(i)) : undefined
     if (place) return { ...place, at: i + place.at }
   }
   return undefined
@@ -107,25 +114,44 @@ function isShell(word: string): boolean {
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish'])
 
+/** A word, and where it stands in a command as that is written. */
+export interface PlacedWord extends ScriptWord {
+  /** Which word of the command it stands in; the program is the first. */
+  readonly at: number
+}
+
 /** One program with its arguments. */
 export interface ProgramLine {
   /** From the program on. */
   readonly words: readonly string[]
-  /** Where these begin in the command as it is written; nothing where they stand in a script. */
-  readonly start: number | undefined
+  /** Where each of them stands. */
+  readonly placed: readonly PlacedWord[]
 }
 
-/** What a command runs: its program, or all programs of the script that a shell is given. */
+/** All programs that a command runs: its own, and those of the scripts that shells are given in it, however deep. */
 export function programLines(command: string, args: readonly string[]): ProgramLine[] {
-  const written = [command, ...args]
-  const start = behindCmd(written) ?? programIn(written)
-  const words = written.slice(start)
-  const script = scriptAt(written) ?? scriptAt(words)
-  if (script === undefined) return [{ words, start }]
-  return scriptWords(script).map(line => {
-    const texts = line.map(({ text }) => text)
-    return { words: texts.slice(programIn(texts)), start: undefined }
-  })
+  return linesOf([command, ...args].map((text, at) => ({ text, at, places: range(0, text.length) })))
+}
+
+function linesOf(placed: readonly PlacedWord[]): ProgramLine[] {
+  const words = placed.map(({ text }) => text)
+  const start = startOf(words)
+  const own = { words: words.slice(start), placed: placed.slice(start) }
+  const script = firstScript(words)
+  const outer = script && placed[script.at]
+  if (!outer) return [own]
+  const inner = scriptWords(script).flatMap(line => linesOf(line.map(word => placedIn(outer, word))))
+  // A shell itself does nothing but what the script says; another program, which starts it, may.
+  return start === script.at || isShell(words[start] ?? '') ? inner : [own, ...inner]
+}
+
+function placedIn({ at, places }: PlacedWord, word: ScriptWord): PlacedWord {
+  return { text: word.text, at, places: word.places.map(place => places[place] ?? 0) }
+}
+
+function startOf(words: readonly string[]): number {
+  const start = programIn(words)
+  return start + (behindCmd(words.slice(start)) ?? 0)
 }
 
 /** On Windows programs like npx are started through the shell: `cmd /d /s /c npx`. */

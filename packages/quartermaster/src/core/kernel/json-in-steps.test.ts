@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { jsonInSteps } from './json-in-steps.ts'
 import { atOnce } from './turns.ts'
 
-const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000 }
+const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000, maxJsonMembers: 20_000 }
 const parsed = (text: string) => atOnce(jsonInSteps(text, LIMITS))
 
 const LONG = 'ä"\\ '.repeat(20_000)
@@ -62,6 +62,9 @@ describe('JSON that is parsed in steps', () => {
   it('is refused beyond the limits', () => {
     expect(() => parsed('['.repeat(65) + ']'.repeat(65))).toThrow(RangeError)
     expect(() => parsed(JSON.stringify(Array.from({ length: 100_001 }, () => 0)))).toThrow(RangeError)
+    const members = (count: number) => `[${JSON.stringify({ ...Array.from({ length: count }, () => 0) })}]`
+    expect(() => parsed(members(20_001))).toThrow(RangeError)
+    expect(parsed(members(20_000))).toHaveLength(1)
   })
 
   it('takes many steps where the text is long', () => {

@@ -7,11 +7,17 @@ const PIECE = 64 * 1024
 /** As many characters are looked at between two steps. */
 const LOOKS = 16_384
 
+export interface StepLimits extends JsonLimits {
+  /** How many members one object may have: nobody can ask it for its keys in steps. */
+  readonly maxJsonMembers: number
+}
+
 /**
  * Parses a long JSON text so that others can have their turn meanwhile: what is short in it is left to the engine, and only what
  * is longer is put together here. Throws what the engine throws for a text that is no JSON, and a `RangeError` beyond the limits.
  */
-export function* jsonInSteps(text: string, { maxJsonDepth, maxJsonValues }: JsonLimits): Steps<unknown> {
+export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
+  const { maxJsonDepth, maxJsonValues, maxJsonMembers } = limits
   const open: Container[] = []
   let root: Built | undefined
   let values = 1
@@ -31,7 +37,10 @@ export function* jsonInSteps(text: string, { maxJsonDepth, maxJsonValues }: Json
       if (open.length > maxJsonDepth) throw new RangeError('It nests too deep.')
     } else if (code === COMMA) {
       values++
-      open.at(-1)?.commas.push(at)
+      const container = open.at(-1)
+      container?.commas.push(at)
+      if (container && !container.isList && container.commas.length >= maxJsonMembers)
+        throw new RangeError('An object has too many members.')
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
       const container = open.pop()
       if (!container || container.isList !== (code === CLOSE_BRACKET))

@@ -29,14 +29,13 @@ export function mostJsonBytes(value: unknown, limit: number, known?: KnownKeys):
 }
 
 /** Writes a long value as JSON so that others can have their turn meanwhile: what is short in it is left to the engine. */
-export function* jsonTextInSteps(value: unknown): Steps<string> {
-  const known: KnownKeys = new Map()
+export function* jsonTextInSteps(value: unknown, known: KnownKeys = new Map()): Steps<string> {
   const isLong = mostJsonBytes(value, PIECE, known) > PIECE && isContainer(value)
   return isLong ? yield* containerText(value, known) : JSON.stringify(value)
 }
 
 /** The keys of large objects that were asked already. */
-type KnownKeys = Map<object, readonly string[]>
+export type KnownKeys = Map<object, readonly string[]>
 
 type Container = Record<string | number, unknown>
 

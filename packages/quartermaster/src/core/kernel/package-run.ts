@@ -59,13 +59,9 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set(text.split(' '))
 }
 
-/** What a command runs of somebody's packages, if it does. */
-export function packageRunOf(command: string, args: readonly string[]): PackageRun | undefined {
-  for (const line of programLines(command, args)) {
-    const run = packageRunIn(line)
-    if (run) return run
-  }
-  return undefined
+/** All that a command runs of somebody's packages. */
+export function packageRunsOf(command: string, args: readonly string[]): PackageRun[] {
+  return programLines(command, args).flatMap(line => packageRunIn(line) ?? [])
 }
 
 /** The same of one program. */

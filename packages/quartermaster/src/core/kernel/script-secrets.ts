@@ -1,7 +1,7 @@
 import { firstScript } from './command-line.ts'
 import { type Script, type ScriptWord, scriptWords } from './script-words.ts'
 import { type Keep, type Shelf, variableName } from './secret-shelf.ts'
-import { isSecretText } from './secret-text.ts'
+import { isSecretName, isSecretText } from './secret-text.ts'
 
 /** Takes what looks like a credential out of one word, by what stands before it as well. */
 export type HideWord = (word: string, before: string | undefined, shelf: Shelf) => string
@@ -51,17 +51,17 @@ function findInWord(place: WordPlace, shelf: Shelf): Found[] {
   const kept: { value: string; reference: string }[] = []
   const keepIf =
     (name: string, keep: Keep): Keep =>
-    value => {
-      if (isFilledIn(value, place)) return value
-      if (shelf.isToRun && !isSafeIn(value, place.script)) {
-        shelf.left.add(name)
-        return value
-      }
-      const reference = keep(value)
-      kept.push({ value, reference })
-      return reference
-    }
-  const hidden = place.hideWord(place.word.text, place.before, {
+    value =>
+      hideLiterals(name, value, text => {
+        if (shelf.isToRun && !(isSafeIn(text, place.script) && isWhole(text, place.word))) {
+          shelf.left.add(name)
+          return text
+        }
+        const reference = keep(text)
+        kept.push({ value: text, reference })
+        return reference
+      })
+  const hidden = place.hideWord(withoutFilledIn(place), place.before, {
     ...shelf,
     named: name => keepIf(name, shelf.named(name)),
     own: name => keepIf(variableName(name), shelf.own(name)),
@@ -81,14 +81,40 @@ function isSafeIn(value: string, { shell }: Script): boolean {
   return (shell === 'cmd' ? /^[\w.+/=:@-]+$/ : /^[\w.+/=:@%-]+$/).test(value)
 }
 
-/** Whether the shell puts it there itself, from a variable or a command. */
-function isFilledIn(value: string, { script: { text, shell }, word: { places } }: WordPlace): boolean {
-  const written = text.slice(Math.max(0, (places[0] ?? 0) - 1), (places.at(-1) ?? 0) + 2)
-  if (shell === 'sh' && written.includes("'")) return false
+/** Whether it is written in one piece, so that no quote within it goes with it. */
+function isWhole(value: string, { text, places }: ScriptWord): boolean {
+  const from = text.lastIndexOf(value)
+  return (places[from + value.length - 1] ?? 0) - (places[from] ?? 0) === value.length - 1
+}
+
+/** All of it where the shell fills nothing in, otherwise what is a secret beside that. */
+function hideLiterals(name: string, value: string, keep: Keep): string {
+  const pieces = value.split(FILLER)
+  if (pieces.length === 1) return keep(value)
+  const isAsWhole = isSecretText('', pieces.map((piece, i) => (i % 2 === 1 ? '${filled}' : piece)).join(''))
+  const isSecret = (piece: string) =>
+    isSecretText('', piece) || (isAsWhole && piece.length >= 6) || (isSecretName(name) && SAYS_SOMETHING.test(piece))
+  return pieces.map((piece, i) => (i % 2 === 0 && isSecret(piece) ? keep(piece) : piece)).join('')
+}
+
+/** More than the mark between two variables, and no part of a path or an address. */
+const SAYS_SOMETHING = /^(?=.*\w)[^\s/:\\]{6,}$/
+
+/** A word in which something else of the same length stands for what the shell puts there itself, from a variable or a command. */
+function withoutFilledIn({ script: { text, shell }, word }: WordPlace): string {
+  const [first = 0, last = 0] = [word.places[0], word.places.at(-1)]
+  if (shell === 'cmd') return word.text.replace(/%[^%]+%/g, filler)
+  if (text.slice(Math.max(0, first - 1), last + 2).includes("'")) return word.text
+  const filled = word.text.replace(FILLED_IN, filler)
   // A command in brackets is a word of its own here, so that of it only the sign stands at the end of this one.
-  const isBegun = text[(places.at(-1) ?? 0) + 1] === '('
-  const filledIn = shell === 'cmd' ? /%[^%]+%/g : /\$(?:\{[^}]*\}|\w+|\([^)]*\)?)|`[^`]*`/g
-  if (isBegun && value.endsWith('$')) return true
-  const literal = value.replace(filledIn, () => '${filled}')
-  return literal !== value && !isSecretText('', literal)
+  return text[last + 1] === '(' ? filled.replace(/\$$/, filler) : filled
+}
+
+/** Also written with a second dollar sign, so that it is the shell's. */
+const FILLED_IN = /(?:\$(?=\$\{))?\$(?:\{[^}]*\}|\w+|\([^)]*\)?)|`[^`]*`/g
+
+const FILLER = /(\u{1}+)/u
+
+function filler({ length }: string): string {
+  return '\u{1}'.repeat(length)
 }

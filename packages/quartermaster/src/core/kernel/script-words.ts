@@ -24,9 +24,14 @@ function shellPlaces(tokens: readonly RegExpExecArray[]): number[] {
     if (groups['literal'] !== undefined) return range(index + 1, index + token.length - 1)
     if (groups['escaped'] !== undefined) return range(index + 1, index + token.length)
     if (groups['quoted'] === undefined) return range(index, index + token.length)
-    const escapes = new Set([...token.matchAll(/\\[$"\\`]/g)].map(escape => index + escape.index))
-    return range(index + 1, index + token.length - 1).filter(at => !escapes.has(at))
+    const gone = new Set([...token.matchAll(/\\[$"\\`\n]/g)].flatMap(escape => goneOf(escape, index)))
+    return range(index + 1, index + token.length - 1).filter(at => !gone.has(at))
   })
+}
+
+/** Of an escape only the character behind it stays, and of a line that goes on nothing. */
+function goneOf({ 0: escape, index }: RegExpExecArray, from: number): number[] {
+  return range(from + index, from + index + (escape === '\\\n' ? 2 : 1))
 }
 
 /** There only double quotes hold words together, and the whole of it may stand in them. */
@@ -43,6 +48,6 @@ function cmdWords(script: string): number[][][] {
 
 const CMD_TOKEN = /(?<end>[&|]+)|(?:"[^"]*"?|[^\s"&|])+/g
 
-function range(from: number, to: number): number[] {
+export function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i)
 }

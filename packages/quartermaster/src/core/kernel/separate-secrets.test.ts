@@ -168,6 +168,12 @@ describe('the secrets of an entry', () => {
       ['--webhook-url=${secret:A_WEBHOOK_URL}'],
       'https://c.example/x',
     ],
+    [
+      'settings for a command that a shell has too',
+      ['eval', '{"apiKey":"abc"}'],
+      ['eval', '${secret:A_ARGUMENT}'],
+      '{"apiKey":"abc"}',
+    ],
     ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '${secret:A_CONFIG}'], '{"apiKey":"abc"}'],
   ])('are taken out of arguments: %s', (_what, args, left, secret) => {
     const { entry, secrets } = separateSecrets('a', { command: 'a', args })
@@ -216,6 +222,22 @@ describe('the secrets of an entry', () => {
       { A_API_KEY: KEY },
     ],
     [
+      'beside what the shell fills in',
+      sh(
+        'DB_PASSWORD="longhunter2$HOME" node x --password ${A}hunter22$(cat b) --token "tok3nx$${B}" "a://me:longpw1$B@db"',
+      ),
+      sh(
+        'DB_PASSWORD="${secret:DB_PASSWORD}$HOME" node x --password ${A}${secret:A_PASSWORD}$(cat b) --token "${secret:A_TOKEN}$${B}" "${secret:A_ARGUMENT}$B@db"',
+      ),
+      { DB_PASSWORD: 'longhunter2', A_PASSWORD: 'hunter22', A_TOKEN: 'tok3nx', A_ARGUMENT: 'a://me:longpw1' },
+    ],
+    [
+      'in what it is told to evaluate',
+      sh(`if x; then eval "node x --api-key ${KEY}"; fi`),
+      sh('if x; then eval "node x --api-key ${secret:A_API_KEY}"; fi'),
+      { A_API_KEY: KEY },
+    ],
+    [
       'on Windows',
       { command: 'cmd', args: ['/c', `"npx srv --api-key=${KEY} & set MODE=a"`] },
       { command: 'cmd', args: ['/c', '"npx srv --api-key=${secret:A_API_KEY} & set MODE=a"'] },
@@ -230,8 +252,19 @@ describe('the secrets of an entry', () => {
     sh('curl -H "Authorization: Bearer $TOKEN" "postgres://me:$PW@db/x" | node x'),
     { command: 'cmd', args: ['/c', 'npx srv --api-key %API_KEY%'] },
     sh('node x --mode fast'),
+    sh('node x --key $HOME/.ssh/id_rsa --token "$A:$B" --password "$${PW}" --secret "${A:-$(cat /run/s3cret99)}"'),
   ])('are not what a shell fills in itself: %j', entry => {
     expect(separateSecrets('a', entry, { isToRun: true })).toEqual({ entry, secrets: {} })
+  })
+
+  it('stay in a script where they are put together of pieces, and that is told', () => {
+    const entry = sh('node x --password hun"ter22" --token="tok3n"1')
+    expect(separateSecrets('a', entry, { isToRun: true })).toEqual({
+      entry,
+      secrets: {},
+      note: expect.stringContaining('in its script (PASSWORD, TOKEN) '),
+    })
+    expect(Object.values(separateSecrets('a', entry).secrets)).toEqual(['hunter22', 'tok3n1'])
   })
 
   it('stay in a script where a shell would read them, and that is told; they are known all the same', () => {

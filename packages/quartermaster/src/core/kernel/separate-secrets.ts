@@ -40,8 +40,9 @@ export function separateSecrets(
 
 function leftNote(names: readonly string[]): string {
   return (
-    `What looks like a secret in its script (${names.join(', ')}) has characters that a shell reads, and is left there. ` +
-    'Give it by "env", and let the script name that variable.'
+    `What looks like a secret in its script (${names.join(', ')}) has characters that a shell reads, or quotes within it, and is left ` +
+    'there. Give it by "env", and let the script name that variable: $NAME or $${NAME}, because ${NAME} is filled in before the ' +
+    'shell runs.'
   )
 }
 

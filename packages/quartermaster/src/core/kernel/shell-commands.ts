@@ -16,6 +16,7 @@ export function* shellTokens(script: string): Generator<RegExpExecArray[][]> {
   let words: RegExpExecArray[][] = []
   let word: RegExpExecArray[] = []
   for (const token of script.matchAll(TOKEN)) {
+    if (token.groups?.['goesOn'] !== undefined) continue
     const isEnd = token.groups?.['end'] !== undefined
     if (!isEnd && token.groups?.['gap'] === undefined) {
       word.push(token)
@@ -33,7 +34,7 @@ export function* shellTokens(script: string): Generator<RegExpExecArray[][]> {
 
 /** Every character belongs to one of these, and none is looked at twice. */
 const TOKEN =
-  /(?<literal>'[^']*')|"(?<quoted>(?:[^"\\]|\\[^])*)"|\\(?<escaped>[^])|(?<here>\$\(pwd\)|`pwd`)|\$(?:\{(?<braced>\w+)\}|(?<name>\w+))|(?<end>[;&|()\n`])|(?<gap>[<>]|[^\S\n]+)|(?<plain>[^])/gu
+  /(?<literal>'[^']*')|"(?<quoted>(?:[^"\\]|\\[^])*)"|(?<goesOn>\\\n)|\\(?<escaped>[^])|(?<here>\$\(pwd\)|`pwd`)|\$(?:\{(?<braced>\w+)\}|(?<name>\w+))|(?<end>[;&|()\n`])|(?<gap>[<>]|[^\S\n]+)|(?<plain>[^])/gu
 
 interface Place {
   readonly variables: Variables
@@ -54,7 +55,8 @@ function meaningOf({ 0: token, groups = {} }: RegExpExecArray, { variables, isFi
 
 function filledIn(quoted: string, variables: Variables): string {
   return quoted.replace(
-    /\\([$"\\`])|\$\(pwd\)|`pwd`|\$(?:\{(\w+)\}|(\w+))/g,
-    (token, escaped?: string, braced?: string, name?: string) => escaped ?? variables(braced ?? name ?? 'PWD') ?? token,
+    /\\([$"\\`\n])|\$\(pwd\)|`pwd`|\$(?:\{(\w+)\}|(\w+))/g,
+    (token, escaped?: string, braced?: string, name?: string) =>
+      escaped?.replace('\n', '') ?? variables(braced ?? name ?? 'PWD') ?? token,
   )
 }

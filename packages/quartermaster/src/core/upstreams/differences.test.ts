@@ -92,6 +92,42 @@ describe('what differs between two definitions', () => {
     expect(middle).toEqual({ field: 'a', before: `…${'x'.repeat(60)}one${'x'.repeat(60)}…`, after: expect.anything() })
   })
 
+  const WORDS = Array.from({ length: 4_000 }, (_, i) => `word${i}`)
+  const long = (changed: Readonly<Record<number, string>> = {}) => WORDS.map((word, i) => changed[i] ?? word).join(' ')
+
+  it('is shown at every place of a long text, with what stands around it', () => {
+    const changed = { 3: 'Two', 2_000: 'word2000 Read the file.', 2_001: '', 3_999: 'end' }
+    const [change] = between({ a: long() }, { a: long(changed) })
+    expect(change?.before).toMatch(
+      /^word0 word1 word2 word3 word4 .*…\n….* word1999 word2000 word2001 word2002 .*…\n….{60}word3999$/,
+    )
+    expect(change?.after).toMatch(
+      /^word0 word1 word2 Two word4 .*…\n….* word2000 Read the file\.  word2002 .*…\n….{60}end$/,
+    )
+  })
+
+  it('is not lost where something of a long text is copied to another place of it', () => {
+    const [change] = between({ a: long() }, { a: long({ 5: WORDS.slice(3_000, 3_020).join(' '), 2_000: 'Read it.' }) })
+    expect(change?.after).toMatch(
+      /^word0 .* word4 word3000 .* word3019 word6 .*…\n….* word1999 Read it\. word2001 .*…$/,
+    )
+  })
+
+  it('says how many more places there are in which two long texts differ', () => {
+    const every = Object.fromEntries(WORDS.flatMap((word, i) => (i % 80 === 7 ? [[i, word.toUpperCase()]] : [])))
+    const [change] = between({ a: long() }, { a: long(every) })
+    expect(change?.after).toMatch(/WORD1527 [^]*…\n… \(30 more places differ; all of it with --json\)$/)
+    expect(change?.after?.length).toBeLessThan(10_000)
+  })
+
+  it.each([
+    ['a letter of another alphabet', 'path', 'p\u0430th', 'p\\u{430}th'],
+    ['an accent that is apart', 'caf\u00e9', 'cafe\u0301', 'cafe\\u{301}'],
+  ])('shows what can hardly be seen in a long text as well: %s', (_what, was, is, after) => {
+    const [change] = between({ a: long({ 2_000: was }) }, { a: long({ 2_000: is }) })
+    expect(change?.after).toContain(` word1999 ${after} word2001 `)
+  })
+
   it('is not hidden behind a long key either', () => {
     const key = (end: string, length = 300) => ({ inputSchema: { properties: { ['x'.repeat(length) + end]: {} } } })
     const way = (end: string, length: number) => `inputSchema.properties.${'x'.repeat(length)}${end}`
@@ -123,6 +159,9 @@ describe('what differs between two definitions', () => {
   it.each([
     ['a line break at its end', 'Adds.', 'Adds.\n', '"Adds."', '"Adds.\\n"'],
     ['a space before it', 'Adds.', ' Adds.', '"Adds."', '" Adds."'],
+    ['a space at the end of a line', 'Adds.\nTwo', 'Adds. \nTwo', 'Adds.\nTwo', 'Adds.\\u{20}\nTwo'],
+    ['a tab behind a backslash there', '\\\nTwo', '\\\t\nTwo', '\\\nTwo', '\\\\\\u{9}\nTwo'],
+    ['a line of nothing but spaces', 'a\n\nb', 'a\n  \nb', 'a\n\nb', 'a\n \\u{20}\nb'],
     ['an accent that is apart', 'caf\u00e9', 'cafe\u0301', 'caf\\u{e9}', 'cafe\\u{301}'],
     ['an alphabet of its own', 'copy', '\u0441\u043e\u0440\u0443', 'copy', '\\u{441}\\u{43e}\\u{440}\\u{443}'],
     ['a single letter', 'Use a file', 'Use \u0430 file', 'Use a file', 'Use \\u{430} file'],
@@ -135,6 +174,7 @@ describe('what differs between two definitions', () => {
     ['two that change places', 'copy \u0441opy', '\u0441opy copy 2', 'copy \\u{441}opy', '\\u{441}opy copy 2'],
     ['a backslash before it', '\\a', '\\\u0430 \\u{430}', '\\a', '\\\\\\u{430} \\\\u{430}'],
     ['nothing that both have', 'Zoë – привет', 'Zoë – Привет!', 'Zoë – привет', 'Zoë – Привет!'],
+    ['half a character', 'x', 'x\ud83d', 'x', 'x\\u{d83d}'],
     ['a sign that hides in emoji', '\u263a!', '\u263a\ufe0f!', '\\u{263a}!', '\\u{263a}\\u{fe0f}!'],
   ])('shows what can hardly be seen: %s', (_what, was, is, before, after) => {
     expect(between({ a: was }, { a: is })).toEqual([{ field: 'a', before, after }])

@@ -1,4 +1,5 @@
 import type { ReviewItem } from '../../contracts/index.ts'
+import { type DifferingPlace, differingPlaces, type Range, sharedLength } from './differing-places.ts'
 import { fieldPath } from './field-path.ts'
 import { sideBySide } from './side-by-side.ts'
 import { showExactly } from './visible-text.ts'
@@ -8,6 +9,9 @@ type Change = ReviewItem['changes'][number]
 /** How much of a value is shown, and how many fields. Ordinary definitions stay below; of others it is told what is left. */
 const LONGEST_VALUE = 4_000
 const MOST_CHANGES = 200
+/** In how many places a value is shown, and how much of each where they are many. */
+const MOST_PLACES = 20
+const LEAST_SHOWN = 400
 const ALL_OF_IT = 'all of it with --json'
 
 /** What lies behind a longer way is one value: a long key before many would fill the memory with ways. */
@@ -42,14 +46,13 @@ function change(before: string | undefined, after: string | undefined): Omit<Cha
  */
 function fieldShower(old: Fields, now: Fields): (field: string) => string {
   const longOf = (fields: Fields, others: Fields) =>
-    [...fields.keys()].filter(field => field.length > LONGEST_VALUE && !others.has(field)).map(showExactly)
+    [...fields.keys()].filter(field => field.length > LONGEST_VALUE && !others.has(field))
   const [longBefore, longNow] = [longOf(old, now), longOf(now, old)]
   return field => {
-    const text = showExactly(field)
-    if (text.length <= LONGEST_VALUE) return text
+    if (field.length <= LONGEST_VALUE) return showExactly(field)
     const others = old.has(field) ? (now.has(field) ? [] : longNow) : longBefore
-    const same = others.reduce((most, other) => Math.max(most, sharedLength(text, other)), 0)
-    return cut(text, { start: Math.max(0, same - CONTEXT) })
+    const same = others.reduce((most, other) => Math.max(most, sharedLength(field, other)), 0)
+    return beginningAt(field, Math.max(0, same - CONTEXT))
   }
 }
 
@@ -71,55 +74,98 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Of two long texts what they begin and end with alike is left out, or the difference might not be among what is shown. */
+/** Of two long texts only the places where they differ are told, or the difference might not be among what is shown. */
 function aroundDifference(
   before: string | undefined,
   after: string | undefined,
 ): [string | undefined, string | undefined] {
   if (before === undefined || after === undefined)
     return [
-      before === undefined ? undefined : cut(showExactly(before)),
-      after === undefined ? undefined : cut(showExactly(after)),
+      before === undefined ? undefined : beginningAt(before, 0),
+      after === undefined ? undefined : beginningAt(after, 0),
     ]
-  const [from, to] = sideBySide(before, after)
-  if (from.length <= LONGEST_VALUE && to.length <= LONGEST_VALUE) return [from, to]
-  const start = sharedLength(from, to)
-  const end = sharedEnd(from, to, start)
-  const around = { start: Math.max(0, start - CONTEXT), end: Math.max(0, end - CONTEXT) }
-  return [cut(from, around), cut(to, around)]
+  const isShort = before.length <= LONGEST_VALUE && after.length <= LONGEST_VALUE
+  const places = isShort
+    ? [{ one: wholeOf(before), other: wholeOf(after) }]
+    : wider(differingPlaces(before, after), before.length)
+  const from = excerptAt(
+    before,
+    places.map(({ one }) => one),
+  )
+  const to = excerptAt(
+    after,
+    places.map(({ other }) => other),
+  )
+  const [fromShown, toShown] = sideBySide(from.parts, to.parts)
+  return [joined(fromShown, from), joined(toShown, to)]
 }
 
+/** The text from there on, as much of it as is shown. */
+function beginningAt(text: string, start: number): string {
+  const excerpt = excerptAt(text, [[start, text.length]])
+  return joined(excerpt.parts.map(showExactly), excerpt)
+}
+
+function wholeOf(text: string): Range {
+  return [0, text.length]
+}
+
+/** What stands around a difference, on either side. */
 const CONTEXT = 60
 
-/** How much of their beginnings is the same. */
-function sharedLength(one: string, other: string): number {
-  let same = 0
-  while (same < one.length && one[same] === other[same]) same++
-  return same
+/** With what stands around them. Those that would touch are one. */
+function wider(places: readonly DifferingPlace[], length: number): DifferingPlace[] {
+  const all: DifferingPlace[] = []
+  for (const { one, other } of places) {
+    const last = all.at(-1)
+    const lead = Math.min(CONTEXT, one[0])
+    const isNear = last !== undefined && one[0] - lead <= last.one[1]
+    const tail = Math.min(CONTEXT, length - one[1])
+    const place: DifferingPlace = {
+      one: [isNear ? last.one[0] : one[0] - lead, one[1] + tail],
+      other: [isNear ? last.other[0] : other[0] - lead, other[1] + tail],
+    }
+    if (isNear) all.pop()
+    all.push(place)
+  }
+  return all
 }
 
-/** How much of their ends is the same, behind what they begin with alike. */
-function sharedEnd(one: string, other: string, start: number): number {
-  const most = Math.min(one.length, other.length) - start
-  let same = 0
-  while (same < most && one.at(-1 - same) === other.at(-1 - same)) same++
-  return same
+/** Pieces of a text, and what is told of what was left out before, between and behind them. */
+interface Excerpt {
+  readonly parts: readonly string[]
+  readonly gaps: readonly string[]
 }
 
-/** Without so much of its beginning and end; of what is still too long the head and the tail, and how much lies between. */
-function cut(text: string, { start = 0, end = 0 }: { start?: number; end?: number } = {}): string {
-  const middle = pieceOf(text, start, text.length - end)
-  const [before, behind] = [start > 0 ? '…' : '', end > 0 ? '…' : '']
-  const left = middle.length - LONGEST_VALUE
-  if (left <= 0) return `${before}${middle}${behind}`
-  const head = pieceOf(middle, 0, LONGEST_VALUE / 2)
-  const tail = pieceOf(middle, middle.length - LONGEST_VALUE / 2, middle.length)
-  return `${before}${head}… (${left} more characters; ${ALL_OF_IT}) …${tail}${behind}`
+/** The text at these places. Of what is still too long the head and the tail, and how much lies between. */
+function excerptAt(text: string, places: readonly Range[]): Excerpt {
+  const shown = places.slice(0, MOST_PLACES)
+  const half = Math.floor(Math.max(LEAST_SHOWN, LONGEST_VALUE / shown.length) / 2)
+  const parts: string[] = []
+  const gaps: string[] = []
+  for (const [from, to] of shown) {
+    gaps.push(gaps.length > 0 ? '…\n…' : from > 0 ? '…' : '')
+    const left = to - from - 2 * half
+    if (left <= 0) parts.push(pieceOf(text, from, to))
+    else {
+      parts.push(pieceOf(text, from, from + half), pieceOf(text, to - half, to))
+      gaps.push(`… (${left} more characters; ${ALL_OF_IT}) …`)
+    }
+  }
+  const more = places.length - shown.length
+  const isCut = (shown.at(-1)?.[1] ?? 0) < text.length
+  gaps.push(more > 0 ? `…\n… (${more} more places differ; ${ALL_OF_IT})` : isCut ? '…' : '')
+  return { parts, gaps }
 }
 
-/** No half of a surrogate pair at either end. */
+function joined(parts: readonly string[], { gaps }: Excerpt): string {
+  return gaps.map((gap, at) => gap + (parts[at] ?? '')).join('')
+}
+
+/** No half of a surrogate pair at either end, unless the text itself has it so. */
 function pieceOf(text: string, from: number, to: number): string {
-  return text.slice(from, to).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
+  const isInPair = (at: number) => at > 0 && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
+  return text.slice(isInPair(from) ? from + 1 : from, isInPair(to) ? to - 1 : to)
 }
 
 /** Every value as JSON, by its path. Empty lists and objects are values too. Two that have all of it alike are alike. */

@@ -1,5 +1,5 @@
 import { AppError, type PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
-import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
+import { type Clock, type Digest, didYouMean, inTurns, type Steps } from '../kernel/index.ts'
 import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { differencesBetween } from './differences.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
@@ -100,17 +100,16 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       }
       throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
     },
-    async list(upstream, { whole } = {}) {
+    async list(upstream, options = {}) {
       const pins = await reviewable(await open(), upstream === undefined ? {} : { upstream })
-      const items = pins.map(pin => (whole ? { ...toItem(pin), ...wholeOf(pin) } : toItem(pin)))
-      return items.toSorted(byPlace)
+      return (await inTurns(itemsOf(pins, options), clock)).toSorted(byPlace)
     },
     async decide(decision) {
       const store = await open()
       const chosen = await choose(store, decision)
       const outcome = await store.commit(chosen.map(pin => decided(pin, decision, now())))
       if (!outcome.committed) throw changedMeanwhile(decision.upstream)
-      return chosen.map(toItem).toSorted(byPlace)
+      return (await inTurns(itemsOf(chosen, {}), clock)).toSorted(byPlace)
     },
     async claim(upstream, changes) {
       const store = await open()
@@ -214,6 +213,16 @@ function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: n
 
 function toolNames(definitions: readonly { kind: PinKind; name: string }[]): Set<string> {
   return new Set(definitions.filter(({ kind }) => kind === 'tool').map(({ name }) => name))
+}
+
+/** To compare two long texts takes a while, and a server may have many. */
+function* itemsOf(pins: readonly PinRow[], { whole }: ListOptions): Steps<ReviewItem[]> {
+  const items: ReviewItem[] = []
+  for (const pin of pins) {
+    items.push(whole ? { ...toItem(pin), ...wholeOf(pin) } : toItem(pin))
+    yield
+  }
+  return items
 }
 
 function toItem(pin: PinRow): ReviewItem {

@@ -2,19 +2,18 @@ import { latinFor } from './findings/look-alikes.ts'
 import { showExactly, showLetters } from './visible-text.ts'
 
 /**
- * Two texts for someone who compares them. Nothing in them is hidden, and what looks the same in both and is not is written out
+ * Pieces of two texts for someone who compares them. Nothing in them is hidden, and what looks the same in both and is not is written out
  * letter by letter, a word at a time: an accent may be a letter of its own, and another alphabet has an `a` as well.
  */
-export function sideBySide(one: string, other: string): [string, string] {
-  const isPlain = !BEYOND_PLAIN.test(one) && !BEYOND_PLAIN.test(other)
-  if (isPlain || one.length > LONGEST_COMPARED || other.length > LONGEST_COMPARED)
-    return [showExactly(one), showExactly(other)]
-  if (lookOf(one) === lookOf(other)) return [showLetters(one), showLetters(other)]
-  return [showBeside(one, looksIn(other)), showBeside(other, looksIn(one))]
+export function sideBySide(one: readonly string[], other: readonly string[]): [string[], string[]] {
+  const [all, allOther] = [one.join('\n'), other.join('\n')]
+  if (!BEYOND_PLAIN.test(all) && !BEYOND_PLAIN.test(allOther)) return [one.map(showExactly), other.map(showExactly)]
+  if (lookOf(all) === lookOf(allOther)) return [one.map(showLetters), other.map(showLetters)]
+  const [looks, otherLooks] = [looksIn(all), looksIn(allOther)]
+  return [one.map(text => showBeside(text, otherLooks)), other.map(text => showBeside(text, looks))]
 }
 
 const BEYOND_PLAIN = /[^\x20-\x7e\n\t]/u
-const LONGEST_COMPARED = 100_000
 
 /** What stands between spaces, and the words and signs that it is made of. */
 const CHUNKS = /\S+/g

@@ -20,10 +20,15 @@ export function showHidden(text: string): string {
   )
 }
 
-/** The same, and a text that reads like something hidden cannot be taken for it: its backslashes are double. */
+/**
+ * The same, and the last space of a line that another follows is written out too. A text that reads like something hidden cannot
+ * be taken for it: its backslashes are double.
+ */
 export function showExactly(text: string): string {
-  return showHidden(text.includes('\\') ? text.replace(BEFORE_ESCAPE, '$&$&') : text)
+  return showHidden(text.includes('\\') ? text.replace(BEFORE_ESCAPE, '$&$&') : text).replace(LAST_SPACE, escaped)
 }
+
+const LAST_SPACE = /[ \t](?=\n)/g
 
 /** The same, and every letter beyond the plain ones written out as well. */
 export function showLetters(text: string): string {
@@ -35,7 +40,7 @@ const ANY_LETTER = /[^\x20-\x7e\n\t]/gu
 /** A backslash that would read like the beginning of what is written out. What is hidden is no letter. */
 const BEFORE_LETTER = new RegExp(`(?<!\\\\)\\\\+(?=[^\\x00-\\x7f])(?!${UNSEEN})`, 'gu')
 
-const BEFORE_ESCAPE = new RegExp(`(?<!\\\\)\\\\+(?=u\\{[0-9a-f]+\\}|(?![\\n\\t])${UNSEEN})`, 'gu')
+const BEFORE_ESCAPE = new RegExp(`(?<!\\\\)\\\\+(?=u\\{[0-9a-f]+\\}|[ \\t]\\n|(?![\\n\\t])${UNSEEN})`, 'gu')
 
 /** The text without its emoji, so that what is left of joiners and selectors belongs to none. */
 export function withoutEmoji(text: string): string {

@@ -224,6 +224,19 @@ describe('add', () => {
     expect((await run(['a', '--pin', '--', 'uvx', 'a'])).stdout).toContain('Only packages of npm')
   })
 
+  it('says behind which arguments a secret may be left', async () => {
+    const { asked, stdout } = await run(['a', '--', 'npx', '-y', 'a@1.0.0', '-p', 'hunter2', '--password', 'hunter3'])
+    expect(asked).toMatchObject([{ secrets: { A_PASSWORD: 'hunter3' } }])
+    expect(stdout).toContain('What stands behind -p among its arguments may be a secret')
+  })
+
+  it('leaves to the shell of a script what is its own', async () => {
+    const script = 'A=1; x ${A} ${A:-${B}} "${@}" $${C} ${secret:KEY} ${env:HOME}'
+    expect((await run(['a', '--', 'sh', '-c', script, '${A}'])).asked).toMatchObject([
+      { entry: { args: ['-c', 'A=1; x $${A} $${A:-$${B}} "$${@}" $${C} ${secret:KEY} ${env:HOME}', '${A}'] } },
+    ])
+  })
+
   it('is content with a server that does not work, and says why', async () => {
     const status = { ...NOTES, state: 'down' as const, reason: 'spawn nots ENOENT\u001b[2J' }
     const { code, stdout } = await run(['notes', '--', 'nots'], { answer: { status, granted: [] } })

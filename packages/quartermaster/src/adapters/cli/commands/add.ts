@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import type { AddedUpstream } from '../../../contracts/index.ts'
-import { separateSecrets } from '../../../core/kernel/index.ts'
+import { doubtfulArguments, separateSecrets, withShellVariables } from '../../../core/kernel/index.ts'
 import { addedText } from '../added-text.ts'
 import { argumentNotes } from '../argument-notes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
@@ -70,7 +70,8 @@ async function add(session: Session, name: string, words: readonly string[], opt
     const states = await firstStates(session, control, isStarting ? [name] : [])
     return { ...written, ...defined({ status: states.get(name) ?? written.status }) }
   })
-  await print(session, added, [...notes, ...(note === undefined ? [] : [note]), ...argumentNotes(entry)])
+  const left = note === undefined ? [] : [note]
+  await print(session, added, [...notes, ...left, ...doubtfulArguments(entry), ...argumentNotes(entry)])
   return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
 }
 
@@ -100,11 +101,16 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   if (header.length > 0) throw new UsageError('--header is for an address. For a program there is --env.')
   return {
     command: first,
-    ...(args.length > 0 && { args }),
+    ...(args.length > 0 && { args: withShellVariables(first, args, isOfShell) }),
     ...(env.length > 0 && { env: pairs(env, '--env') }),
     ...(options.cwd !== undefined && { cwd: resolve(cwd, options.cwd) }),
     ...common,
   }
+}
+
+/** The shell that it was typed into has left it alone, so it is for the one of the script, unless no shell has such a thing. */
+function isOfShell(body: string | undefined): boolean {
+  return body === undefined || !/^(?:env|secret):[\w.]/.test(body)
 }
 
 function pairs(words: readonly string[], option: string): Record<string, string> {

@@ -228,6 +228,18 @@ describe('call: errors', () => {
     expect(nextOf(stderr)).toEqual(['See what is down: quartermaster status, then: quartermaster recheck tool:weather'])
   })
 
+  it.each([
+    ['up', 'See how it stands: quartermaster upstreams show crm'],
+    ['process', 'Mend what is said here, then call it again.'],
+  ] as const)(
+    'say of a server that one agent cannot reach what tells of it, where an %s has that',
+    async (from, step) => {
+      const error = new AppError('DEPENDENCY_UNAVAILABLE', 'No key.', { details: { upstream: 'crm', agent: 'bob' } })
+      const { stderr } = await run(['weather'], { error, from })
+      expect(nextOf(stderr)).toEqual([step])
+    },
+  )
+
   it('are the one JSON value on standard output with --json', async () => {
     const error = new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details: { tool: 'read_file' } })
     const { code, stdout, stderr } = await run(['read_file', '--json'], { error })

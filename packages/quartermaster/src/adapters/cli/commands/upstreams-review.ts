@@ -1,4 +1,4 @@
-import type { Control, ReviewItem } from '../../../contracts/index.ts'
+import type { Control, ControlInput, ReviewItem } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
@@ -35,7 +35,10 @@ export const registerDecisions: Register = (upstreams, act) => {
         'what of it, by name; KIND:NAME where two kinds share one; NAME@HASH for the version that review has shown',
       )
       .option('--all', 'everything of it that waits')
-      .option('--yes', 'do not ask (done by itself where there is no terminal)')
+      .option(
+        '--yes',
+        'do not ask; without a hash it is about what waits then (done by itself where there is no terminal)',
+      )
       .action((name: string, items: string[], { all = false, yes = false }: { all?: boolean; yes?: boolean }) =>
         act(session => decide(session, { name, items, all, yes, decision })),
       )
@@ -49,13 +52,15 @@ export const registerDecisions: Register = (upstreams, act) => {
 
 const DECISIONS = {
   accept: {
-    description: 'Offer what waits, exactly as it is shown to you.',
+    description:
+      'Offer what waits, in exactly the form that is shown to you, or that NAME@HASH says. Where any of it has changed since, nothing is accepted.',
     done: 'is offered',
     verb: 'accepted',
     question: 'Accept',
   },
   reject: {
-    description: 'Keep back what waits, until it changes again.',
+    description:
+      'Keep back what waits, until it changes again. Where any of it has changed since it was shown, nothing is rejected.',
     done: 'stays away',
     verb: 'rejected',
     question: 'Reject',
@@ -66,7 +71,7 @@ async function showReview(session: Session, name: string | undefined): Promise<n
   session.hints = defined({ upstream: name })
   const { items, statuses } = await session.connect(control =>
     session.attend('Looking', async options => ({
-      items: await control.reviewItems({ ...defined({ name }), ...(session.json && { whole: true }) }, options),
+      items: await control.reviewItems(wanted(session, name), options),
       statuses: await control.upstreams({}, options),
     })),
   )
@@ -78,6 +83,17 @@ async function showReview(session: Session, name: string | undefined): Promise<n
   // Beside the items, because there are none of it: also a program is not to take that for nothing to look at.
   await session.notices.write(unseenText(unseenAmong(statuses.filter(one => name === undefined || one.name === name))))
   return EXIT.done
+}
+
+/** A program gets all of what differences show only so much of. */
+function wanted({ json }: Session, name: string | undefined): ControlInput<'reviewItems'> {
+  return { ...defined({ name }), ...(json && { whole: true }) }
+}
+
+/** What was decided on, with the definitions that were looked at. */
+function wholeOf(decided: readonly ReviewItem[], chosen: readonly ReviewItem[]): ReviewItem[] {
+  const seen = new Map(chosen.map(item => [versionName(item), item]))
+  return decided.map(item => ({ ...seen.get(versionName(item)), ...item }))
 }
 
 function printItems({ out }: Session, items: readonly ReviewItem[]): Promise<void> {
@@ -112,13 +128,13 @@ async function decide(session: Session, wish: Decision): Promise<number> {
   if (all === items.length > 0) throw new UsageError(`name what to ${decision}, or say --all.`)
   session.hints = { upstream: name }
   return session.connect(async control => {
-    const listed = await session.attend('Looking', options => control.reviewItems({ name }, options))
+    const listed = await session.attend('Looking', options => control.reviewItems(wanted(session, name), options))
     session.hints = { upstream: name, isReview: true }
     const chosen = all ? listed.filter(isWaiting) : chooseItems(items, listed)
     const isAsked = chosen.length > 0 && !wish.yes && canAsk(session)
     if (isAsked && !(await isWanted(session, chosen, decision))) return refused(session, decision)
     const decided = chosen.length > 0 ? await send(session, control, { name, chosen, decision }) : []
-    if (session.json) await printItems(session, decided)
+    if (session.json) await printItems(session, wholeOf(decided, chosen))
     else await session.out.write(decidedText(decided, { name, decision, isShown: isAsked }, session))
     return EXIT.done
   })

@@ -4,7 +4,7 @@ import { call, httpDesk, INITIALIZE, INITIALIZED, PING } from '../testing/http-d
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import type { HttpAuth } from './http-auth.ts'
 import type { HttpChannelOptions } from './http-channel.ts'
-import { createSessionTrials, TRIAL_MS } from './session-trials.ts'
+import { createSessionTrials, SOONEST_TRIAL_MS } from './session-trials.ts'
 
 const LIST = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} } as const
 
@@ -63,7 +63,7 @@ describe('a legacy session by HTTP', () => {
     await expect(desk.channel.send(LIST)).rejects.toMatchObject({ wasSent: 'no' })
   })
 
-  it('in which calls are answered with 404 is given up for those that come later, once in ten minutes', async () => {
+  it('in which calls are answered with 404 is given up for those that come later, now and then', async () => {
     const clock = createFakeClock()
     const trials = createSessionTrials(clock)
     const first = await refusing(404, { trials })
@@ -72,7 +72,7 @@ describe('a legacy session by HTTP', () => {
     const second = await refusing(404, { trials })
     await second.refused(3, 4, 5)
     await second.channel.send(LIST)
-    await clock.advance(TRIAL_MS)
+    await clock.advance(SOONEST_TRIAL_MS)
     await second.refused(6)
     expect(await second.ended).toMatchObject({ kind: 'sessionLost' })
     const third = await refusing(404, { trials })
@@ -80,6 +80,54 @@ describe('a legacy session by HTTP', () => {
     await third.refused(3)
     expect(await third.ended).toMatchObject({ kind: 'sessionLost' })
   })
+
+  it('is made anew as often as calls alone tell that it is forgotten, and the same is let in in the next one', async () => {
+    let sessions = 0
+    const forgotten = new Set<string>()
+    const server = await httpEndpoint(({ headers, body, result, json }) => {
+      if (body.method === 'initialize') return result({}, { 'mcp-session-id': `s${++sessions}` })
+      return body.method === 'tools/call' && forgotten.has(String(headers['mcp-session-id'])) ? json(404) : result({})
+    })
+    const clock = createFakeClock()
+    const trials = createSessionTrials(clock)
+    for (let session = 1; session <= 5; session++) {
+      const desk = await httpDesk(server.url, { trials })
+      await desk.channel.send(INITIALIZE)
+      await desk.channel.send(LIST)
+      await desk.channel.send(call(3))
+      await clock.advance(SOONEST_TRIAL_MS)
+      forgotten.add(`s${session}`)
+      await expect(desk.channel.send(call(4))).rejects.toMatchObject({ wasSent: 'turnedAway' })
+      expect(await desk.ended).toMatchObject({ kind: 'sessionLost' })
+    }
+  })
+
+  it.each([
+    // Its own words about the request are the answer.
+    [404, 3, true, { status: 'fulfilled' }],
+    [404, null, true, { reason: { wasSent: 'turnedAway', status: 404 } }],
+    [400, null, true, { reason: { wasSent: 'turnedAway', status: 400 } }],
+    [404, 3, false, { reason: { wasSent: 'no', status: 404 } }],
+    [400, null, false, { reason: { wasSent: 'no', status: 400 } }],
+  ] as const)(
+    'of which a call is told that it is not there (%i, id %s) is where it lists what it has: %s',
+    async (status, id, isListed, outcome) => {
+      const error = { code: -32_000, message: 'Your session has expired' }
+      let listed = 0
+      const server = await httpEndpoint(({ body, result, json }) => {
+        if (body.method === 'initialize') return result({}, { 'mcp-session-id': 's' })
+        if (body.method !== 'tools/call' && (isListed || listed++ === 0)) return result({})
+        json(status, { jsonrpc: '2.0', id, error })
+      })
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(INITIALIZE)
+      await desk.channel.send(LIST)
+      expect(await Promise.allSettled([desk.channel.send(call(3))])).toMatchObject([outcome])
+      expect(desk.messages.some(one => 'error' in one && one.id === 3)).toBe('status' in outcome)
+      // Now and then a new session is tried.
+      expect(await desk.ended).toMatchObject({ kind: 'sessionLost' })
+    },
+  )
 
   it.each(['resources/read', 'prompts/get'])('goes on when a %s is answered with 404', async method => {
     const desk = await refusing(404)

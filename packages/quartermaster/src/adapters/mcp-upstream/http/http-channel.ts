@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createDiscard, createHttpClient } from '../../http-client/index.ts'
-import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
+import { isRequest, type Message } from '../../mcp-wire/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -15,7 +15,6 @@ import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
 import { createDoubts, isOurLook } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
-import { METHOD_NOT_FOUND } from './http-failure.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'
 import { createHttpSession } from './http-session.ts'
@@ -175,8 +174,8 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
         doubts.taken(message)
       } catch (error) {
         exchange.close()
-        await doubts.failed(error, message)
-        if (isRequest(message) && !isOver) receive(unknownMethod(message))
+        const answer = await doubts.failed(error, message)
+        if (!isOver) receive(answer)
       } finally {
         if (!isFollowed) exchange.close()
         giveUpCancelled(message)
@@ -192,11 +191,6 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     },
   }
   return channel
-}
-
-/** In the words that a server has for it which answers as it should. */
-function unknownMethod({ id, method }: Request): Message {
-  return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `There is no "${method}" there.` } }
 }
 
 function methodOf(message: Message): string | undefined {

@@ -1,6 +1,14 @@
-import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
+import { isRequest, type Message, type Request, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { SESSION_DOUBTED, SESSION_LOST, sessionLost } from './http-failure.ts'
+import {
+  isListing,
+  isQuestion,
+  METHOD_NOT_FOUND,
+  SESSION_DOUBTED,
+  SESSION_LOST,
+  SessionDoubt,
+  sessionLost,
+} from './http-failure.ts'
 import type { SessionTrials } from './session-trials.ts'
 
 /**
@@ -10,9 +18,9 @@ import type { SessionTrials } from './session-trials.ts'
 export interface Doubts {
   /**
    * A message failed. Rejects with what that means for it once it is known whether it was about us, as far as that can be found
-   * out; resolves for a question whether the server is there, where it is and does not know that question.
+   * out. Resolves with what is the answer all the same: the server's own words, or ours for a question that it does not know.
    */
-  failed(error: unknown, message: Message): Promise<void>
+  failed(error: unknown, message: Message): Promise<Response>
   /** A message was taken in. */
   taken(message: Message): void
   /** Asks the server something else; one question at a time is enough for everybody. Its answer is nobody's. */
@@ -48,34 +56,43 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
   }
 
   /** What it lists is what it is there for. Without a listing nothing else is known that it would answer. */
-  const isListing = async () => listing !== undefined && (await look()) === 'answered'
+  const isListed = async () => listing !== undefined && (await look()) === 'answered'
 
-  /** What it means for a request that the server did not find. Only a session that is surely gone has it surely not carried out. */
-  async function notFound(error: SendFailure, message: Message): Promise<SendFailure> {
-    const isCall = isRequest(message) && message.method === 'tools/call'
-    const found = listing || isCall ? await look() : 'unknown'
-    if (ended() === SESSION_LOST) return sessionLost(404)
-    // For those that come later. Those that were refused together are about one session.
-    if (isCall && listing && found === 'answered' && !ended() && trials.begin()) onEnd(SESSION_DOUBTED)
-    return error
+  /** What it means for a request that was refused as if there were no session. Only what is surely gone has it surely not carried out. */
+  async function refused(error: SessionDoubt, request: Request): Promise<Response> {
+    const { isSaid, named, status = 404 } = error
+    const isCall = request.method === 'tools/call'
+    const found = listing || isCall || isSaid ? await look() : 'unknown'
+    const isThere = listing !== undefined && found === 'answered'
+    if (isSaid && !isThere) onEnd(SESSION_LOST)
+    if (ended() === SESSION_LOST) throw sessionLost(status)
+    if (isThere && (isCall || isSaid)) renew(request)
+    if (named) return named
+    throw error
   }
 
-  /** Nobody waits for what became of a mere word. */
-  async function doubted(error: SendFailure, message: Message): Promise<SendFailure> {
-    if (isLook(message)) onEnd(error.status === 401 ? { kind: 'unauthorized', reason: error.message } : SESSION_LOST)
-    else if ('id' in message && error.status === 404) return notFound(error, message)
-    else if ('id' in message) await isListing()
-    return error
+  /** For those that come later. Those that were refused together are about one session. */
+  function renew(request: Request): void {
+    if (ended() === SESSION_DOUBTED) trials.join(request)
+    else if (!ended() && trials.begin(request)) onEnd(SESSION_DOUBTED)
   }
 
   return {
     look,
     async failed(error, message) {
-      if (isQuestion(message) && isUnknown(error) && (await isListing())) return
-      throw isTurnedAway(error) ? await doubted(error, message) : error
+      if (isSomebodysQuestion(message) && isUnknown(error) && (await isListed())) return unknown(message)
+      if (!isTurnedAway(error)) throw error
+      const { status, message: reason } = error
+      if (isLook(message)) onEnd(status === 401 ? { kind: 'unauthorized', reason } : SESSION_LOST)
+      else if (isRequest(message) && error instanceof SessionDoubt) return refused(error, message)
+      // Nobody waits for what became of a mere word.
+      else if ('id' in message) await isListed()
+      throw error
     },
     taken(message) {
-      if (!listing && isRequest(message) && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
+      if (!isRequest(message)) return
+      if (!listing && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
+      if (!ended()) trials.letIn(message)
     },
   }
 }
@@ -94,18 +111,13 @@ export function isOurLook(message: Message): boolean {
   return isRequest(message) && message.id === LOOK_ID
 }
 
-/** What only asks whether a server is there. */
-const QUESTIONS = new Set(['ping', 'server/discover'])
-
-function isQuestion(message: Message): boolean {
-  return !isOurLook(message) && 'method' in message && QUESTIONS.has(message.method)
+function isSomebodysQuestion(message: Message): message is Request {
+  return isRequest(message) && isQuestion(message) && !isOurLook(message)
 }
 
 /** What says of us how we stand with the server when it is refused. */
 function isLook(message: Message): boolean {
-  return (
-    isOurLook(message) || ('method' in message && (QUESTIONS.has(message.method) || message.method === 'initialize'))
-  )
+  return isRequest(message) && (isOurLook(message) || isQuestion(message) || message.method === 'initialize')
 }
 
 /** Refused in a way that may be about the question alone. */
@@ -113,9 +125,12 @@ function isUnknown(error: unknown): boolean {
   return error instanceof SendFailure && (error.wasSent === 'refused' || (isTurnedAway(error) && error.status === 404))
 }
 
-const LISTINGS = new Set(['tools/list', 'prompts/list', 'resources/list'])
-
 /** A server may have forgotten the place of a page, and nothing else. */
-function isWholeListing({ method, params }: Request): boolean {
-  return LISTINGS.has(method) && params?.cursor === undefined
+function isWholeListing(request: Request): boolean {
+  return isListing(request) && request.params?.cursor === undefined
+}
+
+/** In the words that a server has for it which answers as it should. */
+function unknown({ id, method }: Request): Response {
+  return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `There is no "${method}" there.` } }
 }

@@ -4,16 +4,18 @@ import { type RefusedRequest, readRefusal } from './http-failure.ts'
 
 const CALL: Message = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'read' } }
 
-/** What becomes of a call that is answered with this status. */
+const LIST: Message = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+
+/** What becomes of a call, or of something else, that is answered with this status. */
 function refusal(
   status: number,
-  given: { headers?: Record<string, string>; body?: unknown; hasSession?: boolean } = {},
+  given: { headers?: Record<string, string>; body?: unknown; hasSession?: boolean; message?: Message } = {},
 ) {
-  const { headers = {}, body, hasSession = false } = given
+  const { headers = {}, body, hasSession = false, message = CALL } = given
   const answer = { status, headers } as unknown as RefusedRequest['answer']
   const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
   const now = Date.UTC(2023, 10, 14, 22, 13, 20)
-  return readRefusal({ message: CALL, answer, text, hasSession, now })
+  return readRefusal({ message, answer, text, hasSession, now })
 }
 
 const said = (message: string, id: unknown = null) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message } })
@@ -79,12 +81,14 @@ describe('a session in which a request is answered with an HTTP error', () => {
     [404, said('The session has expired')],
     [404, said('Invalid or expired session. Please re-initialize the session.', 2)],
   ])(
-    'is lost when the server says that it has forgotten it (%i, %j), and the request was not carried out',
+    'is lost when the server says to a listing that it has forgotten it (%i, %j), and in doubt when it says so to a call',
     (status, body) => {
-      expect(refusal(status, { body, hasSession: true })).toMatchObject({
+      expect(refusal(status, { body, hasSession: true, message: LIST })).toMatchObject({
         failure: { wasSent: 'no' },
         end: { kind: 'sessionLost' },
       })
+      const { failure, end } = refusal(status, { body, hasSession: true })
+      expect([failure, end]).toMatchObject([{ wasSent: 'turnedAway', status, isSaid: true }, undefined])
     },
   )
 

@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../../../core/kernel/index.ts'
 import { type HttpAnswer, headerOf } from '../../http-client/index.ts'
-import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
+import { isRecord, isRequest, type Message, parseJson, type Request, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
 
 /** What becomes of a request that was answered with an HTTP error. */
@@ -31,8 +31,11 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
   const session = hasSession && (message || said) ? sessionAfter({ status, said, text, message }) : 'kept'
-  if (session === 'lost') return { failure: sessionLost(status), end: SESSION_LOST }
-  if (session === 'doubted') return { failure: new SendFailure(refusalText(answer), { wasSent: 'turnedAway', status }) }
+  if (session === 'lost' && !isDoubtable(message)) return { failure: sessionLost(status), end: SESSION_LOST }
+  if (session !== 'kept') {
+    const named = said && message && isNamed(said, message) ? said : undefined
+    return { failure: new SessionDoubt(refusalText(answer), { status, isSaid: session === 'lost', named }) }
+  }
   const wantedMs = parseRetryAfter(headerOf(answer, 'retry-after'), now)
   if (status === 429 || (status === 503 && wantedMs !== undefined)) {
     const facts = { wasSent: 'no', status, retryAfterMs: wantedMs ?? RETRY_MS } as const
@@ -48,7 +51,39 @@ export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The serv
 /** It answers in the session, but for a call. */
 export const SESSION_DOUBTED: ChannelEnd = {
   kind: 'sessionLost',
-  reason: 'The server answered a call with HTTP 404, and may have forgotten the session.',
+  reason: 'The server answered a call as if it came without a session, and may have forgotten ours.',
+}
+
+/** A refusal that may be about the session. Whether it is, what the server has listed in it tells. */
+export class SessionDoubt extends SendFailure {
+  /** Whether the server says in words that it does not know the session. */
+  readonly isSaid: boolean
+  /** Its own words about this very request: they are its answer, if it does know the session. */
+  readonly named: Response | undefined
+  constructor(message: string, facts: { status: number; isSaid: boolean; named: Response | undefined }) {
+    super(message, { wasSent: 'turnedAway', status: facts.status })
+    this.isSaid = facts.isSaid
+    this.named = facts.named
+  }
+}
+
+const LISTINGS: ReadonlySet<string> = new Set(['tools/list', 'prompts/list', 'resources/list'])
+
+export function isListing({ method }: Request): boolean {
+  return LISTINGS.has(method)
+}
+
+/** What only asks whether a server is there. */
+const QUESTIONS: ReadonlySet<string> = new Set(['ping', 'server/discover'])
+
+export function isQuestion({ method }: Request): boolean {
+  return QUESTIONS.has(method)
+}
+
+/** Whatever does something for somebody may speak of sessions of another kind. */
+function isDoubtable(message: Message | undefined): boolean {
+  const isAboutUs = (one: Request) => isListing(one) || isQuestion(one) || one.method === 'initialize'
+  return message !== undefined && isRequest(message) && !isAboutUs(message)
 }
 
 /** Whoever does not know the session has carried nothing out in it. */
@@ -80,11 +115,15 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
   const isSaid = NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
   // What names the request is about the request, and a server may have sessions of another kind. Some, such as
   // https://github.com/php-mcp/server, name it with their 404 all the same, and then say what is missing.
-  const isNamed = said !== undefined && message !== undefined && isRequest(message) && said.id === message.id
-  if (status === 400) return isSaid && !isNamed ? 'lost' : 'kept'
-  if (status !== 404 || (!isNamed && said?.error?.code === METHOD_NOT_FOUND)) return 'kept'
+  const isAnswer = said !== undefined && message !== undefined && isNamed(said, message)
+  if (status === 400) return isSaid && !isAnswer ? 'lost' : 'kept'
+  if (status !== 404 || (!isAnswer && said?.error?.code === METHOD_NOT_FOUND)) return 'kept'
   if (isSaid) return 'lost'
-  return isNamed ? 'kept' : 'doubted'
+  return isAnswer ? 'kept' : 'doubted'
+}
+
+function isNamed({ id }: Response, message: Message): boolean {
+  return isRequest(message) && id === message.id
 }
 
 export const METHOD_NOT_FOUND = -32_601

@@ -1,14 +1,41 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { createSessionTrials, TRIAL_MS } from './session-trials.ts'
+import type { Request } from '../../mcp-wire/index.ts'
+import { createSessionTrials, RAREST_TRIAL_MS, SOONEST_TRIAL_MS } from './session-trials.ts'
 
-it('makes one new session in ten minutes, however many calls are not found', async () => {
+const read = (path: string, progressToken = 0): Request => {
+  const params = { name: 'read', arguments: { path }, _meta: { progressToken } }
+  return { jsonrpc: '2.0', id: progressToken, method: 'tools/call', params }
+}
+const NOTES = read('notes')
+
+it('makes new sessions ever more seldom where they do not help, and soon again after a time without any', async () => {
   const clock = createFakeClock()
   const trials = createSessionTrials(clock)
-  for (let round = 0; round < 2; round++) {
-    expect([trials.begin(), trials.begin()]).toEqual([true, false])
-    await clock.advance(TRIAL_MS - 1)
-    expect(trials.begin()).toBe(false)
+  for (const seconds of [5, 20, 80, 320, 600, 600]) {
+    expect([trials.begin(NOTES), trials.begin(NOTES)]).toEqual([true, false])
+    await clock.advance(seconds * 1_000 - 1)
+    trials.letIn(read('others'))
+    expect(trials.begin(NOTES)).toBe(false)
     await clock.advance(1)
   }
+  trials.letIn(NOTES)
+  await clock.advance(RAREST_TRIAL_MS)
+  expect(trials.begin(NOTES)).toBe(true)
+  await clock.advance(SOONEST_TRIAL_MS)
+  expect(trials.begin(NOTES)).toBe(true)
+})
+
+it('makes another one soon where one has helped: what was refused in the session before is let in', async () => {
+  const clock = createFakeClock()
+  const trials = createSessionTrials(clock)
+  for (const again of [NOTES, read('letters', 7), NOTES]) {
+    expect(trials.begin(NOTES)).toBe(true)
+    trials.join(read('letters'))
+    trials.letIn(again)
+    await clock.advance(SOONEST_TRIAL_MS)
+  }
+  expect(trials.begin(NOTES)).toBe(true)
+  await clock.advance(SOONEST_TRIAL_MS)
+  expect(trials.begin(NOTES)).toBe(true)
 })

@@ -43,7 +43,6 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
   const hub = await workerHub([write])
   const calls = createUpstreamCalls({
     upstream: 's',
-    dependency: 'upstream-s',
     clock: hub.clock,
     budgetMs: 10_000,
     latencies: createLatencies(),

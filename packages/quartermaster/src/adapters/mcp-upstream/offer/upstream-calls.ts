@@ -45,7 +45,6 @@ export interface UpstreamCalls {
 
 export interface UpstreamCallsDeps {
   readonly upstream: string
-  readonly dependency: string
   readonly clock: Clock
   readonly budgetMs: number
   readonly latencies: Latencies
@@ -64,7 +63,7 @@ export const MOST_UNDER_WAY = 128
 const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
-  const { upstream, dependency, clock, budgetMs, latencies, connectionOf, check } = deps
+  const { upstream, clock, budgetMs, latencies, connectionOf, check } = deps
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
 
   async function passFor<T>(
@@ -76,10 +75,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     try {
       const { what, signal, mayRepeat, mutates, call } = facts
       const connection = () => connectionOf(agent)
-      return await pass(
-        { upstream, dependency, clock, budgetMs, connection, what, signal, mayRepeat, mutates, call },
-        work,
-      )
+      return await pass({ upstream, clock, budgetMs, connection, what, signal, mayRepeat, mutates, call }, work)
     } finally {
       leave()
     }

@@ -6,6 +6,7 @@ import { takeMessages } from './incoming-message.ts'
 
 const tools = Array.from({ length: 20_000 }, (_, i) => ({ name: `t${i}`, inputSchema: { type: 'object' } }))
 const answer = (id: number, result: object) => ({ jsonrpc: '2.0', id, result })
+const MEMBERS = Array.from({ length: 100_001 }, (_, i) => [`k${i}`, i])
 const LONG = JSON.stringify(answer(1, { tools }))
 
 it('hands a message over at once, and lets others have their turn while it reads a long one', async () => {
@@ -30,6 +31,7 @@ it('hands a message over at once, and lets others have their turn while it reads
 it.each([
   ['that is cut off', LONG.slice(0, -1)],
   ['that nests deeper than any', `${LONG.slice(0, -1)},"deep":${'['.repeat(600)}${']'.repeat(600)}}`],
+  ['with more members in one object than any', JSON.stringify(answer(1, Object.fromEntries(MEMBERS)))],
   ['that is something else', JSON.stringify(tools)],
 ])('takes no message from a long text %s', async (_what, text) => {
   const taken: Message[][] = []

@@ -5,6 +5,8 @@ export const MESSAGE_LIMITS = {
   bytes: 32 * 1024 * 1024,
   maxJsonDepth: 512,
   maxJsonValues: 4_000_000,
+  /** No short text has as many: they are counted in long ones alone. */
+  maxJsonMembers: 100_000,
   /** A batch is handled in one go, so that a larger one would be a flood. */
   inBatch: 1_000,
 }

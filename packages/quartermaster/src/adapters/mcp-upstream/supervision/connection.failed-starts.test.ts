@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { concernedBy } from '../errors.ts'
 import { ChannelFailure } from '../session/channel.ts'
 import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
 
@@ -19,10 +20,11 @@ it('tries ever less often while it cannot start, and says why', async () => {
 
 it.each([
   [undefined, '"upstream-s" cannot be reached: ', { dependency: 'upstream-s' }],
-  ['eve', '"upstream-s" cannot be reached for "eve": ', { agent: 'eve' }],
+  ['eve', '"upstream-s" cannot be reached for "eve": ', { upstream: 's', agent: 'eve' }],
 ])('is a word about the server only where it is for everybody (%s)', async (agent, message, details) => {
   const open = () => Promise.reject(new ChannelFailure({ kind: 'unauthorized', reason: 'It does not take the key.' }))
-  const connection = connectionBy(createFakeClock(), { agent, startMs: () => 30_000, open })
+  const concerned = concernedBy(agent, { upstream: 's', dependency: 'upstream-s' })
+  const connection = connectionBy(createFakeClock(), { agent, concerned, startMs: () => 30_000, open })
   connection.start()
   await expect(connection.take({ budgetMs: 0, signal: FOREVER })).rejects.toMatchObject({
     message: expect.stringContaining(message),

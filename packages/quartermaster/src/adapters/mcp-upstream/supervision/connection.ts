@@ -1,6 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import type { Concerned } from '../errors.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
@@ -12,6 +13,8 @@ import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 
 /** A connection that is kept up. */
 export interface Connection {
+  /** Whom an error is about that it cannot be reached. */
+  readonly concerned: Concerned
   state(): ConnectionState
   session(): Session | undefined
   /** Whether somebody waits for it to come up. */
@@ -53,6 +56,7 @@ type Look = ProbeVerdict & { recovering?: boolean }
 export interface ConnectionDeps extends RunnerDeps {
   /** Whose it is, unless it is for everybody. */
   readonly agent?: string | undefined
+  readonly concerned: Concerned
   /** The dependency this is, for errors. */
   readonly dependency: string
   /** Ended when unused for so long. */
@@ -117,6 +121,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   }
 
   return {
+    concerned: deps.concerned,
     state: () => stateOf(runner.life()),
     session,
     isAwaited: () => waiters > 0,
@@ -180,10 +185,11 @@ async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal 
   throw unreachable(deps, stateOf(runner.life()).reason)
 }
 
-/** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
-function unreachable({ dependency, agent }: ConnectionDeps, reason: string): AppError {
-  const [whom, details] = agent === undefined ? ['', { dependency }] : [` for "${agent}"`, { agent }]
-  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached${whom}: ${reason}`, { details })
+function unreachable({ dependency, agent, concerned }: ConnectionDeps, reason: string): AppError {
+  const whom = agent === undefined ? '' : ` for "${agent}"`
+  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached${whom}: ${reason}`, {
+    details: { ...concerned },
+  })
 }
 
 interface Looking {

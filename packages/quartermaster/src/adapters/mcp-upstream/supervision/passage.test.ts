@@ -24,7 +24,11 @@ function stage(...answers: unknown[]) {
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
   let isSame = false
-  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'> = {
+  const connection: Pick<
+    Connection,
+    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'
+  > = {
+    concerned: { upstream: 's', agent: 'eve' },
     refused: () => void seen.noted++,
     answered() {},
     takeNow: () => undefined,
@@ -56,7 +60,7 @@ function stage(...answers: unknown[]) {
   }
 
   function send({ mayRepeat = false, mutates = false, budgetMs = 10_000, isCall = false } = {}): Promise<unknown> {
-    const subject = { upstream: 's', dependency: 'upstream-s', what: 'the tool "t"' }
+    const subject = { upstream: 's', what: 'the tool "t"' }
     const options = {
       ...subject,
       connection: () => ways.at(0) ?? (connection as Connection),
@@ -138,7 +142,7 @@ it('gives up at once when a busy server asks for more time than there is, and sa
   const { send, seen } = stage(come(60_000), 'done')
   await expect(send()).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',
-    details: { dependency: 'upstream-s', retryAfterMs: 60_000 },
+    details: { upstream: 's', agent: 'eve', retryAfterMs: 60_000 },
   })
   expect(seen.tries).toEqual([0])
 })
@@ -166,6 +170,16 @@ it.each([
     const lost = new SendFailure('The server answered with HTTP 404.', { wasSent, status: 404 })
     const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
     await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code })
+    expect(seen.tries).toHaveLength(3)
+  },
+)
+
+it.each([400, 404])(
+  'knows nothing of what changes something and ends every session that it is sent in, if it is the one that does: %i',
+  async status => {
+    const lost = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status })
+    const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
+    await expect(send({ mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(seen.tries).toHaveLength(3)
   },
 )

@@ -46,7 +46,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       return answer
     } catch (error) {
       if (signal.aborted) throw givenUp(error, way, signal)
-      if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
+      if (!(error instanceof SendFailure)) throw toUpstreamError(error, options, connection.concerned)
       giveUp.failed(error)
       if (error.wasSent === 'refused' || (mayBeDone(error) && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
@@ -77,11 +77,16 @@ function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
 }
 
 /**
- * Whether the server may have done what it was asked for. A 404 says that it has not, because it does not know the session; but
- * there it knows the session, or nobody could find out whether it does.
+ * Whether the server may have done what it was asked for. Who turns it away as one without a session, and answers in that session
+ * what else it is asked, gainsays itself. A key is looked at before anything is done.
  */
 function mayBeDone({ wasSent, status }: SendFailure): boolean {
-  return wasSent === 'maybe' || (wasSent === 'turnedAway' && status === 404)
+  return wasSent === 'maybe' || (wasSent === 'turnedAway' && status !== 401)
+}
+
+/** The server did not know the session, and so has done nothing in it. */
+function isForgotten({ wasSent, status }: SendFailure): boolean {
+  return wasSent === 'no' && (status === 404 || status === 400)
 }
 
 /** Nobody else sees that a server which is up does not let in what it offers. Of a resource anybody may ask for one that is not there. */
@@ -127,17 +132,20 @@ interface GivingUp {
 /** Of what changes something nobody knows how it ended once a server may have seen it, whatever the last try came to. */
 function createGivingUp(options: PassageOptions): GivingUp {
   const isDifferent = options.mutates || !options.mayRepeat
+  let forgotten = 0
   const giveUp: GivingUp = {
     seen: undefined,
     undone: 'neverSent',
     failed(failure) {
-      if (mayBeDone(failure)) giveUp.seen = failure
+      // A session that was made for it is not forgotten by chance: its own work may be what ends it.
+      if (mayBeDone(failure) || (isForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },
     because(error) {
       const { seen } = giveUp
-      throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options)
+      const { concerned } = options.connection()
+      throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options, concerned)
     },
   }
   return giveUp

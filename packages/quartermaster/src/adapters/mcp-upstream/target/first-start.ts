@@ -1,5 +1,5 @@
 import type { UpstreamConfig } from '../../../contracts/index.ts'
-import { packageRunOf } from '../../../core/kernel/index.ts'
+import { packageRunsOf } from '../../../core/kernel/index.ts'
 
 /**
  * What a program such as npx fetches before it can start may take so long. One that is ended in the midst of it may leave a
@@ -9,7 +9,7 @@ export const FETCHING_MS = 5 * 60_000
 
 /** Whether it is started by a program that may have to fetch it first. */
 export function mayFetch(config: UpstreamConfig): boolean {
-  return 'command' in config && packageRunOf(config.command, config.args) !== undefined
+  return 'command' in config && packageRunsOf(config.command, config.args).length > 0
 }
 
 /** How long a start may take; the first of what has to be fetched takes longer than all others. */

@@ -78,6 +78,7 @@ export function stage({
   const connection = createConnection({
     clock,
     random: () => 1,
+    concerned: { dependency: 'upstream-s' },
     dependency: 'upstream-s',
     startMs: () => 5_000,
     callMs: () => CALL_MS,
@@ -101,6 +102,7 @@ export function connectionBy(
   return createConnection({
     clock,
     random: () => 1,
+    concerned: { dependency: 'upstream-s' },
     dependency: 'upstream-s',
     idleMs: undefined,
     callMs: () => CALL_MS,

@@ -1,5 +1,6 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { Grant, Seat } from '../../agents/index.ts'
+import { notOffered } from '../../catalogue/index.ts'
 import { didYouMean } from '../../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { checkInput } from './input-stage.ts'
@@ -15,10 +16,6 @@ export function permit(seat: Seat, name: string): Grant {
   if (withheld) throw notOffered(name, withheld.reason ?? '')
   const visible = seat.view().tools.map(({ tool }) => tool.name)
   throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${didYouMean(name, visible)}`)
-}
-
-function notOffered(tool: string, reason: string): AppError {
-  return new AppError('TOOL_DISABLED', `"${tool}" is not offered now. ${reason}`, { details: { tool } })
 }
 
 /**

@@ -1,0 +1,140 @@
+import { sep } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { find, inDesktop, inFile, only } from './testing/found.ts'
+
+describe('any file', () => {
+  it('may hold nothing but servers', async () => {
+    expect((await inFile({ a: { command: 'a' }, b: { url: 'https://b.example' } })).names).toEqual(['a', 'b'])
+  })
+
+  it('that lies in another project counts from there', async () => {
+    const files = { 'other/.mcp.json': '{ "mcpServers": { "a": { "command": "./a" } } }' }
+    const { server, folder } = await find(files, '../other/.mcp.json')
+    expect(server('a').entry).toEqual({ command: './a', cwd: folder.path('other') })
+  })
+
+  it.each([
+    ['{ "mcpServers": ', /not JSON.*line 1/],
+    ['[]', /no JSON object/],
+    ['/* */'.concat('['.repeat(100_000)), /nested too deep/],
+  ])('that cannot be read says why: %s', async (text, problem) => {
+    const { places, servers } = await find({ 'project/x.json': text }, 'x.json')
+    expect({ places, servers }).toMatchObject({
+      places: [{ found: true, problem: expect.stringMatching(problem) }],
+      servers: [],
+    })
+  })
+
+  it('that is not there is told as not found', async () => {
+    expect((await find({}, 'nowhere.json')).places).toMatchObject([{ client: 'file', found: false }])
+  })
+
+  it.each([
+    [{}, 'It has neither "command" nor "url".'],
+    [{ command: 'a', url: 'https://a.example' }, 'It has both "command" and "url".'],
+    [{ command: ['a'] }, 'Its "command" is no text.'],
+    [{ type: 'ws', url: 'wss://a.example' }, 'Its type "ws" does not go with "url".'],
+    [{ transport: 'sse', url: 'https://a.example' }, /"sse"/],
+    ['a', 'It is no object.'],
+    [{ url: 'http://localhost:9999/mcp' }, 'It is Quartermaster itself.'],
+    [{ command: 'npx', args: ['-y', 'quartermaster@1.0.0', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'npx', args: ['-p', 'quartermaster', 'quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'node', args: ['--import', 'x', '/y/quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'tsx', args: ['/x/quartermaster.ts', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'node', args: ['/x/quartermaster.cjs', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'cmd', args: ['/c', 'npx -y quartermaster connect'] }, 'It is Quartermaster itself.'],
+    [
+      { command: 'node', args: ['/x/dist/bin/quartermaster.js', 'connect', '--agent', 'a'] },
+      'It is Quartermaster itself.',
+    ],
+  ])('has entries that are skipped with the reason: %j', async (entry, reason) => {
+    const { skipped, entry: translated } = await only(entry, { ownUrl: 'http://127.0.0.1:9999' })
+    expect(skipped).toMatch(reason)
+    expect(translated).toBeUndefined()
+  })
+
+  it.each([
+    [{ command: 'quartermaster-notes' }],
+    [{ command: 'tsx', args: ['/x/quartermaster.tsx', 'connect'] }],
+    [{ command: 'npx', args: ['-y', 'acme-mcp', 'connect', '--root', '/home/me/quartermaster'] }],
+    [{ command: 'node', args: ['acme.js', '--root', '/home/me/quartermaster', 'connect'] }],
+    [{ url: 'http://localhost:9998/mcp' }],
+    [{ url: 'https://example.com/mcp' }],
+  ])('has others that only look like us: %j', async entry => {
+    expect((await only(entry, { ownUrl: 'http://127.0.0.1:9999' })).skipped).toBeUndefined()
+  })
+
+  it('has names that no two servers share', async () => {
+    const servers = {
+      'a b': { command: '1' },
+      'a.b': { command: '2' },
+      [`${'x'.repeat(40)}1`]: { command: '3' },
+      日本: { command: '4' },
+      constructor: { command: '5' },
+    }
+    const found = await inFile({ mcpServers: servers })
+    expect(found.servers.map(one => one.as)).toEqual(['a-b', 'a-b-2', 'x'.repeat(32), 'server', 'constructor-2'])
+  })
+})
+
+it.each(['', '// a comment\n'])('loses no server for its name, with %j before it', async before => {
+  const { servers } = await inDesktop(`${before}{ "mcpServers": { "__proto__": { "command": "a" } } }`)
+  expect(servers).toMatchObject([{ name: '__proto__', as: 'proto', entry: { command: 'a' } }])
+})
+
+describe('the script of an entry', () => {
+  const FILES = {
+    'claude-code': ['project/.mcp.json', 'claude'],
+    'claude-desktop': ['home/.config/Claude/claude_desktop_config.json', 'claude'],
+    cursor: ['project/.cursor/mcp.json', 'cursor'],
+    vscode: ['project/.vscode/mcp.json', 'vscode'],
+    file: ['project/x.json', 'x.json'],
+  } as const
+
+  /** What becomes of a script there. */
+  const scriptOf = async (client: keyof typeof FILES, script: string) => {
+    const [file, source] = FILES[client]
+    const inputs = [{ id: '-id', type: 'promptString' }]
+    const servers = { one: { command: 'docker', args: ['run', 'img', 'sh', '-c', script, '${PLAIN}'] } }
+    const key = client === 'vscode' ? 'servers' : 'mcpServers'
+    const { server } = await find({ [file]: JSON.stringify({ inputs, [key]: servers }) }, source)
+    const args = server('one').entry?.['args'] as string[] | undefined
+    expect(args?.at(-1)).toBe('${PLAIN}')
+    return args?.at(-2)
+  }
+
+  it.each(['claude-desktop', 'cursor', 'vscode'] as const)('keeps the variables of its shell: %s', async client => {
+    expect(await scriptOf(client, 'A=1; x ${A} "${B:-${C:-c}}" ${D%.*} $E "${1}" --token ${F}')).toBe(
+      'A=1; x $${A} "$${B:-$${C:-c}}" $${D%.*} $E "$${1}" --token $${F}',
+    )
+  })
+
+  it.each(['claude-code', 'file'] as const)('has those filled in that are filled in there: %s', async client => {
+    expect(await scriptOf(client, 'x ${A} ${B:-$C} ${D%.*} "${1}"')).toBe('x ${A} ${B:-$C} $${D%.*} "$${1}"')
+  })
+
+  it('has the variables of its client in our words', async () => {
+    expect(await scriptOf('cursor', 'x ${env:A} ${/}')).toBe(`x \${env:A} ${sep}`)
+    expect(await scriptOf('vscode', 'x ${env:A} ${input:-id}')).toBe('x ${env:A:-} ${secret:ONE_ID}')
+  })
+})
+
+describe('looking everywhere', () => {
+  it('finds what each client has, and says where it looked', async () => {
+    const { places, names } = await find({
+      'home/.config/Claude/claude_desktop_config.json': '{ "mcpServers": { "desk": { "command": "a" } } }',
+      'home/.cursor/mcp.json': '{ "mcpServers": { "curse": { "command": "a" } } }',
+      'home/.config/Code/User/mcp.json': '{ "servers": { "code": { "command": "a" } } }',
+    })
+    expect(names).toEqual(['desk', 'curse', 'code'])
+    expect(places.map(({ client, found }) => [client, found])).toEqual([
+      ['claude-code', false],
+      ['claude-code', false],
+      ['claude-desktop', true],
+      ['cursor', false],
+      ['cursor', true],
+      ['vscode', false],
+      ['vscode', true],
+    ])
+  })
+})
