@@ -23,7 +23,7 @@ export function grantsNamed({ grants, withheld }: GatewayConfig, names: readonly
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
   const held = withheld.find(entry => entry.reason !== undefined && unknown.includes(entry.calledAs ?? entry.tool))
-  if (held) throw notOffered(held.calledAs ?? held.tool, held.reason)
+  if (held?.reason !== undefined) throw notOffered(held.calledAs ?? held.tool, held.reason)
   if (unknown.length > 0) {
     const suggest = (name: string, i: number) => (i < MOST_SUGGESTED ? didYouMean(name, grants.keys()) : '')
     const sentences = unknown.map((name, i) => `You have no tool "${name}".${suggest(name, i)}`)
