@@ -108,9 +108,9 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       }
       return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal, tools })
     },
-    async packageVersion(name) {
+    async packageVersion(wanted) {
       const { packageVersion } = await import('./package-version.ts')
-      return packageVersion(name, { signal })
+      return packageVersion(wanted, { signal })
     },
     async moveStore(options) {
       const { moveStore } = await import('./move-store.ts')

@@ -34,6 +34,14 @@ describe('adding an upstream', () => {
     expect(ended.map(answer => answer.status?.state)).toEqual(['up', 'starting'])
   })
 
+  it('does not wait for one that starts where it is not to, and counts the tools of one that is there', async () => {
+    const { control, done } = await desk({ states: { slow: ['starting'] } })
+    const add = (name: string) => control.addUpstream({ name, entry: { command: 'a' }, grant: false, wait: false })
+    expect(await add('slow')).toMatchObject({ status: { state: 'starting' } })
+    expect(done).toEqual([])
+    expect(await add('notes')).toMatchObject({ status: { state: 'up', tools: { offered: 2 } } })
+  })
+
   it('adds what cannot be used yet, and says what is missing', async () => {
     const { control, json } = await desk()
     const answer = await control.addUpstream({ name: 'notes', entry: { url: '${secret:NOPE}' } })

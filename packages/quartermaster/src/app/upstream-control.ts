@@ -167,7 +167,9 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const released = await releaseReplaced(unneeded, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)
-      const status = request.wait === false ? find(request.name) : await settled(request.name)
+      // One that is there already has brought its tools; to count them they have to be taken in.
+      const isLeft = request.wait === false && find(request.name)?.state === 'starting'
+      const status = isLeft ? find(request.name) : await settled(request.name)
       const problems = [...wrong, ...ungranted, ...(await exposureProblems(request.name, project))]
       return {
         name: request.name,

@@ -140,8 +140,8 @@ export interface CliHost {
     config?: string
     data?: string
   }): Promise<ImportedApi>
-  /** The version of a package that npm would take now. Throws when it cannot tell. */
-  packageVersion(name: string): Promise<string>
+  /** The version that npm would take now for a package, which may have a tag or a range behind it. Throws when it cannot tell. */
+  packageVersion(wanted: string): Promise<string>
   /** Copies what is in the file of the data folder into an empty database. */
   moveStore(options: {
     to: string

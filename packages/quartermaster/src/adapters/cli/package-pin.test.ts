@@ -56,6 +56,16 @@ describe('a command that runs a package', () => {
     ['sh -c "command -v npx && npx -y server"', 'npm', 'server'],
     ['uvx --from=pkg serve', 'uv', 'pkg'],
     ['deno run -A npm:@scope/server', 'deno', 'npm:@scope/server'],
+    ['npx -y server@1.2.x', 'npm', 'server'],
+    ['npx -y server@', 'npm', 'server'],
+    ['npx -y "server@1.2.3 || 2"', 'npm', 'server'],
+    ['npx -y mine@npm:@scope/server@1', 'npm', 'mine@npm:@scope/server'],
+    ['uvx "pkg>=1.0"', 'uv', 'pkg'],
+    ['uvx pkg[cli]~=1.0', 'uv', 'pkg[cli]'],
+    ['uvx pkg==1.*', 'uv', 'pkg'],
+    ['uvx --with other pkg==1.0.0', 'uv', 'other'],
+    ['uvx --with=one==1.0,other[a,b] pkg@1.0', 'uv', 'other[a,b]'],
+    ['uv run --with other server.py', 'uv', 'other'],
   ])('without a version is found: %s', (line, runner, name) => {
     expect(find(line)).toMatchObject([{ runner, package: name }])
   })
@@ -84,13 +94,24 @@ describe('a command that runs a package', () => {
     'uv run server.py',
     'deno run -A npm:server@1.2.3',
     'deno run main.ts',
+    'npx -y server@1.2.3-rc.1+build',
+    'npx -y server@v1.2.3',
+    'npx -y server@file:./loc',
+    'npx -y server@github:me/private',
+    'npx -y server@me/private',
+    'npx -y server@https://example.com/x.tgz',
+    'npx -y server@./loc.tgz',
+    'npx -y mine@npm:server@1.2.3',
+    'npx -p a@1.0.0 -p b@1.0.0 serve',
+    'uvx --with other==1.0 "pkg @ git+https://example.com/x"',
+    'uvx ./pkg.whl',
   ])('is left alone otherwise: %s', line => {
     expect(find(line)).toEqual([])
   })
 
   it.each([
     ['npx -y server@latest --port 1', '-y server@2.0.0 --port 1'],
-    ['npx --package=pkg serve', '--package=pkg@2.0.0 serve'],
+    ['npx --package=pkg --package=other serve', '--package=pkg@2.0.0 --package=other@2.0.0 serve'],
     ['cmd /c npx -y server', '/c npx -y server@2.0.0'],
     ['cmd /d /s /c npx -y server', '/d /s /c npx -y server@2.0.0'],
     ['cmd /d /s /c "cd server & npx -y server ."', '/d /s /c cd server & npx -y server@2.0.0 .'],
@@ -100,6 +121,29 @@ describe('a command that runs a package', () => {
   ])('gets the version where the package stands: %s', async (line, pinned) => {
     const { entry } = await pinEntry(entryOf(line), { pin: true, host })
     expect((entry['args'] as string[]).join(' ')).toBe(pinned)
+  })
+
+  it('gets the version that its own range or tag means, each for itself', async () => {
+    const asked: string[] = []
+    const packageVersion = async (wanted: string) => {
+      asked.push(wanted)
+      return { 'a@4': '4.9.0', 'a@beta': '6.0.0-beta.1', a: '5.0.0' }[wanted] ?? Promise.reject(new Error('No.'))
+    }
+    const script = 'npx a@4 & npx a@beta; npx -p a -p "b@^2" x; npx a@file:./a; npx c@npm:a@4; npx a@4'
+    const { entry, notes } = await pinEntry(sh(script), { pin: true, host: { packageVersion } })
+    expect(asked).toEqual(['a@4', 'a@beta', 'a', 'b@^2'])
+    expect(entry).toEqual(
+      sh('npx a@4.9.0 & npx a@6.0.0-beta.1; npx -p a@5.0.0 -p "b@^2" x; npx a@file:./a; npx c@npm:a@4; npx a@4.9.0'),
+    )
+    expect(notes).toEqual([
+      'Pinned: a@4.9.0.',
+      'Pinned: a@6.0.0-beta.1.',
+      'Pinned: a@5.0.0.',
+      'Not pinned: No.',
+      expect.stringMatching(/^Not pinned, .* "c@npm:a@4" is no exact version, .* Write c@npm:a@VERSION by hand\.$/),
+    ])
+    const { notes: warnings } = await pinEntry(sh('npx a@4'), { pin: false, host })
+    expect(warnings).toEqual([expect.stringMatching(/^"a@4" is no exact version, .* or --pin for the present one\.$/)])
   })
 
   it.each([
@@ -119,6 +163,28 @@ describe('a command that runs a package', () => {
     ['eval "npx a"', 'eval "npx a@2.0.0"'],
     ['eval exec npx a', 'eval exec npx a@2.0.0'],
     ['npx \\\n  -y \\\n  a', 'npx \\\n  -y \\\n  a@2.0.0'],
+    ['# say "hi\nnpx -y "a" # "x', '# say "hi\nnpx -y "a@2.0.0" # "x'],
+    ["# don't\nnpx a;# don't\nnpx a", "# don't\nnpx a@2.0.0;# don't\nnpx a@2.0.0"],
+    [
+      "cat <<'END' >f; npx a\nnpx -y b isn't\nEND\nnpx a",
+      "cat <<'END' >f; npx a@2.0.0\nnpx -y b isn't\nEND\nnpx a@2.0.0",
+    ],
+    ['(cat <<-END)\nnpx b\n\tEND\nnpx a', '(cat <<-END)\nnpx b\n\tEND\nnpx a@2.0.0'],
+    ['sh <<END\nnpx a\nEND', 'sh <<END\nnpx a@2.0.0\nEND'],
+    ['x=$((1 <<3))\nnpx a', 'x=$((1 <<3))\nnpx a@2.0.0'],
+    ['cat <<<word; npx a', 'cat <<<word; npx a@2.0.0'],
+    ['>log 2>&1 npx a', '>log 2>&1 npx a@2.0.0'],
+    ['x "$(npx -y a)" "`npx a`"', 'x "$(npx -y a@2.0.0)" "`npx a@2.0.0`"'],
+    ['x "$(npx -y "a" \\"b)"; npx a', 'x "$(npx -y "a@2.0.0" \\"b)"; npx a@2.0.0'],
+    ['trap "npx -y a" EXIT', 'trap "npx -y a@2.0.0" EXIT'],
+    ['echo x | xargs -n 1 npx a', 'echo x | xargs -n 1 npx a@2.0.0'],
+    ["npx -p b@1.0.0 -c 'npx -y a'", "npx -p b@1.0.0 -c 'npx -y a@2.0.0'"],
+    ['npx a -c "npx b"', 'npx a@2.0.0 -c "npx b"'],
+    ['su me -c "npx a"', 'su me -c "npx a@2.0.0"'],
+    ['coproc npx a', 'coproc npx a@2.0.0'],
+    ['docker run -i node:20 env X=1 npx -y a', 'docker run -i node:20 env X=1 npx -y a@2.0.0'],
+    ['mise exec node@20 -- npx a; volta run npx a', 'mise exec node@20 -- npx a@2.0.0; volta run npx a@2.0.0'],
+    ['wsl -d Debian npx a', 'wsl -d Debian npx a@2.0.0'],
     ['sh -c "npx \\\n a"', 'sh -c "npx \\\n a@2.0.0"'],
   ])('in a script gets it at each of its places: %s', async (script, pinned) => {
     const { entry, notes } = await pinEntry(sh(script), { pin: true, host })
@@ -131,8 +197,8 @@ describe('a command that runs a package', () => {
   it.each([
     ['npx -y a"bc"', '"abc" has no version'],
     ['npx -y a\\bc', '"abc" has no version'],
-    ['npx -y abc@$VERSION', '"abc" has no version'],
-    ['npx -y "$PACKAGE"', 'What "$PACKAGE" stands for may have no version'],
+    ['npx -y abc@$VERSION', 'What "abc@$VERSION" stands for may have no exact version'],
+    ['npx -y "$PACKAGE"', 'What "$PACKAGE" stands for may have no exact version'],
   ])('is left as it is where its name is put together, and that is told: %s', async (script, told) => {
     for (const pin of [true, false]) {
       const { entry, notes } = await pinEntry(sh(script), { pin, host })

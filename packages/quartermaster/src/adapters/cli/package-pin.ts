@@ -1,11 +1,17 @@
 import { type PackageRun, type PlacedWord, packageRunsOf } from '../../core/kernel/index.ts'
 
 /** A package that a command runs in whatever version there is at the time. */
-export interface Unpinned extends Pick<PackageRun, 'runner'> {
-  /** Without a version. */
-  readonly package: string
-  /** Where it is written; nothing where that is put together of pieces, or filled in by a shell. */
+export interface Unpinned extends Pick<PackageRun, 'runner'>, Moving {
+  /** Where it is written; nothing where no other text can stand there: it is put together of pieces, or filled in by a shell. */
   readonly place: Place | undefined
+}
+
+/** What a word names without an exact version. */
+interface Moving {
+  /** As it is written, with the range or the tag that it has. */
+  readonly wanted: string
+  /** Without these. */
+  readonly package: string
 }
 
 /** A piece of one of the arguments. */
@@ -15,21 +21,23 @@ interface Place {
   readonly to: number
 }
 
-/** The packages that a command would run without a version of their own, also in the scripts in it. */
+/** The packages that a command would run without an exact version of their own, also in the scripts in it. */
 export function findUnpinned(command: string, args: readonly string[]): Unpinned[] {
-  return packageRunsOf(command, args).flatMap(({ runner, placed, at }) => {
-    const word = at === undefined ? undefined : placed[at]
-    const written = word?.text.replace(NAMING, '') ?? ''
-    const name = unpinnedName(runner, written)
-    return word && name !== undefined ? [{ runner, package: name, place: placeOf(word, written) }] : []
-  })
+  return packageRunsOf(command, args).flatMap(({ runner, placed, packages }) =>
+    packages.flatMap(at => {
+      const word = placed[at]
+      const written = word?.text.replace(NAMING, '') ?? ''
+      const moving = movingIn(runner, written)
+      return word && moving ? [{ runner, ...moving, place: placeOf(word, written) }] : []
+    }),
+  )
 }
 
 /** What a shell fills in may be any name. */
-function unpinnedName(runner: PackageRun['runner'], written: string): string | undefined {
+function movingIn(runner: PackageRun['runner'], written: string): Moving | undefined {
   const find = FINDERS[runner]
   const isAny = written !== '' && find(written.replace(FILLED_IN, 'any')) !== undefined
-  return find(written) ?? (isAny ? written : undefined)
+  return find(written) ?? (isAny ? { wanted: written, package: written } : undefined)
 }
 
 /** `$NAME` and `${NAME}`, also written so that it is the shell's; of `$(…)` only the sign is a part of the word. */
@@ -39,8 +47,10 @@ function placeOf({ at, places }: PlacedWord, written: string): Place | undefined
   const own = places.slice(places.length - written.length)
   const from = own[0] ?? 0
   const isWhole = own.every((place, i) => place === from + i)
-  // The command itself is none of the arguments.
-  return isWhole && written.search(FILLED_IN) < 0 ? { argument: at - 1, from, to: from + own.length } : undefined
+  // The command itself is none of the arguments. What goes by another name has two places for a version.
+  return isWhole && written.search(FILLED_IN) < 0 && !ALIAS.test(written)
+    ? { argument: at - 1, from, to: from + own.length }
+    : undefined
 }
 
 /** The arguments with another text in each of these places. */
@@ -55,51 +65,79 @@ export function withTexts(args: readonly string[], changes: readonly (readonly [
 }
 
 /** What to tell whoever adds such a command. */
-export function unpinnedWarning({ runner, package: name, place }: Unpinned): string {
+export function unpinnedWarning({ runner, wanted, package: name, place }: Unpinned): string {
   const how = {
     npm: `${name}@VERSION${place ? ', or --pin for the present one' : ' by hand'}`,
-    uv: `${name}@VERSION`,
+    uv: `${name}==VERSION`,
     pipx: `${name}==VERSION`,
     deno: `${name}@VERSION`,
     docker: `${name}:TAG or ${name}@sha256:…`,
   } as const satisfies Record<PackageRun['runner'], string>
-  if (name.search(FILLED_IN) >= 0)
-    return `What "${name}" stands for may have no version, so every start may run another program than the one you looked at. Write name and version by hand.`
-  return `"${name}" has no version, so every start may run another program than the one you looked at. Write ${how[runner]}.`
+  if (wanted.search(FILLED_IN) >= 0)
+    return `What "${wanted}" stands for may have no exact version, so every start may run another program than the one you looked at. Write name and version by hand.`
+  const what = wanted === name ? `"${name}" has no version` : `"${wanted}" is no exact version`
+  return `${what}, so every start may run another program than the one you looked at. Write ${how[runner]}.`
 }
 
 /** What may stand in one word with a package. */
-const NAMING = /^(?:-p|--package|--from|--spec)=/
+const NAMING = /^(?:-p|--package|--from|--spec|--with)=/
 
-/** The name of what a word names without a version. */
-type Finder = (word: string) => string | undefined
+/** Finds in a word what it names without an exact version. */
+type Finder = (word: string) => Moving | undefined
 
-function unpinnedNpm(word: string): string | undefined {
-  const [, name, version] = /^((?:@[\w.~-]+\/)?[\w.~-]+)(?:@(.+))?$/.exec(word) ?? []
-  // Folders, archives and repositories are no packages of a registry.
-  if (name === undefined || /^\.|\.(?:tgz|js|mjs)$/.test(name)) return undefined
-  return isMoving(version) ? name : undefined
+function unpinnedNpm(word: string): Moving | undefined {
+  const [, alias, other] = ALIAS.exec(word) ?? []
+  if (alias !== undefined && other !== undefined) {
+    const moving = unpinnedNpm(other)
+    return moving && { wanted: word, package: `${alias}${moving.package}` }
+  }
+  const [, name, version] = /^((?:@[\w.~-]+\/)?[\w.~-]+)(?:@(.*))?$/s.exec(word) ?? []
+  // Folders, archives and repositories are no packages of a registry, whatever they are called here.
+  if (name === undefined || /^\.|\.(?:tgz|js|mjs)$/.test(name) || ELSEWHERE.test(version ?? '')) return undefined
+  return movingOf(word, name, version)
 }
 
-function isMoving(version: string | undefined): boolean {
-  return version === undefined || !/^\d+\.\d+\.\d+/.test(version)
+/** `name@npm:other@1.2.3` */
+const ALIAS = /^((?:[^:]*@)?npm:)(.+)$/s
+
+const ELSEWHERE = /[:/\\]|\.(?:tgz|tar|tar\.gz)$/i
+
+function movingOf(word: string, name: string, version: string | undefined): Moving | undefined {
+  if (version === undefined || /^(?:latest)?$/.test(version)) return { wanted: name, package: name }
+  return EXACT.test(version) ? undefined : { wanted: word, package: name }
 }
 
-function unpinnedPython(word: string): string | undefined {
-  const [, name, version] = /^([\w.-]+(?:\[[\w,-]*\])?)(?:(?:==|@)(.+))?$/.exec(word) ?? []
-  if (name === undefined || name.startsWith('.')) return undefined
-  return version === undefined || version === 'latest' ? name : undefined
+const EXACT = /^[v=]?\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/
+
+/** Several may stand in one word behind `--with`, with commas between them as between the extras of one. */
+function unpinnedPython(word: string): Moving | undefined {
+  const [first, ...others] = word.split(/,(?![^[]*\])(?=\s*[A-Za-z])/)
+  return (
+    unpinnedPythonPackage(first?.trim() ?? '') ?? (others.length > 0 ? unpinnedPython(others.join(',')) : undefined)
+  )
 }
 
-function unpinnedImage(word: string): string | undefined {
+function unpinnedPythonPackage(word: string): Moving | undefined {
+  const [, name, specifier = ''] = /^([\w.-]+(?:\[[\w\s,.-]*\])?)\s*((?:[=<>!~@].*)?)$/s.exec(word) ?? []
+  if (name === undefined || name.startsWith('.') || /\.(?:whl|tar\.gz|zip|py)$/.test(name)) return undefined
+  // An address, a folder or a repository behind the name.
+  if (/^@.*[:/\\]/s.test(specifier) || EXACT_PYTHON.test(specifier)) return undefined
+  return { wanted: /^(?:@latest)?$/.test(specifier) ? name : word, package: name }
+}
+
+/** With what it is asked for on some systems alone behind it. */
+const EXACT_PYTHON = /^(?:={2,3}|@)\s*v?\d[\w.+!-]*\s*(?:;.*)?$/s
+
+function unpinnedImage(word: string): Moving | undefined {
   const [, name, tag] = /^((?:[^/]+\/)*[^/:@]+)(?:[:@](.+))?$/.exec(word) ?? []
-  return tag === undefined || tag === 'latest' ? name : undefined
+  if (name === undefined || (tag !== undefined && tag !== 'latest')) return undefined
+  return { wanted: name, package: name }
 }
 
 /** What it is given as an address is left alone. */
-function unpinnedDeno(word: string): string | undefined {
+function unpinnedDeno(word: string): Moving | undefined {
   const [, name, version] = /^((?:npm|jsr):(?:@[\w.~-]+\/)?[\w.~-]+)(?:@([^/]+))?(?:\/.*)?$/.exec(word) ?? []
-  return isMoving(version) ? name : undefined
+  return name === undefined ? undefined : movingOf(`${name}@${version}`, name, version)
 }
 
 const FINDERS = {

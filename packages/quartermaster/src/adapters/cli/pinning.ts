@@ -19,20 +19,20 @@ export async function pinEntry(
   if (typeof command !== 'string' || unpinned.length === 0) return { entry, notes: [] }
   if (!pin) return { entry, notes: once(unpinned.map(unpinnedWarning)) }
   const { versions, faults } = await versionsOf(unpinned, host)
-  const changes = unpinned.flatMap(({ package: name, place }) => {
-    const version = versions.get(name)
+  const changes = unpinned.flatMap(({ wanted, package: name, place }) => {
+    const version = versions.get(wanted)
     return place && version !== undefined ? [[place, `${name}@${version}`] as const] : []
   })
   const pinned = withTexts(words, changes)
   // Whoever warns has the last word on what is pinned.
   const left = findUnpinned(command, pinned)
-  const done = [...versions].filter(([name]) => !left.some(one => one.package === name))
+  const done = unpinned.flatMap(({ wanted, package: name }) => {
+    const version = versions.get(wanted)
+    return version === undefined || left.some(one => one.wanted === wanted) ? [] : [`Pinned: ${name}@${version}.`]
+  })
   return {
     entry: changes.length > 0 ? { ...entry, args: pinned } : entry,
-    notes: [
-      ...done.map(([name, version]) => `Pinned: ${name}@${version}.`),
-      ...once(left.map(one => faults.get(one.package) ?? leftNote(one))),
-    ],
+    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one))]),
   }
 }
 
@@ -40,12 +40,11 @@ export async function pinEntry(
 async function versionsOf(unpinned: readonly Unpinned[], host: Pick<CliHost, 'packageVersion'>) {
   const versions = new Map<string, string>()
   const faults = new Map<string, string>()
-  const names = unpinned.filter(isPinnable).map(one => one.package)
-  for (const name of once(names)) {
+  for (const wanted of once(unpinned.filter(isPinnable).map(one => one.wanted))) {
     try {
-      versions.set(name, await host.packageVersion(name))
+      versions.set(wanted, await host.packageVersion(wanted))
     } catch (error) {
-      faults.set(name, `Not pinned: ${messageOf(error)}`)
+      faults.set(wanted, `Not pinned: ${messageOf(error)}`)
     }
   }
   return { versions, faults }
@@ -58,7 +57,7 @@ function isPinnable({ runner, place }: Unpinned): boolean {
 function leftNote(one: Unpinned): string {
   const why =
     one.runner === 'npm'
-      ? 'Not pinned, because the word is put together of pieces.'
+      ? 'Not pinned, because it is not written as one name with its version.'
       : 'Only packages of npm can be pinned by --pin.'
   return `${why} ${unpinnedWarning(one)}`
 }

@@ -29,8 +29,8 @@ const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:[cm]?[
 /** The words that say what is run: the program, and the package or the script that is given to it. Others may name our folder. */
 function runPlaces(line: ProgramLine): number[] {
   const { words } = line
-  const isRunner = packageRunIn(line)
-  if (isRunner) return isRunner.at === undefined ? [0] : [0, isRunner.at]
+  const run = packageRunIn(line)
+  if (run) return [0, ...run.packages]
   const script = firstOperand(words, 1, SCRIPT_OPTIONS) ?? 0
   return words[script] === 'run' ? [0, script, script + 1] : [0, script]
 }

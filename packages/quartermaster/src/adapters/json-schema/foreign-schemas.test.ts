@@ -126,6 +126,19 @@ const CASES: readonly Case[] = [
     [{ a: 1 }],
   ],
   [
+    'with a property that is called as a keyword is, beside a pattern that is not read',
+    {
+      properties: { q: STRANGE },
+      not: { required: ['pattern'], properties: { pattern: TEXT, $ref: {} } },
+      oneOf: [{ properties: { pattern: { const: 1 } } }, { required: ['z'] }],
+    },
+    [{ pattern: 1 }, { q: 'a' }],
+    [
+      { pattern: 'x', z: 1 },
+      { pattern: 1, z: 1 },
+    ],
+  ],
+  [
     'that leads back to itself',
     { ...TREE, properties: { ...TREE.properties, name: TEXT } },
     [{ name: 'a', more: [{ name: 'b' }] }],

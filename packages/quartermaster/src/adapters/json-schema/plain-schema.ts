@@ -1,5 +1,5 @@
 import type { Issue } from '../../contracts/index.ts'
-import { ASSERTIONS, type Dialect, HOLDINGS } from './dialect.ts'
+import { ASSERTIONS, type Dialect, HOLDINGS, subschemas } from './dialect.ts'
 import { expansionIssue } from './expansion.ts'
 import { ofKeys } from './matched-patterns.ts'
 import { isPattern, linearPattern } from './pattern.ts'
@@ -112,7 +112,7 @@ function rewriteKeywords(node: SchemaNode, place: Place, rewriting: Rewriting): 
     const at = rewriting.references.inside(place, ['pattern'], node.pattern)
     if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
   }
-  if (rewriting.mode !== 'look' && rewriting.mode !== 'strict') loosen(plain, node)
+  if (rewriting.mode !== 'look' && rewriting.mode !== 'strict') loosen(plain, node, rewriting.dialect)
   return plain
 }
 
@@ -166,11 +166,11 @@ function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean
  * Takes away what a pattern that matches everything would turn round. "Not this pattern" would refuse every text and
  * "exactly one of" would find two; the tool's own check still stands behind us.
  */
-function loosen(plain: SchemaNode, node: SchemaNode): void {
-  if (restsOnPattern(node.not)) delete plain.not
-  if (restsOnPattern(node.if)) loosenIf(plain)
-  if (restsOnPattern(node.contains)) delete plain.maxContains
-  if (!restsOnPattern(node.oneOf)) return
+function loosen(plain: SchemaNode, node: SchemaNode, dialect: Dialect): void {
+  if (restsOnPattern(node.not, dialect)) delete plain.not
+  if (restsOnPattern(node.if, dialect)) loosenIf(plain)
+  if (restsOnPattern(node.contains, dialect)) delete plain.maxContains
+  if (!restsOnPattern(node.oneOf, dialect)) return
   also(plain, { anyOf: plain.oneOf })
   delete plain.oneOf
 }
@@ -182,9 +182,16 @@ function loosenIf(plain: SchemaNode): void {
   if (held !== undefined) also(plain, { anyOf: [{ allOf: [held, kept] }, other] })
 }
 
-function restsOnPattern(schema: unknown): boolean {
-  return schema !== undefined && /"(?:pattern|patternProperties|\$ref|\$dynamicRef)":/.test(JSON.stringify(schema))
+/** Whether one of its schemas does, or one that it leads to may. Of what is called `pattern` as a property nothing is said. */
+function restsOnPattern(schema: unknown, dialect: Dialect): boolean {
+  if (Array.isArray(schema)) return schema.some(one => restsOnPattern(one, dialect))
+  if (!isObject(schema)) return false
+  if (PATTERNED.some(keyword => keyword in schema)) return true
+  for (const [, child] of subschemas(schema, dialect)) if (restsOnPattern(child, dialect)) return true
+  return false
 }
+
+const PATTERNED = ['pattern', 'patternProperties', '$ref', '$dynamicRef']
 
 function addReferences(plain: SchemaNode, place: Place, rewriting: Rewriting): void {
   const target = targetOf('$ref', place, rewriting)

@@ -14,16 +14,8 @@ export interface Subject {
 /** Whom it is about that something cannot be reached: the server, or one agent's own way to it. */
 export type Concerned = { readonly dependency: string } | { readonly upstream: string; readonly agent: string }
 
-/** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
-export function concernedBy(
-  agent: string | undefined,
-  { upstream, dependency }: { readonly upstream: string; readonly dependency: string },
-): Concerned {
-  return agent === undefined ? { dependency } : { upstream, agent }
-}
-
 /** What a server's answer, or the lack of one, means to the caller. */
-export function toUpstreamError(error: unknown, subject: Subject, concerned: Concerned): unknown {
+export function toUpstreamError(error: unknown, subject: Subject, concerned?: Concerned): unknown {
   if (error instanceof RpcError) return refused(error, subject)
   if (error instanceof SendFailure)
     return isTurnedDown(error) ? turnedDown(error, subject) : unreachable(error, subject, concerned)
@@ -54,7 +46,7 @@ function turnedDown(error: SendFailure, subject: Subject): AppError {
   return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream, ...status } })
 }
 
-function unreachable(error: SendFailure, { upstream, what }: Subject, concerned: Concerned): AppError {
+function unreachable(error: SendFailure, { upstream, what }: Subject, concerned?: Concerned): AppError {
   const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }
   const message = `${capital(what)} of "${upstream}" cannot be reached: ${sentence(error.message)}`
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: error, details: { ...concerned, ...later } })

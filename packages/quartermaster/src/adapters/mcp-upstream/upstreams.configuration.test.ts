@@ -50,7 +50,7 @@ describe('another configuration', () => {
     expect(status()).toBeUndefined()
     expect(status('other')).toMatchObject({
       state: 'off',
-      reason: expect.stringContaining('"enabled": false'),
+      reason: expect.stringContaining('enabled: false'),
       pids: [],
     })
   })

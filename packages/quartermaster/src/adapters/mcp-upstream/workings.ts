@@ -7,7 +7,6 @@ import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
-import { concernedBy } from './errors.ts'
 import { fetchingReason } from './fetching.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
@@ -19,7 +18,7 @@ import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
 import { createSingleConnection } from './supervision/single-connection.ts'
-import { offReason } from './switched-off.ts'
+import { offReason, SWITCHED_OFF } from './switched-off.ts'
 import type { ChildLog } from './target/child-log.ts'
 import { startMsOf } from './target/first-start.ts'
 import type { Target } from './target/target.ts'
@@ -72,6 +71,8 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const note = (text: string) => log.add('gateway', text)
   const dependency = createUpstreamDependency(name, async (...how) => {
     const off = offReason(config())
+    // Of one that is switched off health asks only once it is on again, and its new configuration is about to be taken.
+    if (off === SWITCHED_OFF) return { up: false, recovering: true, pending: true, reason: 'It is being switched on.' }
     if (off !== undefined) return { up: false, reason: off }
     const found = await connections.main.look(...how)
     // What nobody has seen yet is missed by nobody, and may be downloaded for minutes.
@@ -126,7 +127,7 @@ type Connectable = Omit<Connecting, 'config'> & ConfigNow
 
 /** One that is there for as long as this process is to run the server. */
 function leased(agent: string | undefined, deps: Connectable): Connection {
-  const { name, lease, clock, onState } = deps
+  const { lease, clock, onState } = deps
   const dependency = deps.dependency.definition.name
   const create = () => connect(agent, deps)
   if (!lease) return create()
@@ -135,8 +136,7 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
     deps.dependency.changed()
     onState()
   }
-  const concerned = concernedBy(agent, { upstream: name, dependency })
-  return createSingleConnection({ lease, clock, dependency, concerned, create, onChange })
+  return createSingleConnection({ lease, clock, dependency, create, onChange })
 }
 
 /** A connection for an agent, or the main one for nobody. */
@@ -154,7 +154,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     agent,
     clock,
     random,
-    concerned: concernedBy(agent, { upstream: name, dependency }),
+    upstream: name,
     dependency,
     startMs: () => startMsOf(config(), { isFetched: acquaintance.isMet() }),
     callMs: () => longestCall(config(), callMs),

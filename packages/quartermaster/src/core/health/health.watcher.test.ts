@@ -112,6 +112,27 @@ describe('the watcher', () => {
     expect(hub.health.dependency('mail').state).toBe('up')
   })
 
+  it('wants them also from one that falls seldom, but each time right after it has come', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await serviceHub([mail], { settings: { watchIntervalSeconds: 600, recoveringSeconds: 0 } })
+    const states = []
+    for (let times = 0; times < 4; times++) {
+      mail.verdict = UP
+      await hub.health.recheck('mail', { force: true })
+      states.push(hub.health.dependency('mail').state)
+      await hub.clock.advance(1_000)
+      mail.verdict = DOWN
+      hub.health.reportFailure('mail', 'connection reset')
+      await hub.clock.advance(120_000)
+    }
+    expect(states).toEqual(['up', 'up', 'down', 'down'])
+    mail.verdict = UP
+    await hub.health.recheck('mail', { force: true })
+    expect(hub.health.dependency('mail').reason).toContain('right after it had come the last times: 1 of 3 good probes')
+    await hub.clock.advance(6_000)
+    expect(hub.health.dependency('mail').state).toBe('up')
+  })
+
   it('lets one that flapped come back at once while its tools are still listed', async () => {
     const mail = fakeService('mail', UP)
     const hub = await serviceHub([mail], { settings: { watchIntervalSeconds: 1, flapWindowSeconds: 60 } })

@@ -17,6 +17,8 @@ export interface DependencyRecord {
   readonly goodSince: number
   /** When it recently stopped being up, to tell flapping from a single fall. */
   readonly falls: readonly number[]
+  /** How often in a row it stopped being up right after it had come, however long ago that was. */
+  readonly youngFalls: number
   /** The last probe threw or was silent; the next look may come sooner. */
   readonly threw: boolean
 }
@@ -46,14 +48,13 @@ export function initialRecord(now: number): DependencyRecord {
     successes: 0,
     goodSince: now,
     falls: [],
+    youngFalls: 0,
     threw: false,
   }
 }
 
 export function optedOutRecord(now: number): DependencyRecord {
-  return {
-    ...initialRecord(now),
-    state: 'optedOut',
-    reason: 'It is switched off in the configuration (enabled: false).',
-  }
+  return { ...initialRecord(now), state: 'optedOut', reason: OPTED_OUT }
 }
+
+export const OPTED_OUT = 'It is switched off in the configuration (enabled: false).'

@@ -18,7 +18,7 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
  */
 export function afterCallFailure(record: DependencyRecord, reason: string, now: number): DependencyRecord {
   if (record.state !== 'up') return record
-  return { ...move(record, 'recovering', reason, now), falls: [...record.falls, now] }
+  return fallen(record, 'recovering', reason, now)
 }
 
 /** The record when the time for recovering is over. */
@@ -38,7 +38,8 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   // Whose owner wants no more than one has nothing to prove.
   if (successes >= needed && (needed === 1 || now - goodSince >= STEADY_MS)) return move(counted, 'up', reason, now)
   const proof = `${Math.min(successes, needed)} of ${needed} good probes, over ${STEADY_MS / 1000} s at least.`
-  return { ...counted, reason: `It answers again, but it went away ${counted.falls.length} times of late: ${proof}` }
+  const why = isFalling(counted) ? `${counted.falls.length} times of late` : 'right after it had come the last times'
+  return { ...counted, reason: `It answers again, but it went away ${why}: ${proof}` }
 }
 
 /** What comes and goes within this time is not there, however often it answers meanwhile. */
@@ -52,7 +53,7 @@ function afterFailure(
 ): DependencyRecord {
   const failures = record.failures + 1
   const counted = { ...record, failures, unknowns: 0, successes: 0, falls: recentFalls(record, now, policy) }
-  if (record.state === 'up') return { ...move(counted, 'recovering', reason, now), falls: [...counted.falls, now] }
+  if (record.state === 'up') return fallen(counted, 'recovering', reason, now)
   // What has just been started is given the time that what has just fallen gets. Only at first sight: something that
   // is down and tries again every minute would come and go in every list.
   if (record.state === 'unknown' && recovering && policy.recoveringMs > 0)
@@ -68,8 +69,9 @@ function afterSilence(record: DependencyRecord, reason: string, now: number, pol
   // What is recovering has its time to answer, whether it fails or is silent meanwhile.
   const isPatient = record.state === 'recovering' && now - record.since < policy.recoveringMs
   if (unknowns >= policy.unknownsUntilDown && record.state !== 'down' && !isPatient) {
-    const falls = record.state === 'up' ? [...recentFalls(record, now, policy), now] : record.falls
-    return { ...move(counted, 'down', `${reason} (${unknowns} times in a row)`, now), falls }
+    const why = `${reason} (${unknowns} times in a row)`
+    const recent = { ...counted, falls: recentFalls(record, now, policy) }
+    return record.state === 'up' ? fallen(recent, 'down', why, now) : move(counted, 'down', why, now)
   }
   return record.state === 'up' || record.state === 'recovering' ? counted : { ...counted, reason }
 }
@@ -79,11 +81,22 @@ function move(record: DependencyRecord, state: DependencyState, reason: string, 
   return { ...record, state, reason, since: now, failures: 0, unknowns: 0, successes: 0 }
 }
 
+/** It is not up any more. */
+function fallen(record: DependencyRecord, state: DependencyState, reason: string, now: number): DependencyRecord {
+  const youngFalls = now - record.since < STEADY_MS ? record.youngFalls + 1 : 0
+  return { ...move(record, state, reason, now), falls: [...record.falls, now], youngFalls }
+}
+
 function recentFalls(record: DependencyRecord, now: number, policy: HealthPolicy): readonly number[] {
   const isRecent = (at: number) => now - at <= policy.flapWindowMs
   return record.falls.every(isRecent) ? record.falls : record.falls.filter(isRecent)
 }
 
+/** What cannot stand is tried ever more seldom, and falls too seldom to be seen to. */
 function isFlapping(record: DependencyRecord): boolean {
-  return record.falls.length >= 2
+  return isFalling(record) || record.youngFalls >= 2
+}
+
+function isFalling({ falls }: DependencyRecord): boolean {
+  return falls.length >= 2
 }

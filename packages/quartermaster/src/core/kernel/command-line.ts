@@ -14,7 +14,7 @@ export function programIn(words: readonly string[]): number {
     if (word === 'eval' && at === words.length - 2) return at
     const prefix = PREFIXES.get(programName(word))
     if (prefix) at = behindPrefix(words, at + 1, prefix)
-    else if (/^[A-Za-z_]\w*=/.test(word)) at++
+    else if (word === '--' || /^[A-Za-z_]\w*=/.test(word)) at++
     else return at
   }
   return words.length
@@ -27,9 +27,14 @@ interface Prefix {
   readonly operands?: number
   /** With these it runs nothing. */
   readonly asks?: RegExp
+  /** What it runs may stand behind `--`, whatever is before that. */
+  readonly hasDashes?: true
 }
 
-function behindPrefix(words: readonly string[], from: number, { withValue, operands = 0, asks }: Prefix): number {
+function behindPrefix(words: readonly string[], from: number, prefix: Prefix): number {
+  const { withValue, operands = 0, asks, hasDashes } = prefix
+  const dashes = hasDashes ? words.indexOf('--', from) : -1
+  if (dashes >= 0) return dashes + 1
   let at = from
   for (; words[at]?.startsWith('-'); at++) {
     const word = words[at] ?? ''
@@ -38,6 +43,9 @@ function behindPrefix(words: readonly string[], from: number, { withValue, opera
   }
   return at + operands
 }
+
+/** `mise exec -- npx`, `op run --env-file .env -- npx`, `volta run npx` */
+const WITH_TOOLS: Prefix = { withValue: [], operands: 1, hasDashes: true }
 
 const TIMEOUT: Prefix = { withValue: ['-k', '--kill-after', '-s', '--signal'], operands: 1 }
 
@@ -58,6 +66,10 @@ const PREFIXES: ReadonlyMap<string, Prefix> = new Map<string, Prefix>([
   ['command', { withValue: [], asks: /^-[pvV]*[vV]/ }],
   ['setsid', { withValue: [] }],
   ['eval', { withValue: [] }],
+  ['coproc', { withValue: [] }],
+  ['xargs', { withValue: ['-a', '-d', '-E', '-I', '-L', '-n', '-P', '-s'] }],
+  ['wsl', { withValue: ['-d', '--distribution', '-u', '--user', '--cd', '--shell-type'] }],
+  ...['mise', 'volta', 'op', 'doppler', 'infisical', 'dotenvx'].map(word => [word, WITH_TOOLS] as const),
   ['function', { withValue: [], operands: 1 }],
   ...['if', 'then', 'elif', 'else', 'while', 'until', 'do', '{', '!'].map(word => [word, { withValue: [] }] as const),
 ])
@@ -71,6 +83,10 @@ export function scriptIn(program: string, args: readonly string[]): string | und
 /** Where that stands among words that begin with a shell. */
 function scriptBehind([program = '', ...args]: readonly string[]): number | undefined {
   if (program === 'eval') return args.length === 1 ? 1 : undefined
+  // `trap "npx bye" EXIT`
+  if (program === 'trap') return args.length > 1 ? 1 : undefined
+  const caller = CALLERS.get(programName(program))
+  if (caller) return callIn(args, caller)
   if (!SHELLS.has(programName(program))) return undefined
   let hasFlag = false
   for (let i = 0; i < args.length; i++) {
@@ -81,6 +97,20 @@ function scriptBehind([program = '', ...args]: readonly string[]): number | unde
     else if (/^[-+][a-z]*o$/i.test(arg)) i++
   }
   return undefined
+}
+
+/** Programs that hand a text to a shell themselves, and the words that may stand before it: behind others it is for what they run. */
+const CALLERS: ReadonlyMap<string, RegExp> = new Map([
+  ['npx', /^-/],
+  ['npm', /^(?:-.*|exec|x)$/s],
+  ['su', /^/],
+])
+
+/** `npx -p pkg -c "…"`, `npm exec -c "…"`, `su me -c "…"` */
+function callIn(args: readonly string[], before: RegExp): number | undefined {
+  const at = args.findIndex(word => /^(?:-c|--call|--command)$/.test(word))
+  const isOwn = args.slice(0, at).every((word, i) => before.test(word) || /^(?:-p|--package)$/.test(args[i - 1] ?? ''))
+  return at >= 0 && at + 1 < args.length && isOwn ? at + 2 : undefined
 }
 
 /** A script, and which of the words it is. */

@@ -7,7 +7,9 @@ export function doubtfulArguments({ command, args }: Readonly<Record<string, unk
   const words = Array.isArray(args) ? args.map(String) : []
   const lines = typeof command === 'string' ? programLines(command, words) : []
   // What a runner such as npx or docker is told itself are ports and packages.
-  const options = new Set(lines.flatMap(line => doubtfulOptions(line.words.slice(packageRunIn(line)?.at ?? 1))))
+  const options = new Set(
+    lines.flatMap(line => doubtfulOptions(line.words.slice(Math.max(1, ...(packageRunIn(line)?.packages ?? []))))),
+  )
   if (options.size === 0) return []
   return [
     `What stands behind ${[...options].join(' and ')} among its arguments may be a secret, and is left there. If it is one, put it ` +

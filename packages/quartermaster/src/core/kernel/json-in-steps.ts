@@ -34,13 +34,13 @@ export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
     } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       values++
       open.push({ start: at, isList: code === OPEN_BRACKET, commas: [], built: [] })
-      if (open.length > maxJsonDepth) throw new RangeError('It nests too deep.')
+      if (open.length > maxJsonDepth) throw new RangeError(`It nests deeper than ${maxJsonDepth} levels.`)
     } else if (code === COMMA) {
       values++
       const container = open.at(-1)
       container?.commas.push(at)
       if (container && !container.isList && container.commas.length >= maxJsonMembers)
-        throw new RangeError('An object has too many members.')
+        throw new RangeError(`It has an object with more than ${maxJsonMembers} members.`)
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
       const container = open.pop()
       if (!container || container.isList !== (code === CLOSE_BRACKET))
@@ -53,7 +53,7 @@ export function* jsonInSteps(text: string, limits: StepLimits): Steps<unknown> {
       else if (root) throw new SyntaxError('There is more than one value.')
       else root = built
     }
-    if (values > maxJsonValues) throw new RangeError('It has too many values.')
+    if (values > maxJsonValues) throw new RangeError(`It has more than ${maxJsonValues} values.`)
   }
   if (open.length > 0) throw new SyntaxError('A bracket is not closed.')
   if (!root) return JSON.parse(text)

@@ -1,4 +1,5 @@
-import { type ProgramLine, programLines, programName } from './command-line.ts'
+import { type ProgramLine, programIn, programLines, programName } from './command-line.ts'
+import { range } from './script-words.ts'
 
 /** A program that fetches a package, where it has none yet, and runs it. */
 export interface PackageRun extends ProgramLine {
@@ -6,8 +7,8 @@ export interface PackageRun extends ProgramLine {
   readonly runner: 'npm' | 'uv' | 'pipx' | 'docker' | 'deno'
   /** As people know it: `npx`. */
   readonly program: string
-  /** The word that names the package, if one does: a project's own programs need what the project says. */
-  readonly at: number | undefined
+  /** The words that name packages, if any do: a project's own programs need what the project says. */
+  readonly packages: readonly number[]
 }
 
 interface Runner {
@@ -61,7 +62,16 @@ function wordsOf(text: string): ReadonlySet<string> {
 
 /** All that a command runs of somebody's packages. */
 export function packageRunsOf(command: string, args: readonly string[]): PackageRun[] {
-  return programLines(command, args).flatMap(line => packageRunIn(line) ?? [])
+  return programLines(command, args).flatMap(runsIn)
+}
+
+/** What stands behind an image is run in it. */
+function runsIn(line: ProgramLine): PackageRun[] {
+  const run = packageRunIn(line)
+  const [image] = run?.packages ?? []
+  if (run?.runner !== 'docker' || image === undefined) return run ? [run] : []
+  const from = image + 1 + programIn(line.words.slice(image + 1))
+  return [run, ...runsIn({ words: line.words.slice(from), placed: line.placed.slice(from) })]
 }
 
 /** The same of one program. */
@@ -70,9 +80,9 @@ export function packageRunIn(line: ProgramLine): PackageRun | undefined {
   for (const one of RUNNERS) {
     const from = one.programs.includes(program) ? behind(line.words, one) : undefined
     if (from === undefined) continue
-    const at = one.isOfProject ? undefined : packageAt(line.words, from, one.runner)
-    if (one.runner !== 'deno' || REMOTE.test(line.words[at ?? -1] ?? '')) {
-      return { ...line, runner: one.runner, program, at }
+    const packages = packagesAt(line.words, from, one)
+    if (one.runner !== 'deno' || REMOTE.test(line.words[packages[0] ?? -1] ?? '')) {
+      return { ...line, runner: one.runner, program, packages }
     }
   }
   return undefined
@@ -92,7 +102,7 @@ function behind(words: readonly string[], { words: asked, runner }: Runner): num
   return at
 }
 
-/** Options that name the package, so that the first word is a program of it. */
+/** Options that name a package, so that the first word is a program of it. */
 const NAMING = {
   npm: /^(?:-p|--package)(?:$|=)/,
   uv: /^--from(?:$|=)/,
@@ -101,13 +111,21 @@ const NAMING = {
   deno: undefined,
 } as const satisfies Record<PackageRun['runner'], RegExp | undefined>
 
-function packageAt(words: readonly string[], from: number, runner: PackageRun['runner']): number | undefined {
-  const naming = NAMING[runner]
+/** Of Python, one that is fetched beside the first. */
+const ADDING = /^--with(?:$|=)/
+
+function packagesAt(words: readonly string[], from: number, { runner, isOfProject }: Runner): number[] {
   const operand = firstOperand(words, from, WITH_VALUE[runner])
   // What stands behind is for what is run.
-  const named = words.slice(0, operand).findIndex((word, i) => i >= from && naming?.test(word))
-  if (named < 0) return operand
-  return words[named]?.includes('=') ? named : named + 1
+  const options = range(from, operand ?? words.length)
+  const valuesOf = (option: RegExp | undefined) =>
+    options
+      .filter(i => option?.test(words[i] ?? ''))
+      .map(i => (words[i]?.includes('=') ? i : i + 1))
+      .filter(i => i < words.length)
+  const named = valuesOf(NAMING[runner])
+  const first = named.length > 0 || isOfProject || operand === undefined ? named : [operand]
+  return runner === 'uv' || runner === 'pipx' ? [...first, ...valuesOf(ADDING)] : first
 }
 
 /** The first word from a place on that is no option, and its place. */

@@ -1,5 +1,5 @@
 import { firstScript } from './command-line.ts'
-import { type Script, type ScriptWord, scriptWords } from './script-words.ts'
+import { type FilledWord, type Script, type ScriptWord, scriptWords } from './script-words.ts'
 import { type Keep, type Shelf, variableName } from './secret-shelf.ts'
 import { isSecretName, isSecretText } from './secret-text.ts'
 
@@ -9,10 +9,9 @@ export type HideWord = (word: string, before: string | undefined, shelf: Shelf) 
 /** Only the values, so that quotes, variables and programs of the script stay as they are. */
 export function hideInScript(script: Script, shelf: Shelf, hideWord: HideWord): string {
   // From the end, so that what stands before keeps its place.
-  return findInScript(script, shelf, hideWord).reduceRight(
-    (text, { from, to, reference }) => text.slice(0, from) + reference + text.slice(to),
-    script.text,
-  )
+  return findInScript(script, shelf, hideWord)
+    .sort((one, other) => other.from - one.from)
+    .reduce((text, { from, to, reference }) => text.slice(0, from) + reference + text.slice(to), script.text)
 }
 
 interface Found {
@@ -41,7 +40,7 @@ function findInScript(script: Script, shelf: Shelf, hideWord: HideWord): Found[]
 
 interface WordPlace {
   readonly script: Script
-  readonly word: ScriptWord
+  readonly word: FilledWord
   readonly before: string | undefined
   readonly hideWord: HideWord
 }
@@ -61,7 +60,7 @@ function findInWord(place: WordPlace, shelf: Shelf): Found[] {
         kept.push({ value: text, reference })
         return reference
       })
-  const hidden = place.hideWord(withoutFilledIn(place), place.before, {
+  const hidden = place.hideWord(withoutFilledIn(place.word), place.before, {
     ...shelf,
     named: name => keepIf(name, shelf.named(name)),
     own: name => keepIf(variableName(name), shelf.own(name)),
@@ -100,21 +99,9 @@ function hideLiterals(name: string, value: string, keep: Keep): string {
 /** More than the mark between two variables, and no part of a path or an address. */
 const SAYS_SOMETHING = /^(?=.*\w)[^\s/:\\]{6,}$/
 
-/** A word in which something else of the same length stands for what the shell puts there itself, from a variable or a command. */
-function withoutFilledIn({ script: { text, shell }, word }: WordPlace): string {
-  const [first = 0, last = 0] = [word.places[0], word.places.at(-1)]
-  if (shell === 'cmd') return word.text.replace(/%[^%]+%/g, filler)
-  if (text.slice(Math.max(0, first - 1), last + 2).includes("'")) return word.text
-  const filled = word.text.replace(FILLED_IN, filler)
-  // A command in brackets is a word of its own here, so that of it only the sign stands at the end of this one.
-  return text[last + 1] === '(' ? filled.replace(/\$$/, filler) : filled
+/** A word in which something else of the same length stands for what the shell puts there itself. */
+function withoutFilledIn({ text, places, filled }: FilledWord): string {
+  return places.map((at, i) => (filled.has(at) ? '\u{1}' : text[i])).join('')
 }
-
-/** Also written with a second dollar sign, so that it is the shell's. */
-const FILLED_IN = /(?:\$(?=\$\{))?\$(?:\{[^}]*\}|\w+|\([^)]*\)?)|`[^`]*`/g
 
 const FILLER = /(\u{1}+)/u
-
-function filler({ length }: string): string {
-  return '\u{1}'.repeat(length)
-}

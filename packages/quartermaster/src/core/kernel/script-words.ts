@@ -13,10 +13,79 @@ export interface ScriptWord {
   readonly places: readonly number[]
 }
 
-/** The commands of a script, each as its words. Variables stay as they are written. */
-export function scriptWords({ text, shell }: Script): ScriptWord[][] {
-  const lines = shell === 'cmd' ? cmdWords(text) : [...shellTokens(text)].map(line => line.map(shellPlaces))
-  return lines.map(line => line.map(places => ({ text: places.map(at => text[at]).join(''), places })))
+/** A word of a script, and at which of its places the shell puts something there itself, from a variable or a command. */
+export interface FilledWord extends ScriptWord {
+  readonly filled: ReadonlySet<number>
+}
+
+/** The commands of a script, each as its words, those that fill in a part of a word included. Variables stay as they are written. */
+export function scriptWords({ text, shell }: Script): FilledWord[][] {
+  return shell === 'cmd' ? cmdLines(text) : shellLines(text)
+}
+
+function shellLines(script: string): FilledWord[][] {
+  return [...shellTokens(script)].flatMap(line => [
+    line.map(tokens => shellWord(script, tokens)),
+    ...line.flat().flatMap(linesInside),
+  ])
+}
+
+/** Those of the commands in double quotes. */
+function linesInside({ 0: token, index, groups = {} }: RegExpExecArray): FilledWord[][] {
+  if (groups['quoted'] === undefined) return []
+  return [...token.matchAll(COMMAND)].flatMap(({ index: at, groups: { command, old } = {} }) => {
+    const from = index + at + (command === undefined ? 1 : 2)
+    return shellLines(command ?? old ?? '').map(line => line.map(word => movedBy(from, word)))
+  })
+}
+
+const COMMAND = /\\[^]|\$\((?<command>(?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*)\)|`(?<old>[^`]*)`/g
+
+function movedBy(by: number, { text, places, filled }: FilledWord): FilledWord {
+  return { text, places: places.map(at => at + by), filled: new Set([...filled].map(at => at + by)) }
+}
+
+function shellWord(script: string, tokens: readonly RegExpExecArray[]): FilledWord {
+  const places = shellPlaces(tokens)
+  const text = textAt(script, places)
+  // Such a one may be ours, which we fill in wherever it stands.
+  const braced = [...text.matchAll(BRACED)].flatMap(({ 0: { length }, index }) => places.slice(index, index + length))
+  return { text, places, filled: new Set([...filledPlaces(script, tokens), ...braced]) }
+}
+
+/** Also written with a second dollar sign, so that it is the shell's. */
+const BRACED = /\$?\$\{[^}]*\}/g
+
+function textAt(script: string, places: readonly number[]): string {
+  return places.map(at => script[at]).join('')
+}
+
+/** Looked for before the quotes go, which end the name of a variable and take the meaning from a sign. */
+function filledPlaces(script: string, tokens: readonly RegExpExecArray[]): number[] {
+  return stretchesOf(tokens).flatMap(([from, to]) => {
+    const found = [...script.slice(from, to).matchAll(FILLED_IN)].filter(([match]) => !match.startsWith('\\'))
+    const filled = found.flatMap(({ 0: { length }, index }) => range(from + index, from + index + length))
+    // A command in brackets is a word of its own here, so that of it only the sign stands at the end of this one.
+    return script[to] === '(' && script[to - 1] === '$' ? [...filled, to - 1] : filled
+  })
+}
+
+const FILLED_IN = /\\[^]|(?:\$(?=\$\{))?\$(?:\{[^}]*\}|\w+|\((?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*\)?)|`[^`]*`/g
+
+/** The pieces of a word in which the shell fills something in: each pair of double quotes, and what is in none. */
+function stretchesOf(tokens: readonly RegExpExecArray[]): [number, number][] {
+  const stretches: [number, number][] = []
+  let isOpen = false
+  for (const { 0: token, index, groups = {} } of tokens) {
+    const isQuoted = groups['quoted'] !== undefined
+    const isLiteral = groups['literal'] !== undefined || groups['escaped'] !== undefined
+    const last = stretches.at(-1)
+    if (isQuoted) stretches.push([index + 1, index + token.length - 1])
+    else if (!isLiteral && isOpen && last) last[1] = index + token.length
+    else if (!isLiteral) stretches.push([index, index + token.length])
+    isOpen = !isQuoted && !isLiteral
+  }
+  return stretches
 }
 
 function shellPlaces(tokens: readonly RegExpExecArray[]): number[] {
@@ -32,6 +101,17 @@ function shellPlaces(tokens: readonly RegExpExecArray[]): number[] {
 /** Of an escape only the character behind it stays, and of a line that goes on nothing. */
 function goneOf({ 0: escape, index }: RegExpExecArray, from: number): number[] {
   return range(from + index, from + index + (escape === '\\\n' ? 2 : 1))
+}
+
+function cmdLines(script: string): FilledWord[][] {
+  return cmdWords(script).map(line =>
+    line.map(places => {
+      const text = textAt(script, places)
+      const found = [...text.matchAll(/%[^%]+%/g)]
+      const filled = found.flatMap(({ 0: { length }, index }) => places.slice(index, index + length))
+      return { text, places, filled: new Set(filled) }
+    }),
+  )
 }
 
 /** There only double quotes hold words together, and the whole of it may stand in them. */

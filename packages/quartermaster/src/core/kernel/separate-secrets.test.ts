@@ -193,6 +193,7 @@ describe('the secrets of an entry', () => {
 
   const sh = (script: string) => ({ command: 'sh', args: ['-c', script] })
   const KEY = 'abcd1234efgh5678'
+  const GITHUB = 'ghp_0123456789abcdefghij'
 
   it.each([
     [
@@ -257,6 +258,46 @@ describe('the secrets of an entry', () => {
     expect(separateSecrets('a', entry, { isToRun: true })).toEqual({ entry, secrets: {} })
   })
 
+  it.each([
+    [sh(`PASSWORD="$MY_X"hunter22hunter node x`), 'PASSWORD="$MY_X"${secret:PASSWORD} node x', 'hunter22hunter'],
+    [sh(`node x --token "$(echo ${GITHUB})"`), 'node x --token "$(echo ${secret:A_ARGUMENT})"', GITHUB],
+    [sh("node x --token 'abc${x}def12345' # don't"), "node x --token 'abc${x}${secret:A_TOKEN}' # don't", 'def12345'],
+    [sh(`# isn't ${GITHUB}\nnode x`), "# isn't ${secret:A_ARGUMENT}\nnode x", GITHUB],
+    [sh(`cat <<END >f\napi_key=${KEY} isn't\nEND`), "cat <<END >f\napi_key=${secret:api_key} isn't\nEND", KEY],
+  ])('are told by the quotes from what a shell fills in: %j', (entry, script, secret) => {
+    const { entry: left, secrets, note } = separateSecrets('a', entry, { isToRun: true })
+    expect([left, Object.values(secrets), note]).toEqual([sh(script), [secret], undefined])
+  })
+
+  it.each([
+    [{ command: 'a', env: { MODE: `\${MODE:-${GITHUB}}` } }, 'MODE'],
+    [{ command: 'a', env: { DB_PASSWORD: '${X:-hunter2}' } }, 'DB_PASSWORD'],
+    [{ url: 'https://a.example', headers: { Authorization: 'Bearer ${X:-abcdefgh}' } }, 'AUTHORIZATION'],
+    [{ command: 'a', args: ['--token', '${env:X:-abc}'] }, 'TOKEN'],
+    [{ command: 'a', args: ['x', '${MY_TOKEN:-abc}'] }, 'MY_TOKEN'],
+    [{ command: 'a', args: ['postgres://me:${X:-hunter2}@db/x'] }, 'ARGUMENT'],
+    [{ url: 'https://a.example/?key=${X:-abc}' }, 'KEY'],
+    [sh('node x --token "$${X:-abc}"'), 'TOKEN'],
+    [sh(`GH=$\${A:-\${X:=${GITHUB}}} node x`), 'X'],
+    [{ url: 'https://a.example', agents: { ada: { headers: { Authorization: '${X:-abc}' } } } }, 'ADA_AUTHORIZATION'],
+  ])('stay where they are fallbacks, and that is told; they are known all the same: %j', (entry, name) => {
+    const { note, ...separated } = separateSecrets('a', entry, { isToRun: true })
+    expect(separated).toEqual({ entry, secrets: {} })
+    expect(note).toContain(`What stands behind ":-" looks like a secret (${name}) and is left there`)
+    const known = separateSecrets('a', entry)
+    expect(Object.keys(known.secrets)).toHaveLength(1)
+    expect(JSON.stringify(known.entry)).not.toMatch(/ghp_|hunter2|abc/)
+  })
+
+  it.each([
+    { command: 'a', env: { MODE: '${MODE:-fast}', TOKEN: '${TOKEN:-}', DATABASE_URL: 'a://me:${PW}@${HOST:-db}/x' } },
+    sh('node x --token "${TOKEN:-$OTHER}" --mode "${MODE:-fast}"'),
+  ])('are not what other fallbacks are: %j', entry => {
+    for (const isToRun of [true, false]) {
+      expect(separateSecrets('a', entry, { isToRun })).toEqual({ entry, secrets: {} })
+    }
+  })
+
   it('stay in a script where they are put together of pieces, and that is told', () => {
     const entry = sh('node x --password hun"ter22" --token="tok3n"1')
     expect(separateSecrets('a', entry, { isToRun: true })).toEqual({
@@ -268,7 +309,7 @@ describe('the secrets of an entry', () => {
   })
 
   it('stay in a script where a shell would read them, and that is told; they are known all the same', () => {
-    const entry = sh(`DB_PASSWORD="hunter2zz$" node x --password 'hun$ter;2' --api-key=pa\\&ss`)
+    const entry = sh(`DB_PASSWORD="hunter2zz\\$x" node x --password 'hun$ter;2' --api-key=pa\\&ss`)
     const { note, ...separated } = separateSecrets('a', entry, { isToRun: true })
     expect(separated).toEqual({ entry, secrets: {} })
     expect(note).toMatch(/in its script \(DB_PASSWORD, PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
@@ -276,7 +317,7 @@ describe('the secrets of an entry', () => {
       entry: sh(
         'DB_PASSWORD="${secret:DB_PASSWORD}" node x --password \'${secret:A_PASSWORD}\' --api-key=${secret:A_API_KEY}',
       ),
-      secrets: { DB_PASSWORD: 'hunter2zz$', A_PASSWORD: 'hun$ter;2', A_API_KEY: 'pa&ss' },
+      secrets: { DB_PASSWORD: 'hunter2zz$x', A_PASSWORD: 'hun$ter;2', A_API_KEY: 'pa&ss' },
     })
   })
 
@@ -314,6 +355,17 @@ describe('the secrets of an entry', () => {
         headers: { Authorization: 'Bearer ${secret:A_AUTHORIZATION}' },
       },
       secrets: { A_AUTHORIZATION: 'xyz', A_LOGIN: 'me:pw', A_TOKEN: 'abc' },
+    })
+  })
+
+  it.each([
+    ['postgres://me:longpw123@${HOST}/db', '${secret:DATABASE_URL}${HOST}/db', 'postgres://me:longpw123@'],
+    ['${SCHEME}://me:longpw123@db.example/x', '${SCHEME}${secret:DATABASE_URL}', '://me:longpw123@db.example/x'],
+    [`${GITHUB}$\${X}`, '${secret:DATABASE_URL}$${X}', GITHUB],
+  ])('leave where it is what is filled in beside them: %s', (text, left, secret) => {
+    expect(separateSecrets('a', { command: 'x', env: { DATABASE_URL: text } })).toEqual({
+      entry: { command: 'x', env: { DATABASE_URL: left } },
+      secrets: { DATABASE_URL: secret },
     })
   })
 

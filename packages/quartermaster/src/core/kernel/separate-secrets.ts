@@ -1,4 +1,5 @@
 import { hide, hideArguments, hideInUrl } from './argument-secrets.ts'
+import { withFallbacks } from './fallback-texts.ts'
 import { createShelf, type Shelf, secretNamesOf } from './secret-shelf.ts'
 import { isSecretName } from './secret-text.ts'
 
@@ -18,24 +19,58 @@ export interface SeparateOptions {
 /** Takes what looks like a credential out of an entry: wherever its name says so, and by its form where such things stand. */
 export function separateSecrets(
   upstream: string,
-  entry: Readonly<Record<string, unknown>>,
+  entry: Entry,
   { isToRun = false }: SeparateOptions = {},
 ): SeparatedEntry {
   const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun })
+  const separated = withoutSecrets(entry, shelf)
+  const fallbacks = secretFallbacks(separated)
+  if (fallbacks.length > 0 && !isToRun) return withoutFallbacks(upstream, entry)
+  const notes = [
+    ...(shelf.left.size > 0 ? [leftNote([...shelf.left])] : []),
+    ...(fallbacks.length > 0 ? [fallbackNote(fallbacks)] : []),
+  ]
+  return { entry: separated, secrets: shelf.secrets, note: notes.length > 0 ? notes.join(' ') : undefined }
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+function withoutSecrets(entry: Entry, shelf: Shelf): Record<string, unknown> {
   const { env, headers, command, args, url, tools: _tools, ...rest } = entry
   return {
-    entry: {
-      ...entry,
-      ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
-      ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
-      ...(Array.isArray(args) && { args: hideArguments(command, args, shelf) }),
-      ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
-      // What is said about its tools is for everybody to read, examples of arguments included.
-      ...hideDeeper(rest, { shelf, path: [] }),
-    },
-    secrets: shelf.secrets,
-    note: shelf.left.size > 0 ? leftNote([...shelf.left]) : undefined,
+    ...entry,
+    ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
+    ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
+    ...(Array.isArray(args) && { args: hideArguments(command, args, shelf) }),
+    ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
+    // What is said about its tools is for everybody to read, examples of arguments included.
+    ...hideDeeper(rest, { shelf, path: [] }),
   }
+}
+
+/** The same with every fallback in the place of its reference, so that those which are secrets are found like any other. */
+function withoutFallbacks(upstream: string, entry: Entry): SeparatedEntry {
+  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun: false })
+  const { tools, ...rest } = entry
+  const open = { ...(withFallbacks(rest, shelf.named) as Entry), ...(tools !== undefined && { tools }) }
+  return { entry: withoutSecrets(open, shelf), secrets: shelf.secrets }
+}
+
+/** What those would be called that are still there as fallbacks. */
+function secretFallbacks(entry: Entry): string[] {
+  if (!JSON.stringify(entry).includes('${')) return []
+  const shelf = createShelf({ upstream: '', taken: new Set(), isToRun: false })
+  withoutSecrets(entry, shelf)
+  const known = new Set(Object.values(shelf.secrets))
+  const found = Object.entries(withoutFallbacks('', entry).secrets)
+  return found.flatMap(([name, value]) => (known.has(value) ? [] : [name]))
+}
+
+function fallbackNote(names: readonly string[]): string {
+  return (
+    `What stands behind ":-" looks like a secret (${names.join(', ')}) and is left there, because a fallback cannot be a reference ` +
+    'itself. Put it into secrets.json and write "${secret:NAME}" in place of the whole "${…:-…}", or leave the fallback out.'
+  )
 }
 
 function leftNote(names: readonly string[]): string {

@@ -11,30 +11,125 @@ export function* shellCommands(script: string, variables: Variables): Generator<
   }
 }
 
-/** The commands of a script one after another, each as its words, and these as what they are put together of. */
+/**
+ * The commands of a script one after another, each as its words, and these as what they are put together of. Where one reads
+ * from or writes to, the text that the script gives it to read, and comments, stand behind its own words: they are no commands.
+ */
 export function* shellTokens(script: string): Generator<RegExpExecArray[][]> {
-  let words: RegExpExecArray[][] = []
-  let word: RegExpExecArray[] = []
-  for (const token of script.matchAll(TOKEN)) {
-    if (token.groups?.['goesOn'] !== undefined) continue
-    const isEnd = token.groups?.['end'] !== undefined
-    if (!isEnd && token.groups?.['gap'] === undefined) {
-      word.push(token)
-      continue
+  const pattern = new RegExp(TOKEN)
+  let line = newLine()
+  for (let token = pattern.exec(script); token; token = pattern.exec(script)) {
+    const { goesOn, end, gap, redirect, document } = token.groups ?? {}
+    if (goesOn !== undefined) continue
+    if (token[0] === '#' && line.word.length === 0) {
+      pattern.lastIndex = endOfLine(script, token.index)
+      line.behind.push(...textWords(script, token.index, pattern.lastIndex))
+    } else if (document !== undefined) {
+      line.documents.push(token)
+    } else if (end === undefined && gap === undefined && redirect === undefined) {
+      line.word.push(token)
+    } else {
+      endWord(line)
+      if (redirect !== undefined) line.isRedirected = true
+      if (end === undefined) continue
+      if (end === '\n') pattern.lastIndex = readDocuments(script, pattern.lastIndex, line)
+      yield* wordsOf(line)
+      line = { ...newLine(), documents: line.documents }
     }
-    if (word.length > 0) words.push(word)
-    word = []
-    if (!isEnd || words.length === 0) continue
-    yield words
-    words = []
   }
-  if (word.length > 0) words.push(word)
-  if (words.length > 0) yield words
+  endWord(line)
+  yield* wordsOf(line)
 }
 
-/** Every character belongs to one of these, and none is looked at twice. */
-const TOKEN =
-  /(?<literal>'[^']*')|"(?<quoted>(?:[^"\\]|\\[^])*)"|(?<goesOn>\\\n)|\\(?<escaped>[^])|(?<here>\$\(pwd\)|`pwd`)|\$(?:\{(?<braced>\w+)\}|(?<name>\w+))|(?<end>[;&|()\n`])|(?<gap>[<>]|[^\S\n]+)|(?<plain>[^])/gu
+interface Line {
+  readonly words: RegExpExecArray[][]
+  readonly behind: RegExpExecArray[][]
+  /** What is put together just now. */
+  word: RegExpExecArray[]
+  /** Whether that is a file to read or to write. */
+  isRedirected: boolean
+  /** What is said of the texts to read that begin with the next line: `<<END`. */
+  documents: RegExpExecArray[]
+}
+
+function newLine(): Line {
+  return { words: [], behind: [], word: [], isRedirected: false, documents: [] }
+}
+
+function endWord(line: Line): void {
+  if (line.word.length === 0) return
+  const words = line.isRedirected ? line.behind : line.words
+  words.push(line.word)
+  line.word = []
+  line.isRedirected = false
+}
+
+function* wordsOf({ words, behind }: Line): Generator<RegExpExecArray[][]> {
+  if (words.length + behind.length > 0) yield [...words, ...behind]
+}
+
+/**
+ * Reads the texts of `<<END` from a place on, as words of the command, and answers where the script goes on. What a shell is to
+ * read, and what never ends, is more of the script.
+ */
+function readDocuments(script: string, from: number, line: Line): number {
+  const { documents, words, behind } = line
+  line.documents = []
+  let at = from
+  if (words.some(word => SHELL.test(word.map(([text]) => text).join('')))) return at
+  for (const document of documents) {
+    const end = endOfDocument(script, at, document[0])
+    if (end === undefined) return at
+    behind.push([document], ...textWords(script, at, end))
+    at = Math.min(endOfLine(script, end) + 1, script.length)
+  }
+  return at
+}
+
+const SHELL = /^(?:.*\/)?(?:ba|da|z|k|a)?sh$/
+
+/** Where the line begins that is the end and nothing else. */
+function endOfDocument(script: string, from: number, document: string): number | undefined {
+  const [, dash, written = ''] = /^<<(-?)\s*(.*)$/s.exec(document) ?? []
+  const end = written.replace(/['"\\]/g, '')
+  for (let at = from; at < script.length; at = endOfLine(script, at) + 1) {
+    const line = script.slice(at, endOfLine(script, at))
+    if ((dash === '-' ? line.replace(/^\t+/, '') : line) === end) return at
+  }
+  return undefined
+}
+
+function textWords(script: string, from: number, to: number): RegExpExecArray[][] {
+  const pattern = /(?<plain>\S+)/g
+  pattern.lastIndex = from
+  const words: RegExpExecArray[][] = []
+  for (let word = pattern.exec(script); word && word.index < to; word = pattern.exec(script)) words.push([word])
+  return words
+}
+
+function endOfLine(script: string, from: number): number {
+  const end = script.indexOf('\n', from)
+  return end < 0 ? script.length : end
+}
+
+/** Every character belongs to one of these, and none is looked at twice. A command in double quotes may have such itself. */
+const TOKEN = new RegExp(
+  [
+    String.raw`(?<literal>'[^']*')`,
+    String.raw`"(?<quoted>(?:[^"\\$]|\\[^]|(?=(?<once>\$\((?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*\)|\$))\k<once>)*)"`,
+    String.raw`(?<goesOn>\\\n)`,
+    String.raw`\\(?<escaped>[^])`,
+    String.raw`(?<here>\$\(pwd\)|${'`pwd`'})`,
+    String.raw`\$(?:\{(?<braced>\w+)\}|(?<name>\w+))`,
+    String.raw`(?<document>(?<!<)<<(?!<)-?[^\S\n]*(?:'[^'\n]+'|"[^"\n]+"|[\w.\\-]+))`,
+    String.raw`(?<redirect><<<|[<>][&|>]?)`,
+    String.raw`(?<end>[;&|()\n${'`'}])`,
+    // What is written to by its number: `2>log`.
+    String.raw`(?<gap>(?<![^\s;&|()])\d+(?=[<>])|[^\S\n]+)`,
+    '(?<plain>[^])',
+  ].join('|'),
+  'gu',
+)
 
 interface Place {
   readonly variables: Variables

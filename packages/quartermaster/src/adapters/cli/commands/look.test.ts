@@ -194,6 +194,14 @@ describe('reload', () => {
     expect(stdout).toContain('1 problem; the last good version stays\n✗ capabilities/weather.ts')
   })
 
+  it('says of what was taken in with a warning no more than that', async () => {
+    const warning = { ...PROBLEM, severity: 'warning' as const }
+    const { code, stdout } = await run(['reload'], { reload: async () => ({ ...report, rejected: [warning] }) })
+    expect(code).toBe(0)
+    expect(stdout).toContain('\n1 warning\n! capabilities/weather.ts')
+    expect(stdout).not.toContain('last good version stays\n')
+  })
+
   it.each([
     { problem: PLACED, printed: '✗ capabilities/weather.ts:25:1: Expected identifier.' },
     {

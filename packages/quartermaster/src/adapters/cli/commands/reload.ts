@@ -1,4 +1,4 @@
-import type { ReloadReport } from '../../../contracts/index.ts'
+import type { Problem, ReloadReport } from '../../../contracts/index.ts'
 import { EXIT } from '../errors.ts'
 import { problemBlock } from '../explain.ts'
 import { count, fields } from '../layout.ts'
@@ -34,10 +34,17 @@ function reloadText(report: ReloadReport, printer: Printer): string {
     ],
     printer,
   )
-  const problems = rejected.map(problem => problemBlock(problem, printer)).join('')
-  const title =
-    rejected.length === 0
-      ? ''
-      : `${printer.paint.bold(`${count(rejected.length, 'problem')}; the last good version stays`)}\n`
-  return head + lists + title + problems
+  const errors = rejected.filter(problem => problem.severity === 'error')
+  const warnings = rejected.filter(problem => problem.severity !== 'error')
+  return (
+    head +
+    lists +
+    section(errors, `${count(errors.length, 'problem')}; the last good version stays`, printer) +
+    section(warnings, count(warnings.length, 'warning'), printer)
+  )
+}
+
+function section(problems: readonly Problem[], title: string, printer: Printer): string {
+  if (problems.length === 0) return ''
+  return `${printer.paint.bold(title)}\n${problems.map(problem => problemBlock(problem, printer)).join('')}`
 }

@@ -102,27 +102,44 @@ describe('a legacy session by HTTP', () => {
     }
   })
 
+  const DOUBTED = (status: number) => ({ reason: { wasSent: 'turnedAway', status } })
+  const GONE = (status: number) => ({ reason: { wasSent: 'no', status } })
   it.each([
     // Its own words about the request are the answer.
-    [404, 3, true, { status: 'fulfilled' }],
-    [404, null, true, { reason: { wasSent: 'turnedAway', status: 404 } }],
-    [400, null, true, { reason: { wasSent: 'turnedAway', status: 400 } }],
-    [404, 3, false, { reason: { wasSent: 'no', status: 404 } }],
-    [400, null, false, { reason: { wasSent: 'no', status: 400 } }],
+    [404, 3, 'given', { status: 'fulfilled' }],
+    [404, null, 'given', DOUBTED(404)],
+    [400, null, 'given', DOUBTED(400)],
+    [404, 3, 'refused', GONE(404)],
+    [400, null, 'refused', GONE(400)],
+    // Nobody can tell, and it may have been done.
+    [404, 3, 429, DOUBTED(404)],
+    [404, null, 429, DOUBTED(404)],
+    [400, null, 503, DOUBTED(400)],
+    [404, null, 500, DOUBTED(404)],
+    [404, null, 'silent', DOUBTED(404)],
+    [404, null, 'never given', DOUBTED(404)],
   ] as const)(
-    'of which a call is told that it is not there (%i, id %s) is where it lists what it has: %s',
-    async (status, id, isListed, outcome) => {
+    'of which a call is told that it is not there (%i, id %s) is gone only where its list is not given either: %s',
+    async (status, id, list, outcome) => {
       const error = { code: -32_000, message: 'Your session has expired' }
       let listed = 0
       const server = await httpEndpoint(({ body, result, json }) => {
         if (body.method === 'initialize') return result({}, { 'mcp-session-id': 's' })
-        if (body.method !== 'tools/call' && (isListed || listed++ === 0)) return result({})
+        const isOther = body.method === 'tools/list' && listed++ > 0
+        if (isOther && typeof list === 'number') return json(list)
+        if (isOther && list === 'silent') return
+        if (body.method !== 'tools/call' && !(isOther && list === 'refused')) return result({})
         json(status, { jsonrpc: '2.0', id, error })
       })
       const desk = await httpDesk(server.url)
       await desk.channel.send(INITIALIZE)
-      await desk.channel.send(LIST)
-      expect(await Promise.allSettled([desk.channel.send(call(3))])).toMatchObject([outcome])
+      if (list !== 'never given') await desk.channel.send(LIST)
+      const call3 = Promise.allSettled([desk.channel.send(call(3))])
+      if (list === 'silent') {
+        await server.arrived(4)
+        await desk.clock.advance(2_000)
+      }
+      expect(await call3).toMatchObject([outcome])
       expect(desk.messages.some(one => 'error' in one && one.id === 3)).toBe('status' in outcome)
       // Now and then a new session is tried.
       expect(await desk.ended).toMatchObject({ kind: 'sessionLost' })

@@ -63,11 +63,11 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
     const { isSaid, named, status = 404 } = error
     const isCall = request.method === 'tools/call'
     const found = listing || isCall || isSaid ? await look() : 'unknown'
-    const isThere = listing !== undefined && found === 'answered'
-    if (isSaid && !isThere) onEnd(SESSION_LOST)
     if (ended() === SESSION_LOST) throw sessionLost(status)
-    if (isThere && (isCall || isSaid)) renew(request)
-    if (named) return named
+    const isThere = listing !== undefined && found === 'answered'
+    // Where nobody can tell, its words are reason enough for another session, and none to take the work for undone.
+    if (isSaid || (isThere && isCall)) renew(request)
+    if (named && isThere) return named
     throw error
   }
 

@@ -19,19 +19,25 @@ export interface SessionTrials {
 export const SOONEST_TRIAL_MS = 5_000
 /** A server may keep a state in its session, and behind a wrong gateway every call gets a 404. */
 export const RAREST_TRIAL_MS = 10 * 60_000
+/** A session in which no call is let in for so long is of use to nobody. */
+export const USELESS_MS = 30_000
 const GROWTH = 4
 
 export function createSessionTrials(clock: Clock): SessionTrials {
   let begunAt = Number.NEGATIVE_INFINITY
   let pauseMs = 0
   let nextPauseMs = SOONEST_TRIAL_MS
+  /** Since when no call is let in, where one was refused. */
+  let refusedSince: number | undefined
   /** What was refused, as long as it is of interest how it fares in the new session. */
   const refused = new Set<string>()
   return {
     begin(request) {
       const now = clock.now()
       const quietUntil = begunAt + pauseMs
-      if (now < quietUntil) return false
+      refusedSince ??= now
+      if (now < quietUntil && now - refusedSince < USELESS_MS) return false
+      refusedSince = undefined
       const isLongAgo = now - quietUntil >= RAREST_TRIAL_MS
       pauseMs = isLongAgo ? SOONEST_TRIAL_MS : nextPauseMs
       nextPauseMs = Math.min(pauseMs * GROWTH, RAREST_TRIAL_MS)
@@ -42,7 +48,8 @@ export function createSessionTrials(clock: Clock): SessionTrials {
     },
     join: request => void refused.add(digestOf(request)),
     letIn(request) {
-      // On the way of every call.
+      // On the way of every call. A listing tells of no call.
+      if (refusedSince !== undefined && request.method === 'tools/call') refusedSince = undefined
       if (refused.size === 0) return
       const isQuiet = clock.now() < begunAt + pauseMs
       if (isQuiet && !refused.has(digestOf(request))) return

@@ -30,13 +30,36 @@ it('hands a message over at once, and lets others have their turn while it reads
 
 it.each([
   ['that is cut off', LONG.slice(0, -1)],
-  ['that nests deeper than any', `${LONG.slice(0, -1)},"deep":${'['.repeat(600)}${']'.repeat(600)}}`],
-  ['with more members in one object than any', JSON.stringify(answer(1, Object.fromEntries(MEMBERS)))],
   ['that is something else', JSON.stringify(tools)],
 ])('takes no message from a long text %s', async (_what, text) => {
-  const taken: Message[][] = []
-  await takeMessages(text, messages => void taken.push(messages))
-  expect(taken).toEqual([[]])
+  const taken: unknown[] = []
+  await takeMessages(text, (...all) => void taken.push(all))
+  expect(taken).toEqual([[[]]])
+})
+
+const DEEP = `${'['.repeat(600)}${']'.repeat(600)}`
+const WIDE = JSON.stringify(Object.fromEntries(MEMBERS))
+it.each([
+  ['deep, and long', `{"jsonrpc":"2.0","id":7,"result":${LONG.slice(0, -1)},"deep":${DEEP}}}`, 'nests deeper than 512'],
+  ['deep, and short', `{"id":7,"jsonrpc":"2.0","result":${DEEP}}`, 'nests deeper than 512 levels'],
+  ['wide, with its id at the end', `{"result":${WIDE},"jsonrpc":"2.0","id":7}`, 'with more than 100000 members'],
+  ['wide, written with spaces', ` { "id": 7, "result": ${WIDE} }\r`, 'with more than 100000 members'],
+])('hands over an error instead of an answer that is too %s', async (_what, text, why) => {
+  const taken: unknown[] = []
+  await takeMessages(text, (...all) => void taken.push(all))
+  const words = expect.stringContaining(why)
+  expect(taken).toEqual([[[{ jsonrpc: '2.0', id: 7, error: { code: -32_603, message: words } }], words]])
+})
+
+it.each([
+  ['a question', `{"jsonrpc":"2.0","id":7,"method":"a","params":${DEEP}}`],
+  ['a question with its id at the end', `{"jsonrpc":"2.0","method":"a","params":${WIDE},"id":7}`],
+  ['an answer that does not say to what', `{"jsonrpc":"2.0","result":${DEEP}}`],
+  ['an answer with an id of its own within', `{"jsonrpc":"2.0","result":{"a":${DEEP},"id":7}}`],
+])('says what is too much in %s, and hands nothing over', async (_what, text) => {
+  const taken: unknown[] = []
+  await takeMessages(text, (...all) => void taken.push(all))
+  expect(taken).toEqual([[[], expect.stringMatching(/^It (?:nests deeper|has an object with more) than /)]])
 })
 
 it('keeps messages in their order behind a long one, and ends when all of them were handed over', async () => {

@@ -1,26 +1,59 @@
 import { inTurns, jsonInSteps } from '../../../core/kernel/index.ts'
 import { type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
-import { isExcessive, MESSAGE_LIMITS } from './message-limits.ts'
+import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
+import { RPC } from './rpc-error.ts'
 
 /** To parse as much as this takes a few milliseconds; a hundred thousand tools take a second, in which nobody else would be served. */
 const AT_ONCE = 512 * 1024
 
+/** Takes the messages in a text. `excess`: what of it is more than one may send, in a sentence. */
+export type TakeMessages = (messages: Message[], excess?: string) => void
+
 /**
- * Hands over the messages in a text that a server sent: none where it is not one, or is more than one may send. At once, unless the
- * text is long; then others have their turn meanwhile.
+ * Hands over the messages in a text that a server sent: none where it is not one. An answer that is more than one may send is an
+ * error. At once, unless the text is long; then others have their turn meanwhile.
  */
-export function takeMessages(text: string, take: (messages: Message[]) => void): undefined | Promise<void> {
+export function takeMessages(text: string, take: TakeMessages): undefined | Promise<void> {
   if (text.length > AT_ONCE) return takeInTurns(text, take)
-  take(fewMessages(isExcessive(text) ? [] : parseMessages(text)))
+  const excess = excessIn(text)
+  if (excess === undefined) take(fewMessages(parseMessages(text)))
+  else take(refusal(text, excess), excess)
   return undefined
 }
 
-async function takeInTurns(text: string, take: (messages: Message[]) => void): Promise<void> {
-  // What is no JSON, or too much of it, is no message.
-  const value = await inTurns(jsonInSteps(text, MESSAGE_LIMITS), EVENT_LOOP).catch(() => undefined)
+async function takeInTurns(text: string, take: TakeMessages): Promise<void> {
+  let value: unknown
+  try {
+    value = await inTurns(jsonInSteps(text, MESSAGE_LIMITS), EVENT_LOOP)
+  } catch (error) {
+    if (error instanceof RangeError) return take(refusal(text, error.message), error.message)
+    // What is no JSON is no message.
+  }
   take(fewMessages(messagesFrom(value)))
 }
+
+/** Whoever waits for it would wait for nothing, and what only reads would be sent again for the same. */
+function refusal(text: string, excess: string): Message[] {
+  const id = answeredId(text)
+  if (id === undefined) return []
+  const message = `Its answer is not taken. ${excess} It may have done its work.`
+  return [{ jsonrpc: '2.0', id, error: { code: RPC.internal, message } }]
+}
+
+/** Which request a text answers that is not parsed: servers write its id first of all, or last of all. */
+function answeredId(text: string): number | undefined {
+  const [, first] = ID_FIRST.exec(text) ?? []
+  const [, last] = (ANSWER_FIRST.test(text) && ID_LAST.exec(text.slice(-LAST_CHARACTERS))) || []
+  const id = first ?? last
+  return id === undefined ? undefined : Number(id)
+}
+
+const ID_FIRST =
+  /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"\s*:/
+const ANSWER_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"\s*:/
+const ID_LAST = /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
+const LAST_CHARACTERS = 200
 
 function fewMessages(messages: Message[]): Message[] {
   return messages.length > MESSAGE_LIMITS.inBatch ? [] : messages

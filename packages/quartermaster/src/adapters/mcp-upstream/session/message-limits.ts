@@ -11,8 +11,10 @@ export const MESSAGE_LIMITS = {
   inBatch: 1_000,
 }
 
-/** Whether a text holds more than a message may. */
-export function isExcessive(text: string): boolean {
+/** What of a text is more than a message may hold, in a sentence. */
+export function excessIn(text: string): string | undefined {
   // A shorter text cannot nest that deep.
-  return text.length > MESSAGE_LIMITS.maxJsonDepth && jsonExcess(text, MESSAGE_LIMITS) !== undefined
+  if (text.length <= MESSAGE_LIMITS.maxJsonDepth) return undefined
+  const excess = jsonExcess(text, MESSAGE_LIMITS)
+  return excess && `It ${excess.what}.`
 }

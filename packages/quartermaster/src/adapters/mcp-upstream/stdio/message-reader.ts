@@ -13,8 +13,8 @@ export interface MessageReaderLimits {
 export interface MessageReaderOptions {
   readonly limits: MessageReaderLimits
   onMessage(message: Message): void
-  /** A line that is no message. */
-  onNoise(text: string): void
+  /** A line that is no message, or one that is not taken, and why. */
+  onNoise(text: string, excess?: string): void
   /** It does not speak the protocol; nothing more is read. */
   onGarbled(trouble: Trouble): void
   /** A short piece of a foreign text that may be shown. */
@@ -77,22 +77,24 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
 
   function handle(line: Line): undefined | Promise<void> {
     if ('tooLong' in line) garbled(tooLong(excerpt(line.tooLong.head), limits.maxLineBytes))
-    else if (line.text.trim() !== '') return takeMessages(line.text, messages => heard(line.text, messages))
+    else if (line.text.trim() !== '')
+      return takeMessages(line.text, (messages, excess) => heard(line.text, messages, excess))
     return undefined
   }
 
-  function heard(text: string, messages: readonly Message[]): void {
+  function heard(text: string, messages: readonly Message[], excess: string | undefined): void {
     if (isStopped) return
-    if (messages.length === 0) return heardNoise(text)
+    if (messages.length === 0) return heardNoise(text, excess)
     noise = 0
+    if (excess !== undefined) onNoise(text, excess)
     for (const message of messages) if (!isStopped) onMessage(message)
   }
 
-  function heardNoise(text: string): void {
+  function heardNoise(text: string, excess: string | undefined): void {
     noise++
     if (noise > limits.maxNoise)
       return garbled({ reason: 'It writes lines that are no messages.', said: excerpt(text) })
-    onNoise(text)
+    onNoise(text, excess)
   }
 
   function garbled(trouble: Trouble): void {

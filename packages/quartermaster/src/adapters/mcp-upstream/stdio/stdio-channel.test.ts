@@ -286,10 +286,15 @@ describe('a program that does not speak MCP', () => {
     expect(server.channel.pids()).toEqual([])
   })
 
-  it('is not followed into the depth', async () => {
+  it('is not followed into the depth: such an answer is an error, and the log says why', async () => {
     const server = await openChannel({ flags: ['--deep=100000'] })
     expect(await server.ask('ping')).toMatchObject({ result: {} })
-    expect(server.messages).toHaveLength(1)
+    const message = 'Its answer is not taken. It nests deeper than 512 levels. It may have done its work.'
+    expect(server.messages[0]).toMatchObject({ id: 0, error: { message } })
+    expect(server.messages).toHaveLength(2)
+    const why =
+      'A message is not taken. It nests deeper than 512 levels. It begins: {"jsonrpc":"2.0","id":0,"result":[['
+    expect(textsOf(server)).toContainEqual(expect.stringContaining(why))
   })
 
   it('does not have its secrets quoted', async () => {

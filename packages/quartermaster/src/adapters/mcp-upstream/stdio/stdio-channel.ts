@@ -78,7 +78,11 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   const reader = readMessages(child.stdout, {
     limits,
     onMessage: guardMessages(events.onMessage, text => log.add('gateway', text)),
-    onNoise: text => log.add('gateway', `Not a message on its output: ${text}`),
+    onNoise: (text, excess) =>
+      log.add(
+        'gateway',
+        excess ? `A message is not taken. ${excess} It begins: ${text}` : `Not a message on its output: ${text}`,
+      ),
     onGarbled: trouble => end({ kind: 'garbled', ...trouble }),
     excerpt: text => excerptOf(log.redact(text)),
   })

@@ -17,6 +17,11 @@ export function afterFall({ count }: Falls, livedMs: number): Falls {
   return { count: livedMs >= STABLE_MS ? 1 : count + 1 }
 }
 
+/** After a session that the server forgot. It is there, which is no fall; those before are made up for by a life alone. */
+export function afterForgotten({ count }: Falls, livedMs: number): Falls {
+  return { count: livedMs >= STABLE_MS ? 1 : Math.max(1, count) }
+}
+
 /** After a start that failed. What could not start just now cannot either when it is tried again at once. */
 export function afterFailedStart({ count }: Falls): Falls {
   return { count: Math.max(2, count + 1) }

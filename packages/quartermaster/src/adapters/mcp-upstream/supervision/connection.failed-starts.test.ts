@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { concernedBy } from '../errors.ts'
 import { ChannelFailure } from '../session/channel.ts'
 import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
 
@@ -23,8 +22,7 @@ it.each([
   ['eve', '"upstream-s" cannot be reached for "eve": ', { upstream: 's', agent: 'eve' }],
 ])('is a word about the server only where it is for everybody (%s)', async (agent, message, details) => {
   const open = () => Promise.reject(new ChannelFailure({ kind: 'unauthorized', reason: 'It does not take the key.' }))
-  const concerned = concernedBy(agent, { upstream: 's', dependency: 'upstream-s' })
-  const connection = connectionBy(createFakeClock(), { agent, concerned, startMs: () => 30_000, open })
+  const connection = connectionBy(createFakeClock(), { agent, startMs: () => 30_000, open })
   connection.start()
   await expect(connection.take({ budgetMs: 0, signal: FOREVER })).rejects.toMatchObject({
     message: expect.stringContaining(message),

@@ -33,6 +33,36 @@ it('starts again at once when it fell, and lets those who wait go on', async () 
   expect(connection.restarts()).toBe(1)
 })
 
+it('is there for everybody while somebody has its server forget each session', async () => {
+  const { connection, server, clock } = stage()
+  const forget = async () => {
+    server.end({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+    await clock.advance(0)
+  }
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  for (let times = 1; times <= 20; times++) {
+    await clock.advance(3_000)
+    await forget()
+    expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+    const before = clock.now()
+    await connection.take({ budgetMs: 1_000, signal: FOREVER })
+    expect([clock.now() - before, server.starts]).toEqual([0, times + 1])
+  }
+  // One that keeps none is met twice in a second, and seldom where nobody needs it.
+  await forget()
+  const takes = [1, 2, 3].map(() => connection.take({ budgetMs: 1_000, signal: FOREVER }))
+  await clock.advance(499)
+  expect(server.starts).toBe(21)
+  await clock.advance(1)
+  await Promise.all(takes)
+  expect(server.starts).toBe(22)
+  await forget()
+  await clock.advance(29_999)
+  expect([server.starts, connection.state().kind]).toEqual([22, 'idle'])
+  await clock.advance(1)
+  expect([server.starts, connection.state().kind]).toEqual([23, 'up'])
+})
+
 it('is not started again for nobody where it is only kept for those who wait', async () => {
   const { connection, server, clock, crash } = stage({ isKept: false })
   await connection.take({ budgetMs: 1_000, signal: FOREVER })

@@ -56,8 +56,8 @@ type Look = ProbeVerdict & { recovering?: boolean }
 export interface ConnectionDeps extends RunnerDeps {
   /** Whose it is, unless it is for everybody. */
   readonly agent?: string | undefined
-  readonly concerned: Concerned
-  /** The dependency this is, for errors. */
+  /** Which upstream this is, and which dependency, for errors. */
+  readonly upstream: string
   readonly dependency: string
   /** Ended when unused for so long. */
   readonly idleMs: number | undefined
@@ -121,7 +121,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   }
 
   return {
-    concerned: deps.concerned,
+    concerned: concernedBy(deps),
     state: () => stateOf(runner.life()),
     session,
     isAwaited: () => waiters > 0,
@@ -185,10 +185,15 @@ async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal 
   throw unreachable(deps, stateOf(runner.life()).reason)
 }
 
-function unreachable({ dependency, agent, concerned }: ConnectionDeps, reason: string): AppError {
-  const whom = agent === undefined ? '' : ` for "${agent}"`
-  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached${whom}: ${reason}`, {
-    details: { ...concerned },
+/** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
+function concernedBy({ agent, upstream, dependency }: ConnectionDeps): Concerned {
+  return agent === undefined ? { dependency } : { upstream, agent }
+}
+
+function unreachable(deps: ConnectionDeps, reason: string): AppError {
+  const whom = deps.agent === undefined ? '' : ` for "${deps.agent}"`
+  return new AppError('DEPENDENCY_UNAVAILABLE', `"${deps.dependency}" cannot be reached${whom}: ${reason}`, {
+    details: { ...concernedBy(deps) },
   })
 }
 
@@ -210,7 +215,7 @@ async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Pro
 
 const SILENCE = { atWork: 'It is at work.', excused: 'It did not answer, which need not mean anything.' } as const
 
-function verdictOf({ kind, reason }: ConnectionState): Look {
-  if (kind === 'up' || kind === 'idle') return { up: true, reason }
+function verdictOf({ kind, reason, isForgotten }: ConnectionState): Look {
+  if (kind === 'up' || kind === 'idle' || isForgotten) return { up: true, reason }
   return kind === 'starting' ? { up: false, recovering: true, reason } : { up: false, reason }
 }

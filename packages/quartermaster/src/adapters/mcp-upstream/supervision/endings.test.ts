@@ -45,7 +45,7 @@ async function waitingCall({ open = mute, answer = async (): Promise<Answer> => 
   const connection = createConnection({
     clock,
     random: () => 1,
-    concerned: { dependency: 'upstream-s' },
+    upstream: 's',
     dependency: 'upstream-s',
     idleMs: undefined,
     startMs: () => 5_000,

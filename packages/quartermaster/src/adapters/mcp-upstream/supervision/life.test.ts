@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelEnd } from '../session/channel.ts'
-import { type Life, type LifeEvent, LOGIN_RETRY_MS, MOST_EARLY, newLife, next, stateOf } from './life.ts'
+import { DELAYS_MS, STABLE_MS } from './backoff.ts'
+import { ANEW_MS, type Life, type LifeEvent, LOGIN_RETRY_MS, MOST_EARLY, newLife, next, stateOf } from './life.ts'
 
 type Event = LifeEvent<string>
 type Kind = Life<string>['kind']
@@ -9,6 +10,7 @@ const NOW = 1_000_000
 const LATER = NOW + 60_000
 const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 1.' }
 const LOST: ChannelEnd = { kind: 'lost', reason: 'The connection to it is broken.' }
+const FORGOTTEN: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
 const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sign in.' }
 
 const WANTED: Event = { what: 'wanted' }
@@ -140,6 +142,48 @@ describe('what is done', () => {
       { deed: 'note', text: LOST.reason },
       open,
     ])
+  })
+
+  const open = (start: number) => ({ deed: 'open', start, isAgain: true })
+  /** One of which the server has forgotten so many sessions, each as old as it has to be for the next. */
+  function forgetful(times: number): Life<string> {
+    let life = PLACES.up
+    for (let start = 2; start <= times; start++) {
+      const now = life.since + ANEW_MS
+      life = next(life, fell(`s${start - 1}`, FORGOTTEN), now).life
+      life = next(next(life, WANTED, now).life, opened(start), now).life
+    }
+    return next(life, fell(`s${times}`, FORGOTTEN), life.since + ANEW_MS).life
+  }
+
+  it('about one that has forgotten a session is to make another, the first time at once', () => {
+    expect(deedsOf(PLACES.up, fell('s1', FORGOTTEN)).slice(2)).toEqual([open(2)])
+    const again = after(WANTED, opened(1), fell('s1', FORGOTTEN), opened(2))
+    expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + 4_999).slice(2)).toEqual([{ deed: 'wait', ms: DELAYS_MS[1] }])
+    expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + STABLE_MS).slice(2)).toEqual([open(3)])
+  })
+
+  it.each([2, 3, 9, 20])('about one that has forgotten %i of them is to make the next for whoever needs it', times => {
+    const life = forgetful(times)
+    const { since, startedAt } = life
+    expect(life).toMatchObject({ kind: 'idle', nextStartAt: since + (DELAYS_MS[times - 1] ?? 30_000) })
+    expect([WANTED, DUE].map(event => deedsOf(life, event, since))).toEqual([[open(times + 1)], [open(times + 1)]])
+    expect(deedsOf(life, { what: 'due', isMissed: false })).toEqual([])
+    // It is there: nothing has fallen, unless it cannot be met any more.
+    const starting = next(life, WANTED, startedAt + ANEW_MS).life
+    expect(stateOf(starting)).toMatchObject({ kind: 'starting', isForgotten: true, downSince: undefined })
+    const gone = next(starting, failed(times + 1), since)
+    expect(gone.deeds).toContainEqual({ deed: 'wait', ms: DELAYS_MS[1] })
+    expect(stateOf(gone.life)).toMatchObject({ kind: 'waiting', isForgotten: false, downSince: startedAt + ANEW_MS })
+  })
+
+  it('about one that forgets every session at once is to make two in a second for whoever needs them', () => {
+    const met = next(next(forgetful(5), WANTED, LATER).life, opened(6), LATER).life
+    const life = next(met, fell('s6', FORGOTTEN), LATER).life
+    const needed = next(life, WANTED, LATER + 100)
+    expect(needed.deeds).toEqual([{ deed: 'wait', ms: ANEW_MS - 100 }])
+    expect(next(needed.life, WANTED, LATER + 200).life).toBe(needed.life)
+    expect(deedsOf(needed.life, DUE, LATER + ANEW_MS)).toEqual([open(7)])
   })
 
   it('about one that wants a person is to wait for long, and not to look at it from outside', () => {

@@ -1,14 +1,14 @@
 import type { ChannelEnd } from '../session/channel.ts'
 import { forPeople, type Trouble } from '../session/trouble.ts'
-import { afterFailedStart, afterFall, delayAfter, type Falls, NO_FALLS, STABLE_MS } from './backoff.ts'
+import { afterFailedStart, afterFall, afterForgotten, delayAfter, type Falls, NO_FALLS } from './backoff.ts'
 
 type LifeKind = 'idle' | 'starting' | 'up' | 'waiting' | 'needsLogin' | 'stopped'
 
 /** Where a connection stands, and why. */
 export interface ConnectionState {
   /**
-   * `idle`: it starts when it is needed. `waiting`: it fell, and starts again at `nextStartAt`. `elsewhere`: it runs on one node at
-   * a time, and another one has it.
+   * `idle`: it starts when it is needed, or at `nextStartAt`. `waiting`: it fell, and starts again at `nextStartAt`. `elsewhere`:
+   * it runs on one node at a time, and another one has it.
    */
   readonly kind: LifeKind | 'elsewhere'
   /** A model may read it. */
@@ -19,6 +19,8 @@ export interface ConnectionState {
   readonly nextStartAt?: number | undefined
   /** Since when it has not been up, after it fell. */
   readonly downSince?: number | undefined
+  /** Whether nothing is wrong but that it needs another session, and no start has failed since. */
+  readonly isForgotten?: boolean | undefined
 }
 
 /** All that a connection is and that decides what becomes of it. Immutable; every event makes the next. */
@@ -33,13 +35,21 @@ export interface Life<S> {
   readonly start: number
   readonly startedAt: number
   readonly falls: Falls
+  /** The same of sessions that the server forgot, which are no falls. */
+  readonly forgotten: Falls
   /** When the first of these falls was. */
   readonly fellAt: number
   /** Starts since then that did not wait for their time. */
   readonly early: number
   /** Starts that became necessary because it fell, or did not come up. */
   readonly restarts: number
-  readonly lastTrouble: (Trouble & { readonly at: number; readonly isRefusal: boolean }) | undefined
+  readonly lastTrouble: LastTrouble | undefined
+}
+
+interface LastTrouble extends Trouble {
+  readonly at: number
+  readonly isRefusal: boolean
+  readonly isForgotten: boolean
 }
 
 /** What happens to a connection. */
@@ -89,6 +99,8 @@ export interface Step<S> {
 export const LOGIN_RETRY_MS = 30_000
 /** Whoever wants to know whether it works has it started no more often than this. */
 export const LOOK_STARTS_MS = 5_000
+/** Nobody has more new sessions made than one in this time, however soon the server forgets them. */
+export const ANEW_MS = 500
 /** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
 export const MOST_EARLY = 10
 
@@ -103,6 +115,7 @@ export function newLife<S>(now: number): Life<S> {
     start: 0,
     startedAt: Number.NEGATIVE_INFINITY,
     falls: NO_FALLS,
+    forgotten: NO_FALLS,
     fellAt: 0,
     early: 0,
     restarts: 0,
@@ -117,11 +130,12 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
   if (kind === 'stopped') return stay(life)
   switch (event.what) {
     case 'wanted':
-      return kind === 'idle' ? started(life, now) : stay(life)
+      return kind === 'idle' ? needed(life, now) : stay(life)
     case 'lookedAt':
       return isDown && now - life.startedAt >= LOOK_STARTS_MS ? started(life, now) : stay(life)
     case 'due':
-      return isDown ? (event.isMissed ? started(life, now) : resting(life, now)) : stay(life)
+      if (life.nextStartAt === undefined) return stay(life)
+      return event.isMissed ? started(life, now) : resting(life, now)
     case 'changedOutside':
       return kind === 'waiting' ? started({ ...life, early: life.early + 1 }, now) : stay(life)
     case 'opened':
@@ -140,11 +154,14 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
 }
 
 /** What others see of it. */
-export function stateOf<S>({ kind, why, since, nextStartAt, falls, fellAt }: Life<S>): ConnectionState {
+export function stateOf<S>(life: Life<S>): ConnectionState {
+  const { kind, why, since, nextStartAt, falls, fellAt } = life
+  const isForgotten = isOnlyForgotten(life)
   // What fell once while nobody missed it comes back for the next who needs it; what could not start is not known to.
   const isFallen = kind === 'idle' ? falls.count > 1 : falls.count > 0 && (kind === 'starting' || kind === 'waiting')
+  const downSince = isFallen && !isForgotten ? fellAt : undefined
   const { reason, said } = why
-  return { kind, reason, said, since, nextStartAt, downSince: isFallen ? fellAt : undefined }
+  return { kind, reason, said, since, nextStartAt, downSince, isForgotten }
 }
 
 function stay<S>(life: Life<S>): Step<S> {
@@ -155,10 +172,22 @@ function isComing<S>(life: Life<S>, { start }: { readonly start: number }): bool
   return life.kind === 'starting' && life.start === start
 }
 
+function isOnlyForgotten<S>({ why, lastTrouble }: Life<S>): boolean {
+  return lastTrouble !== undefined && why === lastTrouble && lastTrouble.isForgotten
+}
+
 type Place = Pick<Life<unknown>, 'kind' | 'why'> & { readonly nextStartAt?: number }
 
 function moved<S>(life: Life<S>, place: Place, now: number): Life<S> {
   return { ...life, nextStartAt: undefined, session: undefined, ...place, since: now }
+}
+
+/** One that forgets each session at once would be met without end. */
+function needed<S>(life: Life<S>, now: number): Step<S> {
+  const at = Math.round(life.startedAt + ANEW_MS)
+  if (!isOnlyForgotten(life) || now >= at) return started(life, now)
+  if (life.nextStartAt !== undefined && life.nextStartAt <= at) return stay(life)
+  return { life: { ...life, nextStartAt: at }, deeds: [{ deed: 'wait', ms: at - now }] }
 }
 
 function started<S>(life: Life<S>, now: number): Step<S> {
@@ -186,26 +215,40 @@ function failed<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now:
 
 function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEnd }, now: number): Step<S> {
   const livedMs = now - life.since
-  const fellAt = life.falls.count === 0 || livedMs >= STABLE_MS ? { fellAt: now, early: 0 } : {}
-  const fallen = { ...life, ...fellAt, falls: afterFall(life.falls, livedMs) }
-  const after = down(fallen, { ...event, trouble: event.end }, now)
+  const isForgotten = event.end.kind === 'sessionLost'
+  const falls = (isForgotten ? afterForgotten : afterFall)(life.falls, livedMs)
+  const fellAt = falls.count === 1 ? { fellAt: now, early: 0 } : {}
+  const forgotten = isForgotten ? afterFall(life.forgotten, livedMs) : life.forgotten
+  const after = down({ ...life, ...fellAt, falls, forgotten }, { ...event, trouble: event.end, isForgotten }, now)
   // What has exited by itself is in nobody's way; what it started is cleared away meanwhile.
   const isInTheWay = event.end.kind !== 'exited'
   const close: Deed<S> = { deed: 'close', session: event.session, isInTheWay, end: event.end }
   return { ...after, deeds: [close, ...after.deeds] }
 }
 
-function down<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
-  const { reason, said } = event.trouble
-  const why = { reason, said, at: Math.round(now), isRefusal: event.end?.kind === 'unauthorized' }
+type Down = Afterwards & { readonly trouble: Trouble; readonly isForgotten?: boolean }
+
+function down<S>(life: Life<S>, event: Down, now: number): Step<S> {
+  const { isForgotten = false, trouble, end } = event
+  const { reason, said } = trouble
+  const why = { reason, said, at: Math.round(now), isRefusal: end?.kind === 'unauthorized', isForgotten }
   const told = { ...life, lastTrouble: why }
-  const after = event.isMissed ? waiting(told, event, now) : resting(told, now)
+  const missed = () => (isForgotten ? forgotten(told, event, now) : waiting(told, event, now))
+  const after = event.isMissed ? missed() : resting(told, now)
   return { ...after, deeds: [{ deed: 'note', text: forPeople(why) }, ...after.deeds] }
 }
 
 /** Nobody misses it, and the next who needs it starts it. */
 function resting<S>(life: Life<S>, now: number): Step<S> {
   return { life: moved(life, { kind: 'idle', why: life.lastTrouble ?? life.why }, now), deeds: [] }
+}
+
+/** It is there, so it is up for whoever needs it. Before anybody does it is met ever later, in case that it keeps no session. */
+function forgotten<S>(life: Life<S>, { luck }: Afterwards, now: number): Step<S> {
+  const ms = delayAfter(life.forgotten, () => luck)
+  if (ms === 0) return started(life, now)
+  const after = { ...resting(life, now).life, nextStartAt: Math.round(now + ms) }
+  return { life: after, deeds: [{ deed: 'wait', ms }] }
 }
 
 function waiting<S>(life: Life<S>, { end, luck }: Afterwards, now: number): Step<S> {
@@ -228,7 +271,7 @@ function asleep<S>(life: Life<S>, session: S, now: number): Step<S> {
 }
 
 function renewed<S>(life: Life<S>, now: number): Step<S> {
-  const after = started({ ...life, falls: NO_FALLS }, now)
+  const after = started({ ...life, falls: NO_FALLS, forgotten: NO_FALLS }, now)
   return { ...after, deeds: [...left(life, 'It is started anew.'), ...after.deeds] }
 }
 

@@ -59,11 +59,17 @@ function stage(...answers: unknown[]) {
     return answer
   }
 
-  function send({ mayRepeat = false, mutates = false, budgetMs = 10_000, isCall = false } = {}): Promise<unknown> {
+  function send({
+    mayRepeat = false,
+    mutates = false,
+    budgetMs = 10_000,
+    isCall = false,
+    current = () => ways.at(0) ?? (connection as Connection),
+  } = {}): Promise<unknown> {
     const subject = { upstream: 's', what: 'the tool "t"' }
     const options = {
       ...subject,
-      connection: () => ways.at(0) ?? (connection as Connection),
+      connection: current,
       clock,
       budgetMs,
       mayRepeat,
@@ -335,6 +341,21 @@ it('knows that nothing was done where no try was ever sent', async () => {
   const sent = send({ mayRepeat: true, mutates: true })
   await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
 })
+
+it.each([true, false])(
+  'knows that it may be done also where there is no place for the next try: %s',
+  async mayRepeat => {
+    const { send } = stage(MAYBE_SENT)
+    let isFull = false
+    const taken = { takeNow: () => ({}) as Session, suspect: async () => {} } as unknown as Connection
+    const current = () => {
+      if (isFull) throw new AppError('RATE_LIMITED', '64 agents use it already.')
+      isFull = true
+      return taken
+    }
+    await expect(send({ mutates: true, mayRepeat, current })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  },
+)
 
 it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
   const { send, seen, ways } = stage('done')

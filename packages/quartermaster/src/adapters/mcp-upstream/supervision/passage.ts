@@ -1,7 +1,7 @@
 import { isAppError } from '../../../contracts/index.ts'
 import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
-import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
+import { type Concerned, outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
@@ -35,10 +35,15 @@ const MOST_TURNED_AWAY = 1
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const { clock, signal, mayRepeat } = options
   const waiting = createBudget(clock, options.budgetMs)
-  const giveUp = createGivingUp(options)
+  const giveUp: GivingUp = createGivingUp(options)
   let turnedAway = 0
   for (let tries = 1; ; tries++) {
-    const way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)).catch(giveUp.because))
+    let way: Way
+    try {
+      way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
+    } catch (error) {
+      giveUp.because(error)
+    }
     const { connection, session } = way
     try {
       const answer = await work(session)
@@ -46,8 +51,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       return answer
     } catch (error) {
       if (signal.aborted) throw givenUp(error, way, signal)
-      if (!(error instanceof SendFailure)) throw toUpstreamError(error, options, connection.concerned)
-      giveUp.failed(error)
+      if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
+      giveUp.failed(error, connection)
       if (error.wasSent === 'refused' || (mayBeDone(error) && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
@@ -123,8 +128,8 @@ interface GivingUp {
   seen: SendFailure | undefined
   /** What has become of it so far, as long as it is sure that nothing was done. */
   undone: keyof typeof NOTHING_DONE | undefined
-  /** One of the tries failed. */
-  failed(failure: SendFailure): void
+  /** One of the tries failed, over this connection. */
+  failed(failure: SendFailure, connection: Connection): void
   /** There is no other one. */
   because(error: unknown): never
 }
@@ -133,10 +138,12 @@ interface GivingUp {
 function createGivingUp(options: PassageOptions): GivingUp {
   const isDifferent = options.mutates || !options.mayRepeat
   let forgotten = 0
+  let concerned: Concerned | undefined
   const giveUp: GivingUp = {
     seen: undefined,
     undone: 'neverSent',
-    failed(failure) {
+    failed(failure, connection) {
+      concerned = connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
       if (mayBeDone(failure) || (isForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined
@@ -144,7 +151,6 @@ function createGivingUp(options: PassageOptions): GivingUp {
     },
     because(error) {
       const { seen } = giveUp
-      const { concerned } = options.connection()
       throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options, concerned)
     },
   }

@@ -24,14 +24,13 @@ function situation() {
     },
     release: async () => {},
   }
-  const concerned = { dependency: 'printer' }
   const running = new Set<number>()
   const servers: { end(): void }[] = []
   const create = (): Connection => {
     const [number, ended] = [servers.length, deferred()]
     servers.push({ end: ended.resolve })
     return {
-      concerned,
+      concerned: { dependency: 'printer' },
       state: () => ({ kind: 'up', reason: '', since: 0 }),
       session: () => SESSION,
       isAwaited: () => false,
@@ -61,7 +60,7 @@ function situation() {
     standing = { kind }
     tell()
   }
-  const single = createSingleConnection({ lease, clock, dependency: 'printer', concerned, create, onChange: () => {} })
+  const single = createSingleConnection({ lease, clock, dependency: 'printer', create, onChange: () => {} })
   return { clock, single, stand, running: () => [...running], end: (number: number) => servers[number]?.end() }
 }
 

@@ -10,7 +10,6 @@ export interface SingleConnectionDeps {
   readonly clock: Clock
   /** The dependency this is, for errors. */
   readonly dependency: string
-  readonly concerned: Connection['concerned']
   /** Makes one that is not started yet. */
   create(): Connection
   onChange(): void
@@ -18,7 +17,7 @@ export interface SingleConnectionDeps {
 
 /** A connection that is there only while this process holds the lease. Whoever needs it while nobody has the lease takes it. */
 export function createSingleConnection(deps: SingleConnectionDeps): Connection {
-  const { lease, clock, dependency, concerned, create, onChange } = deps
+  const { lease, clock, dependency, create, onChange } = deps
   let inner: Connection | undefined
   /** There is none while the last one has not ended. */
   let ending: Promise<void> | undefined
@@ -72,7 +71,9 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 
   return {
-    concerned,
+    get concerned() {
+      return inner?.concerned ?? { dependency }
+    },
     state,
     session: () => inner?.session(),
     isAwaited: () => inner?.isAwaited() ?? false,

@@ -78,7 +78,7 @@ export function stage({
   const connection = createConnection({
     clock,
     random: () => 1,
-    concerned: { dependency: 'upstream-s' },
+    upstream: 's',
     dependency: 'upstream-s',
     startMs: () => 5_000,
     callMs: () => CALL_MS,
@@ -102,7 +102,7 @@ export function connectionBy(
   return createConnection({
     clock,
     random: () => 1,
-    concerned: { dependency: 'upstream-s' },
+    upstream: 's',
     dependency: 'upstream-s',
     idleMs: undefined,
     callMs: () => CALL_MS,

@@ -7,15 +7,7 @@ import {
   SUCCEEDED_META,
   type ToolResult,
 } from '../../../contracts/index.ts'
-import {
-  type Clock,
-  callerKey,
-  inTurns,
-  jsonTextInSteps,
-  type KnownKeys,
-  mostJsonBytes,
-  type Steps,
-} from '../../kernel/index.ts'
+import { type Clock, callerKey, inTurns, jsonTextInSteps, mostJsonBytes, type Steps } from '../../kernel/index.ts'
 import { type BinaryParts, binaryParts } from '../record/binary-parts.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { storedPage } from '../record/stored-results.ts'
@@ -158,9 +150,8 @@ function isShort(result: ToolResult, maxBytes: number): boolean {
 function* tooLong(result: ToolResult, maxBytes: number): Steps<string | undefined> {
   const plain = plainText(result)
   if (plain !== undefined) return isLonger(plain, maxBytes) ? plain : undefined
-  const known: KnownKeys = new Map()
-  const json = yield* jsonTextInSteps(result, known)
-  return isLonger(json, maxBytes) ? yield* pagedText(result, json, known) : undefined
+  const json = yield* jsonTextInSteps(result)
+  return isLonger(json, maxBytes) ? yield* pagedText(result, json) : undefined
 }
 
 /** The text of a result that is nothing else. */
@@ -178,15 +169,20 @@ function isLonger(text: string, maxBytes: number): boolean {
 /** Bytes that a character takes as it is, at most. */
 const MOST_IN_TEXT = 3
 
+/** As many times as long as its text a result is as JSON that has the same as its structure. */
+const MOST_AS_JSON = 10
+
 /** What is paged: the text when that is all there is to know, else everything as JSON. */
-function* pagedText(result: ToolResult, json: string, known: KnownKeys): Steps<string> {
+function* pagedText(result: ToolResult, json: string): Steps<string> {
   const { structuredContent, isError: _isError, content, ...more } = result
   const texts = content.flatMap(block => (isBareText(block) ? [block.text] : []))
   const text = texts.join('\n')
   const isAll = texts.length > 0 && texts.length === content.length && Object.keys(more).length === 0
   if (!isAll) return json
-  const isSame = structuredContent === undefined || text === (yield* jsonTextInSteps(structuredContent, known))
-  return isSame ? text : json
+  if (structuredContent === undefined) return text
+  // All of it holds the text, with its signs escaped, and the structure: what is so much longer has another structure.
+  if (text.length * MOST_AS_JSON < json.length) return json
+  return text === (yield* jsonTextInSteps(structuredContent)) ? text : json
 }
 
 function isBareText(block: ToolResult['content'][number]): block is ToolResult['content'][number] & { type: 'text' } {

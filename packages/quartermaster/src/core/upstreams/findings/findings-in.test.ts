@@ -205,6 +205,12 @@ describe('look-alikes', () => {
     expect(rulesOf({ name })).toContain('strong lookalike')
   })
 
+  it('are found in short names too, where a letter of another alphabet is in them', () => {
+    const names = compareNames({ siblings: new Set(), others: new Set(['pay', 'a', 'l']) })
+    const found = ['рау', 'а', 'I', 'да', '→'].map(name => findingsIn({ name }, names).map(({ rule }) => rule))
+    expect(found).toEqual([['lookalike'], ['lookalike'], [], [], []])
+  })
+
   it('in case or separators are worth a look', () => {
     expect(rulesOf({ name: 'readFile' })).toEqual(['weak lookalike'])
   })

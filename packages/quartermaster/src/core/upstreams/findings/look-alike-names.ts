@@ -3,7 +3,7 @@ import type { Draft } from './draft.ts'
 import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
 import type { ComparedNames } from './other-tools.ts'
 
-/** Below this, look-alikes are chance. */
+/** Below this, look-alikes are chance, unless there are foreign letters in them. */
 const SHORTEST = 4
 
 /** Whether a tool's name is made to be taken for another. */
@@ -14,7 +14,7 @@ export function lookAlikeIn(
   if (/\p{L}/u.test(name) && name.normalize('NFKC') !== name)
     return draft(name, 'strong', 'Its name has letters that only look like ordinary ones.')
   const letters = lettersOf(name)
-  if (letters.length < SHORTEST) return undefined
+  if (letters.length < (isFolded(name) ? 1 : SHORTEST)) return undefined
   for (const other of bySkeleton.get(skeletonOf(name)) ?? []) {
     if (other === name) continue
     if (lettersOf(other) !== letters || isFolded(name))
