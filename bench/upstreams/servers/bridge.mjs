@@ -2,7 +2,7 @@
 // The least that can stand between an HTTP client and a program: node bridge.mjs COMMAND [ARG …]. It gives every request a
 // number of its own, writes it down the pipe and sends back what comes. No tokens, no checks, no restarts, one era.
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:http'
+import { sendAnswer, serveMessages } from './messages.mjs'
 
 const [command = '', ...args] = process.argv.slice(2)
 const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -26,28 +26,13 @@ function passBack(answer) {
   const one = waiting.get(answer.id)
   if (!one) return
   waiting.delete(answer.id)
-  const body = JSON.stringify({ ...answer, id: one.id })
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  one.response.writeHead(200, headers).end(body)
+  sendAnswer(one.response, { ...answer, id: one.id })
 }
 
-const server = createServer((request, response) => {
-  if (request.url === '/ready') return response.end()
-  /** @type {Buffer[]} */
-  const chunks = []
-  request.on('data', chunk => chunks.push(chunk))
-  request.on('end', () => {
-    const message = JSON.parse(String(Buffer.concat(chunks)))
-    const id = nextId++
-    waiting.set(id, { id: message.id, response })
-    child.stdin.write(`${JSON.stringify({ ...message, id })}\n`)
-  })
-})
-
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }))
+serveMessages((message, _, response) => {
+  const id = nextId++
+  waiting.set(id, { id: message.id, response })
+  child.stdin.write(`${JSON.stringify({ ...message, id })}\n`)
 })
 
 process.on('SIGTERM', () => {

@@ -1,8 +1,8 @@
 // @ts-check
 // The least that can stand between an HTTP client and an HTTP server: node http-bridge.mjs URL. It reads every message and
 // every answer once and passes them on over connections that stay. No tokens, no checks, no sessions, one era.
-import { createServer } from 'node:http'
 import { Pool } from 'undici'
+import { sendAnswer, serveMessages } from './messages.mjs'
 
 const behind = new URL(process.argv[2] ?? '')
 const pool = new Pool(behind.origin)
@@ -32,31 +32,12 @@ function passOn(body, headers, response) {
       onRequestStart() {},
       onResponseStart() {},
       onResponseData: (_, chunk) => void chunks.push(chunk),
-      onResponseEnd() {
-        const answer = JSON.stringify(JSON.parse(String(Buffer.concat(chunks))))
-        const length = Buffer.byteLength(answer)
-        response.writeHead(200, { 'content-type': 'application/json', 'content-length': length }).end(answer)
-      },
+      onResponseEnd: () => sendAnswer(response, JSON.parse(String(Buffer.concat(chunks)))),
       onResponseError: (_, error) => void response.writeHead(502).end(error.message),
     },
   )
 }
 
-const server = createServer((request, response) => {
-  if (request.url === '/ready') return response.end()
-  /** @type {Buffer[]} */
-  const chunks = []
-  request.on('data', chunk => chunks.push(chunk))
-  request.on('end', () => {
-    const message = JSON.parse(String(Buffer.concat(chunks)))
-    passOn(JSON.stringify(message), headersFor(request.headers), response)
-  })
-})
-
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }))
-})
+serveMessages((message, { headers }, response) => passOn(JSON.stringify(message), headersFor(headers), response))
 
 process.on('SIGTERM', () => process.exit(0))

@@ -26,7 +26,6 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'github_search',
     'keep_allowed',
     'keep_verified',
-    'notes_read_graph',
     'open_ticket',
     'plot_chart',
     'report_back',
