@@ -186,6 +186,12 @@ describe('a command that runs a package', () => {
     ['mise exec node@20 -- npx a; volta run npx a', 'mise exec node@20 -- npx a@2.0.0; volta run npx a@2.0.0'],
     ['wsl -d Debian npx a', 'wsl -d Debian npx a@2.0.0'],
     ['sh -c "npx \\\n a"', 'sh -c "npx \\\n a@2.0.0"'],
+    ['T=${T:-$(gh auth token)} npx -y a', 'T=${T:-$(gh auth token)} npx -y a@2.0.0'],
+    ['D=$(x "$(y z)" $(y (z)))/data npx -y a', 'D=$(x "$(y z)" $(y (z)))/data npx -y a@2.0.0'],
+    ['A=`date`-x npx -y a', 'A=`date`-x npx -y a@2.0.0'],
+    ['env $(cat .env | xargs) npx -y a', 'env $(cat .env | xargs) npx -y a@2.0.0'],
+    ['x $(npx a $(npx a)) `npx a`', 'x $(npx a@2.0.0 $(npx a@2.0.0)) `npx a@2.0.0`'],
+    ["x $(y # don't\n); npx a", "x $(y # don't\n); npx a@2.0.0"],
   ])('in a script gets it at each of its places: %s', async (script, pinned) => {
     const { entry, notes } = await pinEntry(sh(script), { pin: true, host })
     expect({ entry, notes }).toEqual({ entry: sh(pinned), notes: ['Pinned: a@2.0.0.'] })
@@ -198,6 +204,7 @@ describe('a command that runs a package', () => {
     ['npx -y a"bc"', '"abc" has no version'],
     ['npx -y a\\bc', '"abc" has no version'],
     ['npx -y abc@$VERSION', 'What "abc@$VERSION" stands for may have no exact version'],
+    ['npx -y abc$(x)', 'What "abc$(x)" stands for may have no exact version'],
     ['npx -y "$PACKAGE"', 'What "$PACKAGE" stands for may have no exact version'],
   ])('is left as it is where its name is put together, and that is told: %s', async (script, told) => {
     for (const pin of [true, false]) {
@@ -205,6 +212,21 @@ describe('a command that runs a package', () => {
       expect({ entry, notes }).toEqual({ entry: sh(script), notes: [expect.stringContaining(told)] })
       expect(notes[0]).toMatch(/ by hand\.$/)
     }
+  })
+
+  it.each([
+    entryOf('npx --registry https://r.example a'),
+    entryOf('npx --@scope:registry=https://r.example @scope/a'),
+    { ...entryOf('npx -y a'), env: { npm_config_registry: 'https://r.example' } },
+    sh('export NPM_CONFIG_REGISTRY=https://r.example; npx -y a'),
+  ])('is left as it is where another registry is named, and that is told: %j', async entry => {
+    const { entry: left, notes } = await pinEntry(entry, { pin: true, host })
+    expect({ left, notes }).toEqual({
+      left: entry,
+      notes: [
+        expect.stringMatching(/^Not pinned, because the entry names a registry .* has no version, .* by hand\.$/),
+      ],
+    })
   })
 
   it('is told of for each package: what was pinned, and what was not', async () => {

@@ -40,8 +40,8 @@ function movingIn(runner: PackageRun['runner'], written: string): Moving | undef
   return find(written) ?? (isAny ? { wanted: written, package: written } : undefined)
 }
 
-/** `$NAME` and `${NAME}`, also written so that it is the shell's; of `$(…)` only the sign is a part of the word. */
-const FILLED_IN = /\$+(?:\{[^}]*\}|\w+)?|%\w+%/g
+/** `$NAME` and `${NAME}`, also written so that it is the shell's, and commands. */
+const FILLED_IN = /\$+(?:\{[^}]*\}|\w+|\([^]*\))?|`[^`]*`|%\w+%/g
 
 function placeOf({ at, places }: PlacedWord, written: string): Place | undefined {
   const own = places.slice(places.length - written.length)

@@ -15,8 +15,11 @@ export async function pinEntry(
 ): Promise<PinnedEntry> {
   const { command, args = [] } = entry
   const words = Array.isArray(args) ? args.map(String) : []
-  const unpinned = typeof command === 'string' ? findUnpinned(command, words) : []
-  if (typeof command !== 'string' || unpinned.length === 0) return { entry, notes: [] }
+  const isElsewhere = namesRegistry(entry)
+  const find = (args: readonly string[]) =>
+    typeof command === 'string' ? findUnpinned(command, args).map(one => (isElsewhere ? byHand(one) : one)) : []
+  const unpinned = find(words)
+  if (unpinned.length === 0) return { entry, notes: [] }
   if (!pin) return { entry, notes: once(unpinned.map(unpinnedWarning)) }
   const { versions, faults } = await versionsOf(unpinned, host)
   const changes = unpinned.flatMap(({ wanted, package: name, place }) => {
@@ -25,15 +28,33 @@ export async function pinEntry(
   })
   const pinned = withTexts(words, changes)
   // Whoever warns has the last word on what is pinned.
-  const left = findUnpinned(command, pinned)
+  const left = find(pinned)
   const done = unpinned.flatMap(({ wanted, package: name }) => {
     const version = versions.get(wanted)
     return version === undefined || left.some(one => one.wanted === wanted) ? [] : [`Pinned: ${name}@${version}.`]
   })
   return {
     entry: changes.length > 0 ? { ...entry, args: pinned } : entry,
-    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one))]),
+    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one, isElsewhere))]),
   }
+}
+
+/** Whether an entry says itself where its packages come from: elsewhere the same name may be another package. */
+function namesRegistry({ env, args }: Readonly<Record<string, unknown>>): boolean {
+  const names = typeof env === 'object' && env !== null ? Object.keys(env) : []
+  const words = Array.isArray(args) ? args.map(String) : []
+  return names.some(name => REGISTRY_VARIABLE.test(name)) || words.some(word => REGISTRY_WORD.test(word))
+}
+
+const REGISTRY_VARIABLE = /npm_(?:config_(?:@[^\s:]{1,214}:)?)?(?:registry|userconfig)/i
+
+const REGISTRY_WORD = new RegExp(
+  String.raw`(?:^|[\s"'])--(?:@[^\s:]{1,214}:)?(?:registry|userconfig)\b|${REGISTRY_VARIABLE.source}`,
+  'i',
+)
+
+function byHand(one: Unpinned): Unpinned {
+  return one.runner === 'npm' ? { ...one, place: undefined } : one
 }
 
 /** What npm says of each, or why it says nothing. */
@@ -54,12 +75,11 @@ function isPinnable({ runner, place }: Unpinned): boolean {
   return runner === 'npm' && place !== undefined
 }
 
-function leftNote(one: Unpinned): string {
-  const why =
-    one.runner === 'npm'
-      ? 'Not pinned, because it is not written as one name with its version.'
-      : 'Only packages of npm can be pinned by --pin.'
-  return `${why} ${unpinnedWarning(one)}`
+function leftNote(one: Unpinned, isElsewhere: boolean): string {
+  const why = isElsewhere
+    ? 'Not pinned, because the entry names a registry of its own, which is not asked.'
+    : 'Not pinned, because it is not written as one name with its version.'
+  return `${one.runner === 'npm' ? why : 'Only packages of npm can be pinned by --pin.'} ${unpinnedWarning(one)}`
 }
 
 function once(texts: readonly string[]): string[] {

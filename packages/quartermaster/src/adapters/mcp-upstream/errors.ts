@@ -11,8 +11,8 @@ export interface Subject {
   readonly what: string
 }
 
-/** Whom it is about that something cannot be reached: the server, or one agent's own way to it. */
-export type Concerned = { readonly dependency: string } | { readonly upstream: string; readonly agent: string }
+/** Whom it is about that something cannot be reached: the server, or no more than a way to it, such as one agent's own. */
+export type Concerned = { readonly dependency: string } | { readonly upstream: string; readonly agent?: string }
 
 /** What a server's answer, or the lack of one, means to the caller. */
 export function toUpstreamError(error: unknown, subject: Subject, concerned?: Concerned): unknown {

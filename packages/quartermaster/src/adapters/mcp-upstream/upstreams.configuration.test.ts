@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempFolder } from './testing/child-desk.ts'
-import { entry, PATIENT, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 describe('another configuration', () => {
   it('goes on with the same process where only what is shown is another', async () => {
@@ -93,6 +93,31 @@ describe('a policy that is relaxed', () => {
     await expect.poll(() => status()?.state, PATIENT).toBe('idle')
     await allow()
     await expect.poll(toolNames, PATIENT).toEqual(['ill_helper'])
+  })
+})
+
+describe('a server that has changed a tool while it slept', () => {
+  it('does not get the call for which it was started', async () => {
+    const file = join(await tempFolder(), 'definitions.json')
+    const define = (description: string) =>
+      writeFile(file, JSON.stringify([{ name: 'helper', description, inputSchema: { type: 'object' } }]))
+    const config = { ill: entry({ start: 'lazy', idleSeconds: 1 }, `--definitions=${file}`) }
+    await define('Helps.')
+    const { configure, units, status } = await stage()
+    await configure(config)
+    await expect.poll(() => status()?.tools, PATIENT).toEqual({ offered: 1, held: 0 })
+    await expect.poll(() => status()?.state, PATIENT).toBe('idle')
+    const [unit] = await units()
+    const tool = unit?.definitions.capabilities?.[0]?.tools[0]
+    await define('Helps with anything.')
+    const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    const calls = Array.from({ length: 3 }, async () => tool?.handler({} as never, context as never))
+    for (const call of calls) {
+      await expect(call).rejects.toMatchObject({
+        code: 'TOOL_DISABLED',
+        message: expect.stringContaining('its server now shows another definition of it'),
+      })
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 import { firstScript } from './command-line.ts'
 import { hideInScript } from './script-secrets.ts'
 import type { Keep, Shelf } from './secret-shelf.ts'
-import { isKeyLike, isPasswordLike, isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
+import { FILLED_IN, isKeyLike, isPasswordLike, isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
 
 /** The scheme before a credential stays: it is no secret, and someone may want to read it. */
 const SCHEME = /^((?:[\w-]+:\s*)?(?:bearer|basic|token)\s+)(\S+)$/i
@@ -71,8 +71,9 @@ function hideValue(flag: string, text: string, shelf: Shelf): string {
 
 export function hideInUrl(url: string, shelf: Shelf): string {
   return url
-    .replace(/^([a-z]+:\/\/)([^/@\s]+)@/i, (all: string, scheme: string, user: string) =>
-      user.includes('${') ? all : `${scheme}${shelf.own('login')(user)}@`,
+    .replace(
+      /^([a-z]+:\/\/)((?:\$\{[^}]*\}|(?!\$\{[^}]*\})[^/@\s])+)@/i,
+      (_all, scheme: string, login: string) => `${scheme}${hideLogin(login, shelf.own('login'))}@`,
     )
     .replace(/^([a-z]+:\/\/[^/?#]+\/)([^?#]+)/i, (all: string, origin: string, path: string) =>
       isOpenToAll(all) ? `${origin}${shelf.own('path')(path)}` : `${origin}${hideInPath(path, shelf)}`,
@@ -82,9 +83,16 @@ export function hideInUrl(url: string, shelf: Shelf): string {
     )
 }
 
+/** Where a part of it is filled in, who it is may be read. */
+function hideLogin(login: string, keep: Keep): string {
+  const [, user, password] =
+    (FILLED_IN.test(login) && /^((?:\$\{[^}]*\}|(?!\$\{[^}]*\})[^:])*):(.+)$/s.exec(login)) || []
+  return user === undefined || password === undefined ? keep(login) : `${hide('', user, keep)}:${keep(password)}`
+}
+
 /** Whether all of its path is one key. */
 function isOpenToAll(address: string): boolean {
-  return !address.includes('${') && isSecretText('', address)
+  return !FILLED_IN.test(address) && isSecretText('', address)
 }
 
 function hideInPath(path: string, shelf: Shelf): string {

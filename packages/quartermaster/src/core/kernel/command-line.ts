@@ -15,10 +15,14 @@ export function programIn(words: readonly string[]): number {
     const prefix = PREFIXES.get(programName(word))
     if (prefix) at = behindPrefix(words, at + 1, prefix)
     else if (word === '--' || /^[A-Za-z_]\w*=/.test(word)) at++
+    else if (ANSWER.test(word) && at < words.length - 1) at++
     else return at
   }
   return words.length
 }
+
+/** All of it is what a command answers, which may be variables: `env $(cat .env) npx`. */
+const ANSWER = /^(?:\$\([^]*\)|`[^`]*`)$/
 
 interface Prefix {
   /** Options that take the next word. */

@@ -1,7 +1,7 @@
 import { firstScript } from './command-line.ts'
-import { type FilledWord, type Script, type ScriptWord, scriptWords } from './script-words.ts'
-import { type Keep, type Shelf, variableName } from './secret-shelf.ts'
-import { isSecretName, isSecretText } from './secret-text.ts'
+import { type FilledWord, type Script, scriptWords } from './script-words.ts'
+import { type Keep, mapSecretPieces, type Shelf, variableName } from './secret-shelf.ts'
+import { FILLER } from './secret-text.ts'
 
 /** Takes what looks like a credential out of one word, by what stands before it as well. */
 export type HideWord = (word: string, before: string | undefined, shelf: Shelf) => string
@@ -9,7 +9,7 @@ export type HideWord = (word: string, before: string | undefined, shelf: Shelf) 
 /** Only the values, so that quotes, variables and programs of the script stay as they are. */
 export function hideInScript(script: Script, shelf: Shelf, hideWord: HideWord): string {
   // From the end, so that what stands before keeps its place.
-  return findInScript(script, shelf, hideWord)
+  return findInScript({ script, isOurs: ourPlaces(script.text), hideWord }, shelf)
     .sort((one, other) => other.from - one.from)
     .reduce((text, { from, to, reference }) => text.slice(0, from) + reference + text.slice(to), script.text)
 }
@@ -20,15 +20,27 @@ interface Found {
   readonly reference: string
 }
 
-function findInScript(script: Script, shelf: Shelf, hideWord: HideWord): Found[] {
+interface ScriptPlace {
+  readonly script: Script
+  /** Whether a place of it stands in a reference of ours, in which there can be no other. */
+  readonly isOurs: (place: number) => boolean
+  readonly hideWord: HideWord
+}
+
+function ourPlaces(text: string): (place: number) => boolean {
+  const references = [...text.matchAll(/\$\$\{|\$\{[^}]*/g)].filter(([reference]) => !reference.startsWith('$$'))
+  return place => references.some(({ 0: { length }, index }) => index <= place && place < index + length)
+}
+
+function findInScript({ script, isOurs, hideWord }: ScriptPlace, shelf: Shelf): Found[] {
   return scriptWords(script).flatMap(line => {
     const texts = line.map(({ text }) => text)
     const inner = firstScript(texts)
     return line.flatMap((word, i) => {
       const found =
         i === inner?.at
-          ? findInScript(inner, shelf, hideWord)
-          : findInWord({ script, word, before: texts[i - 1], hideWord }, shelf)
+          ? findInScript({ script: inner, isOurs: at => isOurs(word.places[at] ?? 0), hideWord }, shelf)
+          : findInWord({ script, isOurs, hideWord, word, before: texts[i - 1] }, shelf)
       return found.map(({ from, to, reference }) => ({
         from: word.places[from] ?? 0,
         to: (word.places[to - 1] ?? 0) + 1,
@@ -38,11 +50,9 @@ function findInScript(script: Script, shelf: Shelf, hideWord: HideWord): Found[]
   })
 }
 
-interface WordPlace {
-  readonly script: Script
+interface WordPlace extends ScriptPlace {
   readonly word: FilledWord
   readonly before: string | undefined
-  readonly hideWord: HideWord
 }
 
 /** By their places in the word. */
@@ -51,8 +61,8 @@ function findInWord(place: WordPlace, shelf: Shelf): Found[] {
   const keepIf =
     (name: string, keep: Keep): Keep =>
     value =>
-      hideLiterals(name, value, text => {
-        if (shelf.isToRun && !(isSafeIn(text, place.script) && isWhole(text, place.word))) {
+      mapSecretPieces(name, value, text => {
+        if (shelf.isToRun && !(isSafeIn(text, place.script) && canBeReplaced(text, place))) {
           shelf.left.add(name)
           return text
         }
@@ -80,28 +90,14 @@ function isSafeIn(value: string, { shell }: Script): boolean {
   return (shell === 'cmd' ? /^[\w.+/=:@-]+$/ : /^[\w.+/=:@%-]+$/).test(value)
 }
 
-/** Whether it is written in one piece, so that no quote within it goes with it. */
-function isWhole(value: string, { text, places }: ScriptWord): boolean {
-  const from = text.lastIndexOf(value)
-  return (places[from + value.length - 1] ?? 0) - (places[from] ?? 0) === value.length - 1
+/** Whether it is written in one piece, so that no quote within it goes with it, and in no reference. */
+function canBeReplaced(value: string, { word: { text, places }, isOurs }: WordPlace): boolean {
+  const at = text.lastIndexOf(value)
+  const [from = 0, to = 0] = [places[at], places[at + value.length - 1]]
+  return to - from === value.length - 1 && !isOurs(from)
 }
-
-/** All of it where the shell fills nothing in, otherwise what is a secret beside that. */
-function hideLiterals(name: string, value: string, keep: Keep): string {
-  const pieces = value.split(FILLER)
-  if (pieces.length === 1) return keep(value)
-  const isAsWhole = isSecretText('', pieces.map((piece, i) => (i % 2 === 1 ? '${filled}' : piece)).join(''))
-  const isSecret = (piece: string) =>
-    isSecretText('', piece) || (isAsWhole && piece.length >= 6) || (isSecretName(name) && SAYS_SOMETHING.test(piece))
-  return pieces.map((piece, i) => (i % 2 === 0 && isSecret(piece) ? keep(piece) : piece)).join('')
-}
-
-/** More than the mark between two variables, and no part of a path or an address. */
-const SAYS_SOMETHING = /^(?=.*\w)[^\s/:\\]{6,}$/
 
 /** A word in which something else of the same length stands for what the shell puts there itself. */
 function withoutFilledIn({ text, places, filled }: FilledWord): string {
-  return places.map((at, i) => (filled.has(at) ? '\u{1}' : text[i])).join('')
+  return places.map((at, i) => (filled.has(at) ? FILLER : text[i])).join('')
 }
-
-const FILLER = /(\u{1}+)/u

@@ -1,4 +1,4 @@
-import { shellTokens } from './shell-commands.ts'
+import { commandIn, shellTokens } from './shell-commands.ts'
 
 /** What a shell is given as one word. */
 export interface Script {
@@ -30,13 +30,19 @@ function shellLines(script: string): FilledWord[][] {
   ])
 }
 
-/** Those of the commands in double quotes. */
-function linesInside({ 0: token, index, groups = {} }: RegExpExecArray): FilledWord[][] {
+/** Those of the commands that fill in a part of it. */
+function linesInside(token: RegExpExecArray): FilledWord[][] {
+  return [...commandIn(token), ...commandsInQuotes(token)].flatMap(({ text, from }) =>
+    shellLines(text).map(line => line.map(word => movedBy(from, word))),
+  )
+}
+
+function commandsInQuotes({ 0: token, index, groups = {} }: RegExpExecArray): { text: string; from: number }[] {
   if (groups['quoted'] === undefined) return []
-  return [...token.matchAll(COMMAND)].flatMap(({ index: at, groups: { command, old } = {} }) => {
-    const from = index + at + (command === undefined ? 1 : 2)
-    return shellLines(command ?? old ?? '').map(line => line.map(word => movedBy(from, word)))
-  })
+  return [...token.matchAll(COMMAND)].map(({ index: at, groups: { command, old } = {} }) => ({
+    text: command ?? old ?? '',
+    from: index + at + (command === undefined ? 1 : 2),
+  }))
 }
 
 const COMMAND = /\\[^]|\$\((?<command>(?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*)\)|`(?<old>[^`]*)`/g
@@ -62,12 +68,15 @@ function textAt(script: string, places: readonly number[]): string {
 
 /** Looked for before the quotes go, which end the name of a variable and take the meaning from a sign. */
 function filledPlaces(script: string, tokens: readonly RegExpExecArray[]): number[] {
-  return stretchesOf(tokens).flatMap(([from, to]) => {
+  const commands = tokens.filter(({ groups }) => groups?.['command'] !== undefined)
+  const ofCommands = commands.flatMap(({ 0: { length }, index }) => range(index, index + length))
+  const inStretches = stretchesOf(tokens).flatMap(([from, to]) => {
     const found = [...script.slice(from, to).matchAll(FILLED_IN)].filter(([match]) => !match.startsWith('\\'))
     const filled = found.flatMap(({ 0: { length }, index }) => range(from + index, from + index + length))
-    // A command in brackets is a word of its own here, so that of it only the sign stands at the end of this one.
+    // A command whose end is not found is a word of its own, so that of it only the sign stands at the end of this one.
     return script[to] === '(' && script[to - 1] === '$' ? [...filled, to - 1] : filled
   })
+  return [...ofCommands, ...inStretches]
 }
 
 const FILLED_IN = /\\[^]|(?:\$(?=\$\{))?\$(?:\{[^}]*\}|\w+|\((?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*\)?)|`[^`]*`/g

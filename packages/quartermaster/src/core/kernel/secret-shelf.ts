@@ -1,4 +1,4 @@
-import { isSecretText } from './secret-text.ts'
+import { FILLED_IN, secretPieces } from './secret-text.ts'
 
 /** Keeps a value, and answers the reference to it. */
 export type Keep = (value: string) => string
@@ -27,7 +27,7 @@ export function createShelf({ upstream, taken, isToRun }: ShelfOptions): Shelf {
   const isFree = (name: string, value: string) => !taken.has(name) && (secrets[name] ?? value) === value
   const named = (wanted: string) => (text: string) => {
     const name = wanted.replace(/[^\w.-]+/g, '_').replace(/^_+|_+$/g, '') || 'SECRET'
-    return mapSecretPieces(text, value => {
+    return mapSecretPieces(name, text, value => {
       const free = freeName(name, candidate => isFree(candidate, value))
       secrets[free] = value
       return `\${secret:${free}}`
@@ -38,21 +38,13 @@ export function createShelf({ upstream, taken, isToRun }: ShelfOptions): Shelf {
 }
 
 /** Nothing is filled in in a secret, so references stay where they are: of `postgres://me:pw@${HOST}/db` what stands before goes. */
-function mapSecretPieces(text: string, keep: Keep): string {
-  const pieces = text.split(REFERENCE)
+export function mapSecretPieces(name: string, text: string, keep: Keep): string {
+  const pieces = text.split(FILLED_IN)
   if (pieces.length === 1) return keep(text)
-  const isLiteral = (_: string, i: number) => i % 2 === 0
-  const literals = pieces.filter(isLiteral)
-  const bySight = literals.filter(piece => isSecretText('', piece))
-  const secret = new Set(bySight.length > 0 ? bySight : literals.filter(piece => piece.length >= SHORTEST))
-  return pieces.map((piece, i) => (isLiteral(piece, i) && secret.has(piece) ? keep(piece) : piece)).join('')
+  const secret = new Set(secretPieces(name, pieces))
+  const between = text.match(new RegExp(FILLED_IN, 'gu')) ?? []
+  return pieces.map((piece, i) => `${secret.has(piece) ? keep(piece) : piece}${between[i] ?? ''}`).join('')
 }
-
-/** Also one that is written so that it means the characters themselves. */
-const REFERENCE = /(\$?\$\{[^}]*\})/
-
-/** What is shorter beside a reference is the end of an address, or a sign between two. */
-const SHORTEST = 6
 
 /** `api-key` → `API_KEY`. */
 export function variableName(name: string): string {

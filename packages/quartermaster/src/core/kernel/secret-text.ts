@@ -5,8 +5,8 @@ import { SECRET_FORMS } from './secret-forms.ts'
  * Being wrong costs little: a text that is no secret works from the secrets file as well.
  */
 export function isSecretText(name: string, value: string): boolean {
-  const literal = value.replace(REFERENCE, '')
-  if (literal !== value) return hasSecretForm(literal)
+  const pieces = value.split(FILLED_IN)
+  if (pieces.length > 1) return hasSecretForm(pieces.join('')) || namedPieces(name, pieces).length > 0
   if (isHarmless(value)) return false
   return isNamedSecret(name, value) || hasSecretForm(value) || isRandom(value)
 }
@@ -17,7 +17,33 @@ export function isSecretName(name: string): boolean {
   return (SECRET_NAME.test(name) || SECRET_NAME.test(words)) && !NO_SECRET_NAME.test(words)
 }
 
-const REFERENCE = /\$\{[^}]*\}/g
+/** What takes the place, in a word of a script, of each character of what the shell puts there itself. */
+export const FILLER = '\u{1}'
+
+/** References, also such as are written so that they mean the characters themselves, and what a shell fills in. */
+export const FILLED_IN = new RegExp(String.raw`\$?\$\{[^}]*\}|${FILLER}+`, 'u')
+
+/** Those of the pieces beside what is filled in that hold the credential, in a text which has one. */
+export function secretPieces(name: string, pieces: readonly string[]): string[] {
+  const known = [...pieces.filter(piece => isSecretText('', piece)), ...namedPieces(name, pieces)]
+  // What begins like that stands behind the credential: `@host/path`.
+  return known.length > 0 ? known : ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
+}
+
+/** Those that the name of their place makes credentials: no part of a path or an address. */
+function namedPieces(name: string, pieces: readonly string[]): string[] {
+  return isSecretName(name) ? ownPieces(pieces).filter(piece => !/[\s/:\\]/.test(piece)) : []
+}
+
+/** Those that say something themselves, and not what follows: `https://`, `session=` and `Bearer ` do that before a reference. */
+function ownPieces(pieces: readonly string[]): string[] {
+  return pieces.filter(
+    (piece, i) => LONG.test(piece) && (i === pieces.length - 1 || !/(?:[=:]["']?|:\/\/|\s)$/.test(piece)),
+  )
+}
+
+/** What is shorter is the end of an address, or a sign between two. */
+const LONG = /^(?=.*\w).{6,}$/s
 
 /** `clientSecret` → `client-Secret`. */
 function apart(name: string): string {
@@ -99,7 +125,7 @@ const FORMS: readonly RegExp[] = [
 
 /** `api_key=abc` in an address, `Password=abc;` in a connection string, `"apiKey": "abc"` in JSON, `Authorization: abc`. */
 function pairsIn(text: string): (readonly [string, string])[] {
-  const found = text.matchAll(/(?:^|[?&;,\s{"'])([\w.-]{1,128})["']?\s{0,8}[=:]\s{0,8}["']?([^\s;&#"',}]+)/g)
+  const found = text.matchAll(/(?:^|[?&;,\s{"'])([\w.-]{1,128})["']?\s{0,8}[=:](?!\/\/)\s{0,8}["']?([^\s;&#"',}?]+)/g)
   return [...found].map(([, name = '', value = '']) => [name, value] as const)
 }
 

@@ -34,6 +34,8 @@ describe('a text', () => {
     ['ANY', 'Server=db;User Id=sa;Password=pw;'],
     ['ANY', 'host=db user=me password=pw'],
     ['ANY', 'https://a.example/mcp?team=red&api_key=abc'],
+    ['ANY', 'https://a.example/mcp?api_key=abc'],
+    ['ANY', '--url=https://a.example/mcp?api_key=abc'],
     ['ANY', '{"apiKey":"abc"}'],
     ['ANY', 'Authorization: Bearer abc'],
     ['ANY', 'bearer abc'],
@@ -52,6 +54,9 @@ describe('a text', () => {
     ['DB_CREDS', 'me'],
     ['ANY', `123456789:AA${'Hx-_0'.repeat(6)}abc`],
     ['ANY', `MTIz${'NDU2'.repeat(5)}.GaBcDe.${'x1-_'.repeat(8)}`],
+    ['DB_PASSWORD', '${PREFIX}hunter2hunter'],
+    ['X-Api-Key', '${X}@bcdefghijk'],
+    ['Authorization', 'Basic ${X}dXNlcjp='],
   ])('is taken for a secret: %s=%s', (name, value) => {
     expect(isSecretText(name, value)).toBe(true)
   })
@@ -78,6 +83,11 @@ describe('a text', () => {
     ['TOKEN', ''],
     ['TOKEN', '${env:TOKEN}'],
     ['Authorization', 'Bearer ${secret:TOKEN}'],
+    ['Cookie', 'session=${SESSION}; theme=${THEME}'],
+    ['API_KEY', '${HOME}/keys/id_rsa'],
+    ['KEY_FILE', '${HOME}/key.pem'],
+    ['TOKEN', '${HOST}:8080'],
+    ['PASSWORD', '${PREFIX}pw12'],
     ['TOKEN_URL', 'https://login.example/token'],
     ['DIR', '/home/ada/projects/2024/notes-and-more/long-folder-name'],
     ['KEYBOARD', 'de'],
@@ -174,6 +184,19 @@ describe('the secrets of an entry', () => {
       ['eval', '${secret:A_ARGUMENT}'],
       '{"apiKey":"abc"}',
     ],
+    ['an end beside a reference', ['--token', 'abc${X}defghij'], ['--token', 'abc${X}${secret:A_TOKEN}'], 'defghij'],
+    [
+      'the password of who is filled in',
+      ['--url=https://${env:USER}:hunter22pw@a.example/mcp'],
+      ['--url=https://${env:USER}:${secret:A_LOGIN}@a.example/mcp'],
+      'hunter22pw',
+    ],
+    [
+      'a key beside a reference in an address',
+      ['https://${HOST}/mcp?api_key=${KEY}hunter22pw'],
+      ['https://${HOST}/mcp?api_key=${KEY}${secret:A_API_KEY}'],
+      'hunter22pw',
+    ],
     ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '${secret:A_CONFIG}'], '{"apiKey":"abc"}'],
   ])('are taken out of arguments: %s', (_what, args, left, secret) => {
     const { entry, secrets } = separateSecrets('a', { command: 'a', args })
@@ -264,6 +287,15 @@ describe('the secrets of an entry', () => {
     [sh("node x --token 'abc${x}def12345' # don't"), "node x --token 'abc${x}${secret:A_TOKEN}' # don't", 'def12345'],
     [sh(`# isn't ${GITHUB}\nnode x`), "# isn't ${secret:A_ARGUMENT}\nnode x", GITHUB],
     [sh(`cat <<END >f\napi_key=${KEY} isn't\nEND`), "cat <<END >f\napi_key=${secret:api_key} isn't\nEND", KEY],
+    [
+      sh('node x --url "https://$MY_X:hunter22pw@h/db?x=1"'),
+      'node x --url "https://$MY_X:${secret:A_LOGIN}@h/db?x=1"',
+      'hunter22pw',
+    ],
+    [sh('DB="a123://$MY_X:hunter22@h/db" node x'), 'DB="a123://$MY_X${secret:DB}" node x', ':hunter22@h/db'],
+    [sh('TOKEN=$(cat /run/t)hunter2hunter node x'), 'TOKEN=$(cat /run/t)${secret:TOKEN} node x', 'hunter2hunter'],
+    [sh(`T=$(a $(b "${GITHUB}") c)/d node x`), 'T=$(a $(b "${secret:A_ARGUMENT}") c)/d node x', GITHUB],
+    [sh(`T=$\${T:-\`a ${GITHUB}\`} node x`), 'T=$${T:-`a ${secret:A_ARGUMENT}`} node x', GITHUB],
   ])('are told by the quotes from what a shell fills in: %j', (entry, script, secret) => {
     const { entry: left, secrets, note } = separateSecrets('a', entry, { isToRun: true })
     expect([left, Object.values(secrets), note]).toEqual([sh(script), [secret], undefined])
@@ -296,6 +328,19 @@ describe('the secrets of an entry', () => {
     for (const isToRun of [true, false]) {
       expect(separateSecrets('a', entry, { isToRun })).toEqual({ entry, secrets: {} })
     }
+  })
+
+  it.each([
+    [sh(`node x --token "\${NOPE:-$(echo ${GITHUB})}"`), 'ARGUMENT'],
+    [sh(`node x --token "\${NOPE:-$(sh -c 'echo ${GITHUB}')}"`), 'ARGUMENT'],
+    [sh(`node x --header \${H:-Authorization: Bearer ${GITHUB} x}`), 'ARGUMENT'],
+  ])('stay in a script where they stand in a reference, and that is told: %j', (entry, name) => {
+    expect(separateSecrets('a', entry, { isToRun: true })).toEqual({
+      entry,
+      secrets: {},
+      note: expect.stringContaining(`in its script (${name}) `),
+    })
+    expect(Object.values(separateSecrets('a', entry).secrets)).toEqual([GITHUB])
   })
 
   it('stay in a script where they are put together of pieces, and that is told', () => {
@@ -362,11 +407,28 @@ describe('the secrets of an entry', () => {
     ['postgres://me:longpw123@${HOST}/db', '${secret:DATABASE_URL}${HOST}/db', 'postgres://me:longpw123@'],
     ['${SCHEME}://me:longpw123@db.example/x', '${SCHEME}${secret:DATABASE_URL}', '://me:longpw123@db.example/x'],
     [`${GITHUB}$\${X}`, '${secret:DATABASE_URL}$${X}', GITHUB],
+    [
+      'postgres://${USER}:hunter22pw@${HOST}/a/path',
+      'postgres://${USER}${secret:DATABASE_URL}${HOST}/a/path',
+      ':hunter22pw@',
+    ],
+    ['https://a.example/?key=${X}hunter22', 'https://a.example/?key=${X}${secret:DATABASE_URL}', 'hunter22'],
   ])('leave where it is what is filled in beside them: %s', (text, left, secret) => {
     expect(separateSecrets('a', { command: 'x', env: { DATABASE_URL: text } })).toEqual({
       entry: { command: 'x', env: { DATABASE_URL: left } },
       secrets: { DATABASE_URL: secret },
     })
+  })
+
+  it.each([
+    { url: 'https://${HOST}/mcp' },
+    { url: 'https://${env:LOGIN}@a.example/mcp' },
+    { url: `https://${'${A}'.repeat(40)}/mcp` },
+    { url: `https://${'${A}'.repeat(40)}@a.example` },
+    { url: 'https://me:${PW}@${HOST}:8080/mcp?team=${TEAM}' },
+    { url: 'https://a.example', headers: { Authorization: 'Bearer ${T}' } },
+  ])('are not what stands around a reference: %j', entry => {
+    expect(separateSecrets('a', entry)).toEqual({ entry, secrets: {} })
   })
 
   it('are taken out of what is said about signing in, and of what single agents bring along', () => {

@@ -7,8 +7,16 @@ export type Variables = (name: string) => string | undefined
  */
 export function* shellCommands(script: string, variables: Variables): Generator<string[]> {
   for (const line of shellTokens(script)) {
+    for (const { text } of line.flat().flatMap(commandIn)) yield* shellCommands(text, variables)
     yield line.map(word => word.map((token, i) => meaningOf(token, { variables, isFirst: i === 0 })).join(''))
   }
+}
+
+/** The command that a part of a word outside of quotes is the answer of, and where it stands in the script. */
+export function commandIn({ 0: token, index, groups = {} }: RegExpExecArray): { text: string; from: number }[] {
+  if (groups['command'] === undefined) return []
+  const sign = token.startsWith('$') ? 2 : 1
+  return [{ text: token.slice(sign, -1), from: index + sign }]
 }
 
 /**
@@ -120,6 +128,7 @@ const TOKEN = new RegExp(
     String.raw`(?<goesOn>\\\n)`,
     String.raw`\\(?<escaped>[^])`,
     String.raw`(?<here>\$\(pwd\)|${'`pwd`'})`,
+    String.raw`(?<command>\$${inBrackets(3)}|${'`'}(?:[^${'`'}\\]|\\[^])*${'`'})`,
     String.raw`\$(?:\{(?<braced>\w+)\}|(?<name>\w+))`,
     String.raw`(?<document>(?<!<)<<(?!<)-?[^\S\n]*(?:'[^'\n]+'|"[^"\n]+"|[\w.\\-]+))`,
     String.raw`(?<redirect><<<|[<>][&|>]?)`,
@@ -130,6 +139,12 @@ const TOKEN = new RegExp(
   ].join('|'),
   'gu',
 )
+
+/** A pair of brackets with what is in it: quotes, and so many pairs in each other. */
+function inBrackets(deep: number): string {
+  const inner = deep > 1 ? `|${inBrackets(deep - 1)}` : ''
+  return String.raw`\((?:[^()"'\\]|\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*"${inner})*\)`
+}
 
 interface Place {
   readonly variables: Variables

@@ -165,3 +165,15 @@ it('sends a person to what waits where everybody is shown another definition', a
   })
   expect(own.differing()).toEqual([])
 })
+
+it('lets nobody use what is not accepted any more over the connection by which it is known', async () => {
+  const { check, accept, hold } = await stage()
+  await accept(tool('a', 'A.'))
+  await check('a')
+  await expect(check('b')).rejects.toMatchObject({
+    code: 'TOOL_DISABLED',
+    message: expect.stringContaining('not offered any more'),
+  })
+  hold('a')
+  await expect(check('a')).rejects.toMatchObject(DISABLED)
+})

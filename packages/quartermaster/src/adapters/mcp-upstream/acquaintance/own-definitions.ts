@@ -11,8 +11,9 @@ export interface OwnDefinitions {
   /** Answers whether all of it is as it was accepted. Whose the connection is, where it is one agent's. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
   /**
-   * Throws `TOOL_DISABLED` for what this connection shows differently than it is accepted now, and for what it may: what is
-   * missing in a list that it does not give, or not as a whole. Nothing has to be waited for where all is as it should be.
+   * Throws `TOOL_DISABLED` for what is not accepted any more; for what this connection shows differently than it is accepted now;
+   * and for what it may: what is missing in a list that it does not give, or not as a whole. Nothing has to be waited for where all
+   * is as it should be.
    */
   check(session: Session, wanted: Wanted): Promise<void> | undefined
   /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
@@ -93,6 +94,17 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return seen !== undefined && !seen.hashes.has(key) && !seen.whole.has(kindOf(key))
   }
 
+  /** Whoever waited for the server to start was let in by what was known before it was looked at again. */
+  function isWithdrawn(session: Session, key: string): boolean {
+    return !shown.has(session) && verdict() !== undefined && !acceptedNow().has(key)
+  }
+
+  function withdrawn({ kind, name }: Wanted): AppError {
+    if (isHeld(verdict(), kind, name)) return heldBack({ upstream, kind, name, waits: true })
+    const message = `The ${kind} "${name}" of "${upstream}" is not offered any more. See: quartermaster upstreams show ${upstream}`
+    return new AppError('TOOL_DISABLED', message)
+  }
+
   /** What a look now may find otherwise: it was decided about since, or did not show everything. */
   function isWorthALook(session: Session, key: string): boolean {
     const { asOf, at = 0 } = shown.get(session) ?? {}
@@ -128,7 +140,11 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
       const keys = [...(shown.get(session)?.hashes.keys() ?? []), ...acceptedNow().keys()]
       return keys.every(key => !isStrange(session, key))
     },
-    check: (session, wanted) => (isStrange(session, keyOf(wanted)) ? checkAgain(session, wanted) : undefined),
+    check(session, wanted) {
+      const key = keyOf(wanted)
+      if (isStrange(session, key)) return checkAgain(session, wanted)
+      return isWithdrawn(session, key) ? Promise.reject(withdrawn(wanted)) : undefined
+    },
     differing() {
       const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt) /.test(key))
       return [...lastShown].flatMap(([agent, hashes]) => {

@@ -33,6 +33,18 @@ it('starts again at once when it fell, and lets those who wait go on', async () 
   expect(connection.restarts()).toBe(1)
 })
 
+it('is not there where its server has forgotten the session and opens no other one', async () => {
+  const { connection, server, clock } = stage()
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  await clock.advance(10_000)
+  server.opens = false
+  server.end({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  await clock.advance(1_000)
+  expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+  await clock.advance(1_000)
+  expect(await connection.look(FOREVER)).toMatchObject({ up: false, recovering: true })
+})
+
 it('is there for everybody while somebody has its server forget each session', async () => {
   const { connection, server, clock } = stage()
   const forget = async () => {

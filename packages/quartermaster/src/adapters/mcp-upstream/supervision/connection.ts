@@ -205,7 +205,7 @@ interface Looking {
 
 async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Promise<Look> {
   const { session } = runner.life()
-  const verdict = () => verdictOf(stateOf(runner.life()))
+  const verdict = () => verdictOf(stateOf(runner.life()), clock.now())
   if (!session || clock.now() - session.heardAt() < FRESH_MS) return verdict()
   const found = await hangs.look(session, signal)
   if (found === 'inDoubt') throw new Error('It did not answer.')
@@ -215,7 +215,12 @@ async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Pro
 
 const SILENCE = { atWork: 'It is at work.', excused: 'It did not answer, which need not mean anything.' } as const
 
-function verdictOf({ kind, reason, isForgotten }: ConnectionState): Look {
+/** A server that has forgotten a session and is there opens another one within this. */
+const ANEW_WITHIN_MS = 2_000
+
+function verdictOf({ kind, reason, since, isForgotten }: ConnectionState, now: number): Look {
+  const isLate = isForgotten && kind === 'starting' && now - since >= ANEW_WITHIN_MS
+  if (isLate) return { up: false, recovering: true, reason: 'It has forgotten the session, and opens no other one.' }
   if (kind === 'up' || kind === 'idle' || isForgotten) return { up: true, reason }
   return kind === 'starting' ? { up: false, recovering: true, reason } : { up: false, reason }
 }

@@ -143,7 +143,8 @@ function createGivingUp(options: PassageOptions): GivingUp {
     seen: undefined,
     undone: 'neverSent',
     failed(failure, connection) {
-      concerned = connection.concerned
+      // A server that says so is there.
+      concerned = isForgotten(failure) ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
       if (mayBeDone(failure) || (isForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined

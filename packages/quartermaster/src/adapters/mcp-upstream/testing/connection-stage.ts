@@ -23,6 +23,8 @@ export function stage({
   const clock = createFakeClock()
   const server = {
     lives,
+    /** Whether a start comes to an end. */
+    opens: true,
     answers: true,
     starts: 0,
     running: 0,
@@ -42,6 +44,7 @@ export function stage({
   async function open(): Promise<Session> {
     server.starts++
     server.onStart()
+    if (!server.opens) await untilAborted(FOREVER)
     if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
     server.running++
     let isOver = false
