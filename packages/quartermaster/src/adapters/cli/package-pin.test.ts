@@ -229,6 +229,26 @@ describe('a command that runs a package', () => {
     })
   })
 
+  it.each([
+    ['npx', 'docker run --entrypoint npx node:20 -y a'],
+    ['npx', 'fnm exec npx -y a'],
+    ['npx', 'nix-shell --run "npx -y a"'],
+    ['uvx', 'powershell -Command "C:\\bin\\uvx.exe a"'],
+    ['npx', 'sh -c "$(command -v npx) -y a"'],
+  ])('is told of where it cannot be read what %s runs: %s', async (program, line) => {
+    for (const pin of [true, false]) {
+      const { notes } = await pinEntry(entryOf(line), { pin, host })
+      expect(notes).toEqual([expect.stringContaining(`Which packages "${program}" runs here cannot be told.`)])
+    }
+  })
+
+  it.each(['node npx-server/index.js', 'node serve --cache .npx', 'sh -c "command -v npx && npx a@1.0.0"', 'x npx=1'])(
+    'is not told of where there is none: %s',
+    async line => {
+      expect((await pinEntry(entryOf(line), { pin: false, host })).notes).toEqual([])
+    },
+  )
+
   it('is told of for each package: what was pinned, and what was not', async () => {
     const fails = {
       packageVersion: async (name: string) => (name === 'a' ? '2.0.0' : Promise.reject(new Error('No.'))),

@@ -33,6 +33,15 @@ export function findUnpinned(command: string, args: readonly string[]): Unpinned
   )
 }
 
+/** Programs that run packages and that a command names, in a way in which nobody can say which packages. */
+export function findUnread(command: string, args: readonly string[]): string[] {
+  const named = [command, ...args].flatMap(word => [...word.matchAll(PACKAGE_PROGRAM)].map(([program]) => program))
+  const read = new Set(packageRunsOf(command, args).map(({ program }) => program))
+  return [...new Set(named)].filter(program => !read.has(program))
+}
+
+const PACKAGE_PROGRAM = /(?<![\w.@-])(?:npx|bunx|pnpx|uvx)(?![\w/@=-]|\.(?!cmd|exe|ps1|$))/g
+
 /** What a shell fills in may be any name. */
 function movingIn(runner: PackageRun['runner'], written: string): Moving | undefined {
   const find = FINDERS[runner]
@@ -77,6 +86,10 @@ export function unpinnedWarning({ runner, wanted, package: name, place }: Unpinn
     return `What "${wanted}" stands for may have no exact version, so every start may run another program than the one you looked at. Write name and version by hand.`
   const what = wanted === name ? `"${name}" has no version` : `"${wanted}" is no exact version`
   return `${what}, so every start may run another program than the one you looked at. Write ${how[runner]}.`
+}
+
+export function unreadWarning(program: string): string {
+  return `Which packages "${program}" runs here cannot be told. Look whether each of them has an exact version.`
 }
 
 /** What may stand in one word with a package. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../../contracts/index.ts'
 import type { CliHost } from './host.ts'
-import { findUnpinned, type Unpinned, unpinnedWarning, withTexts } from './package-pin.ts'
+import { findUnpinned, findUnread, type Unpinned, unpinnedWarning, unreadWarning, withTexts } from './package-pin.ts'
 
 /** An entry whose packages have a version, or a word about each that has none. */
 export interface PinnedEntry {
@@ -19,8 +19,8 @@ export async function pinEntry(
   const find = (args: readonly string[]) =>
     typeof command === 'string' ? findUnpinned(command, args).map(one => (isElsewhere ? byHand(one) : one)) : []
   const unpinned = find(words)
-  if (unpinned.length === 0) return { entry, notes: [] }
-  if (!pin) return { entry, notes: once(unpinned.map(unpinnedWarning)) }
+  const unread = typeof command === 'string' ? findUnread(command, words).map(unreadWarning) : []
+  if (unpinned.length === 0 || !pin) return { entry, notes: once([...unpinned.map(unpinnedWarning), ...unread]) }
   const { versions, faults } = await versionsOf(unpinned, host)
   const changes = unpinned.flatMap(({ wanted, package: name, place }) => {
     const version = versions.get(wanted)
@@ -35,7 +35,7 @@ export async function pinEntry(
   })
   return {
     entry: changes.length > 0 ? { ...entry, args: pinned } : entry,
-    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one, isElsewhere))]),
+    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one, isElsewhere)), ...unread]),
   }
 }
 

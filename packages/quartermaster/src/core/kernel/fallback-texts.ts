@@ -2,7 +2,7 @@ import type { Keep } from './secret-shelf.ts'
 import { isSecretText } from './secret-text.ts'
 
 /** `${NAME:-text}`, and the other ways in which shells write that; behind a second dollar sign it is a shell's. From the innermost on. */
-const FALLBACK = /\$?\$\{(?:env:)?(\w+):?[-=+]((?:(?!\$\{)[^}])*)\}/g
+const FALLBACK = /\$?\$\{(?:env:)?(\w+):?[-=+]((?:\$?\$\{(?:env:)?\w+\}|(?!\$\{)[^}]){0,1000})\}/g
 
 /** A value with the fallbacks of its references in their place, however deep these stand; those that their variable's name gives away are kept. */
 export function withFallbacks(value: unknown, keepAs: (name: string) => Keep): unknown {

@@ -1,3 +1,4 @@
+import { REFERENCE } from './secret-text.ts'
 import { commandIn, shellTokens } from './shell-commands.ts'
 
 /** What a shell is given as one word. */
@@ -59,8 +60,7 @@ function shellWord(script: string, tokens: readonly RegExpExecArray[]): FilledWo
   return { text, places, filled: new Set([...filledPlaces(script, tokens), ...braced]) }
 }
 
-/** Also written with a second dollar sign, so that it is the shell's. */
-const BRACED = /\$?\$\{[^}]*\}/g
+const BRACED = new RegExp(REFERENCE, 'g')
 
 function textAt(script: string, places: readonly number[]): string {
   return places.map(at => script[at]).join('')
@@ -79,7 +79,8 @@ function filledPlaces(script: string, tokens: readonly RegExpExecArray[]): numbe
   return [...ofCommands, ...inStretches]
 }
 
-const FILLED_IN = /\\[^]|(?:\$(?=\$\{))?\$(?:\{[^}]*\}|\w+|\((?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*\)?)|`[^`]*`/g
+const FILLED_IN =
+  /\\[^]|(?:\$(?=\$\{))?\$(?:\{[^}]{0,1000}\}|\w+|\((?:[^()"\\]|\\[^]|"(?:[^"\\]|\\[^])*")*\)?)|`[^`]*`/g
 
 /** The pieces of a word in which the shell fills something in: each pair of double quotes, and what is in none. */
 function stretchesOf(tokens: readonly RegExpExecArray[]): [number, number][] {

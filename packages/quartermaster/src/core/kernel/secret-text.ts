@@ -20,18 +20,23 @@ export function isSecretName(name: string): boolean {
 /** What takes the place, in a word of a script, of each character of what the shell puts there itself. */
 export const FILLER = '\u{1}'
 
-/** References, also such as are written so that they mean the characters themselves, and what a shell fills in. */
-export const FILLED_IN = new RegExp(String.raw`\$?\$\{[^}]*\}|${FILLER}+`, 'u')
+/** A reference, also one that is written so that it means the characters themselves. What is longer is none, so that no search is long. */
+export const REFERENCE = String.raw`\$?\$\{[^}]{0,1000}\}`
+
+/** References, and what a shell fills in. */
+export const FILLED_IN = new RegExp(`${REFERENCE}|${FILLER}+`, 'u')
 
 /** Those of the pieces beside what is filled in that hold the credential, in a text which has one. */
 export function secretPieces(name: string, pieces: readonly string[]): string[] {
   const known = [...pieces.filter(piece => isSecretText('', piece)), ...namedPieces(name, pieces)]
   // What begins like that stands behind the credential: `@host/path`.
-  return known.length > 0 ? known : ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
+  const own = ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
+  return known.length > 0 ? known : [...own, ...passwordPieces(pieces)]
 }
 
 /** Those that the name of their place makes credentials: no part of a path or an address. */
 function namedPieces(name: string, pieces: readonly string[]): string[] {
+  if (LOGIN_NAME.test(name)) return passwordPieces(pieces)
   return isSecretName(name) ? ownPieces(pieces).filter(piece => !/[\s/:\\]/.test(piece)) : []
 }
 
@@ -40,6 +45,11 @@ function ownPieces(pieces: readonly string[]): string[] {
   return pieces.filter(
     (piece, i) => LONG.test(piece) && (i === pieces.length - 1 || !/(?:[=:]["']?|:\/\/|\s)$/.test(piece)),
   )
+}
+
+/** Also a short one: `:pw` of `${USER}:pw`. */
+function passwordPieces(pieces: readonly string[]): string[] {
+  return pieces.filter((piece, i) => i > 0 && /^:(?!\d+$)[^\s/\\=+-]\S*$/.test(piece))
 }
 
 /** What is shorter is the end of an address, or a sign between two. */
@@ -71,7 +81,7 @@ function isNamedSecret(name: string, value: string): boolean {
   if (/(?:^|[-_.])auth$/i.test(apart(name)) && WAYS_TO_SIGN_IN.test(value)) return false
   if (/cred(?:ential)?s?$/i.test(name) && IS_PATH.test(value)) return false
   if (isSecretName(name)) return true
-  if (/^(?:u|user|proxy-user)$/i.test(name)) return LOGIN.test(value)
+  if (LOGIN_NAME.test(name)) return LOGIN.test(value)
   if (/(?:^|[-_.])tokens$/i.test(name)) return !/^[\d_.,]+[km]?$/i.test(value)
   if (/dsn$|conn(?:ection)?[-_]?str(?:ing)?$/i.test(name)) return value.includes('@')
   return isWebhookName(name) && /^https?:/i.test(value)
@@ -84,6 +94,8 @@ export function isWebhookName(name: string): boolean {
 
 /** Where a credential lies is none. */
 const IS_PATH = /^(?:~|\.{0,2}[\\/]|[a-z]:[\\/])/i
+
+const LOGIN_NAME = /^(?:u|user|proxy-user)$/i
 
 /** `me:pw` behind `-u`, but no `1000:1000` and no `node:node`, who are a user and a group. */
 const LOGIN = /^([^\s:/@\\]+):(?!\d+$|\1$|[\\/])\S+$/

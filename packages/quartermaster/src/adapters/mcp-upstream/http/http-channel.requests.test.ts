@@ -75,6 +75,19 @@ describe('a request by HTTP that fails', () => {
     }
   })
 
+  it('is answered with an error when its answer nests too deep, wherever its id stands', async () => {
+    const deep = `${'['.repeat(600)}${']'.repeat(600)}`
+    const server = await httpEndpoint(({ response }) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(`{"result":{},"id":1,"more":${deep},"jsonrpc":"2.0"}`),
+    )
+    const { channel, messages, lost } = await httpDesk(server.url)
+    await channel.send(call(1))
+    expect(messages).toMatchObject([{ id: 1, error: { message: expect.stringContaining('nests deeper than 512') } }])
+    expect(lost).toEqual([])
+  })
+
   it('names what came instead of JSON', async () => {
     const server = await httpEndpoint(({ response }) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),

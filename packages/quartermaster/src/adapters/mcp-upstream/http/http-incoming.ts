@@ -58,10 +58,11 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     onMessage(message)
   }
 
-  function deliverAll(text: string): undefined | Promise<void> {
-    return takeMessages(text, messages => {
+  function deliverAll(text: string, asked?: Id): undefined | Promise<void> {
+    const take = (messages: readonly Message[]) => {
       for (const message of messages) deliver(message)
-    })
+    }
+    return takeMessages(text, take, asked)
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
@@ -85,7 +86,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     } catch (error) {
       throw notTaken(error, answer.status)
     }
-    const delivering = deliverAll(text)
+    const delivering = deliverAll(text, id)
     if (delivering) await delivering
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }

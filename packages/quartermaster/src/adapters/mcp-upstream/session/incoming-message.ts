@@ -1,5 +1,5 @@
 import { inTurns, jsonInSteps } from '../../../core/kernel/index.ts'
-import { type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
+import { type Id, type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
 import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
 import { RPC } from './rpc-error.ts'
@@ -12,30 +12,30 @@ export type TakeMessages = (messages: Message[], excess?: string) => void
 
 /**
  * Hands over the messages in a text that a server sent: none where it is not one. An answer that is more than one may send is an
- * error. At once, unless the text is long; then others have their turn meanwhile.
+ * error. At once, unless the text is long; then others have their turn meanwhile. `asked`: what it can only be an answer to.
  */
-export function takeMessages(text: string, take: TakeMessages): undefined | Promise<void> {
-  if (text.length > AT_ONCE) return takeInTurns(text, take)
+export function takeMessages(text: string, take: TakeMessages, asked?: Id): undefined | Promise<void> {
+  if (text.length > AT_ONCE) return takeInTurns(text, take, asked)
   const excess = excessIn(text)
   if (excess === undefined) take(fewMessages(parseMessages(text)))
-  else take(refusal(text, excess), excess)
+  else take(refusal(text, excess, asked), excess)
   return undefined
 }
 
-async function takeInTurns(text: string, take: TakeMessages): Promise<void> {
+async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefined): Promise<void> {
   let value: unknown
   try {
     value = await inTurns(jsonInSteps(text, MESSAGE_LIMITS), EVENT_LOOP)
   } catch (error) {
-    if (error instanceof RangeError) return take(refusal(text, error.message), error.message)
+    if (error instanceof RangeError) return take(refusal(text, error.message, asked), error.message)
     // What is no JSON is no message.
   }
   take(fewMessages(messagesFrom(value)))
 }
 
 /** Whoever waits for it would wait for nothing, and what only reads would be sent again for the same. */
-function refusal(text: string, excess: string): Message[] {
-  const id = answeredId(text)
+function refusal(text: string, excess: string, asked: Id | undefined): Message[] {
+  const id = asked ?? answeredId(text)
   if (id === undefined) return []
   const message = `Its answer is not taken. ${excess} It may have done its work.`
   return [{ jsonrpc: '2.0', id, error: { code: RPC.internal, message } }]
