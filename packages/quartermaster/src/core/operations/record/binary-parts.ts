@@ -117,18 +117,22 @@ function withLess(
   )
   if (!isPromised || whole.isError) return less
   const { structuredContent, ...rest } = less
-  const text = JSON.stringify(structuredContent)
-  if (text === JSON.stringify(whole.structuredContent)) return less
-  const content: Block[] = [...less.content, { type: 'text', text }]
+  if (structuredContent === whole.structuredContent) return less
+  const content: Block[] = [...less.content, { type: 'text', text: JSON.stringify(structuredContent) }]
   return { ...rest, content, _meta: { ...less._meta, [SUCCEEDED_META]: true } }
 }
 
-/** A structure with words in place of base64 that stands in the content as well. */
+/** A structure with words in place of base64 that stands in the content as well; the same where it has none. */
 function retold(value: unknown, texts: ReadonlyMap<string, string>): unknown {
+  if (texts.size === 0) return value
   if (typeof value === 'string') return texts.get(base64In(value)) ?? value
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value
-  if (Array.isArray(value)) return value.map(item => retold(item, texts))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, retold(item, texts)]))
+  if (Array.isArray(value)) {
+    const items = value.map(item => retold(item, texts))
+    return items.every((item, i) => item === value[i]) ? value : items
+  }
+  const entries = Object.entries(value).map(([key, item]) => [key, retold(item, texts), item] as const)
+  return entries.every(([, told, item]) => told === item) ? value : Object.fromEntries(entries)
 }
 
 /** Of an address that holds what it leads to, that. */
