@@ -32,8 +32,8 @@ function isDoubtful(option: string, value: string): boolean {
 /** What programs call a key, a password, a secret and a token in short, among other things. */
 const MAY_BE_A_KEY = /^-[kpstKPST]$/
 
-/** Options whose name says nothing, or means a name with most programs. */
-const SAYS_NOTHING = /^(?:[A-Za-z]|profile)$/
+/** Options whose name says nothing, or means a name with most programs; behind `-y` stands the package that `npx` runs. */
+const SAYS_NOTHING = /^(?:[A-Za-xz]|profile)$/
 
 /** Below this length it may as well be the name of something: `-c n8n-k8s-prod1`. */
 const SURELY_A_KEY = 16

@@ -177,5 +177,21 @@ const ORDINARY: readonly RegExp[] = [
 
 /** Long, of one piece, and mixed: nobody writes that by hand. */
 function isRandom(value: string): boolean {
-  return /^[\w+/=.~-]{32,}$/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && !/[/\\.]\w+[/\\.]/.test(value)
+  return (
+    /^[\w+/=.~-]{32,}$/.test(value) &&
+    /\d/.test(value) &&
+    /[A-Za-z]/.test(value) &&
+    !/[/\\.]\w+[/\\.]/.test(value) &&
+    !isOfWords(value)
+  )
+}
+
+/** `sentence-transformers/all-MiniLM-L6-v2`, `my-team-eu-west-1-readonly`: words and numbers, and few short pieces of both. */
+function isOfWords(value: string): boolean {
+  const pieces = value.split(/[-_./]+/).filter(piece => piece !== '')
+  const words = pieces.filter(piece => /^[A-Z]?[a-z]+(?:[A-Z]+[a-z]*){0,3}$|^[A-Z]+$/.test(piece))
+  const numbers = pieces.filter(piece => /^\d{1,8}$/.test(piece))
+  const mixed = pieces.filter(piece => /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z\d]{2,5}$/.test(piece))
+  const isAll = words.length + numbers.length + mixed.length === pieces.length
+  return isAll && words.length >= 2 * mixed.length && words.length >= numbers.length
 }

@@ -54,6 +54,9 @@ describe('a text', () => {
     ['DB_CREDS', 'me'],
     ['ANY', `123456789:AA${'Hx-_0'.repeat(6)}abc`],
     ['ANY', `MTIz${'NDU2'.repeat(5)}.GaBcDe.${'x1-_'.repeat(8)}`],
+    ['ANY', '123e4567-e89b-42d3-a456-426614174000'],
+    ['ANY', 'AB3D1-EFG2H-I4JKL-MN5OP-6QRST-U7VWX'],
+    ['ANY', 'vQ3x-Zr8kLm_Tn2wPb-Yc6dHs9fJgKa4'],
     ['DB_PASSWORD', '${PREFIX}hunter2hunter'],
     ['X-Api-Key', '${X}@bcdefghijk'],
     ['Authorization', 'Basic ${X}dXNlcjp='],
@@ -111,12 +114,24 @@ describe('a text', () => {
     ['ANY', 'Password=${secret:PW};Server=db'],
     ['ANY', '{"apiKey":"${env:KEY}"}'],
     ['ANY', 'https://example.com/a/long/path/to/something/0123456789'],
+    ['EMBEDDING_MODEL', 'sentence-transformers/all-MiniLM-L6-v2'],
+    ['model', 'meta-llama/Llama-3.3-70B-Instruct-Turbo'],
+    ['MODEL_ID', 'anthropic.claude-3-5-sonnet-20241022-v2'],
+    ['AWS_PROFILE', 'my-team-production-eu-west-1-readonly'],
+    ['PROJECT_ID', 'my-company-analytics-production-384212'],
+    ['ANY', 'dist/mcp-server-for-elasticsearch-8-data.js'],
+    ['y', 'this-package-does-not-exist-xyz-123'],
   ])('is not taken for one: %s=%s', (name, value) => {
     expect(isSecretText(name, value)).toBe(false)
   })
 })
 
 describe('the secrets of an entry', () => {
+  it('are no packages that are run', () => {
+    const entry = { command: 'npx', args: ['-y', 'n8n-k8s-s3-tools-v2'] }
+    expect(separateSecrets('a', entry)).toEqual({ entry, secrets: {} })
+  })
+
   it('are taken out of environment, headers, arguments and address', () => {
     expect(
       separateSecrets('my-hub', {
