@@ -131,6 +131,21 @@ describe('registry_reload', () => {
     expect(result.content).toEqual([{ type: 'text', text: 'good day' }])
   })
 
+  it('tells of a configuration and of files of agents that it does not take in', async () => {
+    const { ask, dir } = await open()
+    await writeFiles(dir, {
+      'quartermaster.config.json': '{ "mcpServers": {',
+      'agents/guest.json': '{ "capabilities": 1 }',
+    })
+    expect(await ask('registry_reload')).toMatchObject({
+      changed: [],
+      rejected: [
+        { where: expect.stringContaining('quartermaster.config.json'), severity: 'error' },
+        { where: expect.stringContaining('agents/guest.json'), severity: 'error' },
+      ],
+    })
+  })
+
   it('answers also when it takes the capability of its own caller away', async () => {
     const { ask, dir, quartermaster } = await open()
     await writeFiles(dir, { 'agents/keeper.json': '{ "capabilities": {} }' })

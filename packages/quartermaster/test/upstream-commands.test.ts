@@ -50,6 +50,20 @@ describe('a server that is added while up runs', () => {
   })
 })
 
+describe('a server whose name cannot be used', () => {
+  it('is told of by every command, and hides no other', async () => {
+    const greeter = { command: process.execPath, args: ['greeter.mjs'] }
+    const { dir, run } = await project({
+      'quartermaster.config.json': JSON.stringify({ mcpServers: { 'brave search': greeter, greeter } }),
+    })
+    await startUp(dir)
+    const upstreams = (await run('upstreams', '--json')).json<{ name: string; state: string }[]>()
+    expect(upstreams).toMatchObject([{ name: 'brave search', state: 'off' }, { name: 'greeter' }])
+    for (const command of ['review', 'show greeter', 'show brave search'])
+      expect(await run('upstreams', ...command.split(/ (?!search)/)), command).toMatchObject({ code: 0 })
+  })
+})
+
 describe('a server that is removed while up runs', () => {
   it('is gone at once, and the agents that had it keep everything else', async () => {
     const { dir, run } = await project()
@@ -82,6 +96,14 @@ describe('a server that is added while nothing runs', () => {
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('no-such-program-here') })
     expect((await run('doctor')).stdout).toContain('Upstream "ghost"')
     expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+
+  it('is tried again when another program takes its place, and says why that does not work', async () => {
+    const { run } = await project()
+    await run('add', 'greeter', '--', process.execPath, 'greeter.mjs')
+    const replaced = await run('add', 'greeter', '--replace', '--no-grant', '--', 'no-such-program-here')
+    expect(replaced).toMatchObject({ code: 0, stdout: expect.stringMatching(/^! .*no-such-program-here/) })
+    expect(replaced.stdout).toContain('Still with: default.')
   })
 })
 

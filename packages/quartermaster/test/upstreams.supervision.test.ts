@@ -192,7 +192,7 @@ const MOST_HEAP = 80 * 1024 * 1024
 
 describe('an upstream that says too much', LONG, () => {
   it.each([
-    ['a line without end', ['--huge-line=200000000']],
+    ['a line of 200 megabytes', ['--huge-line=200000000']],
     ['notifications without end', ['--flood=0']],
     ['lines on standard error without end', ['--stderr-flood=0']],
     ['a hundred thousand tools', ['--tools=100000']],

@@ -8,13 +8,11 @@ import {
   type Control,
   type ControlOptions,
   DEFAULT_ORGANISATION,
-  type HttpUpstream,
   type NodeFacts,
   type Question,
   questionText,
   type StatusReport,
   type TokenFacts,
-  type UpstreamConfig,
   type WorkspaceRow,
 } from '../contracts/index.ts'
 import { agentViewOf, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
@@ -164,7 +162,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       auth: runtime.upstreamAuth,
       clock: createSystemClock(),
       ids: createIds(),
-      upstream: name => httpUpstream(runtime.project.upstreams().get(name)),
+      upstream: name => runtime.project.upstreams().get(name),
       restart: name => runtime.upstreams.restart(name),
     }),
     ...createDocsControl(runtime),
@@ -202,10 +200,6 @@ async function withoutPlace(
   const { workspaces } = await open()
   const rows = await Promise.all(absent.map(name => workspaces.named(organisation, name)))
   return new Set(absent.filter((_, index) => !isElsewhere(rows[index])))
-}
-
-function httpUpstream(config: UpstreamConfig | undefined): HttpUpstream | undefined {
-  return config && 'url' in config ? config : undefined
 }
 
 async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusReport> {

@@ -22,7 +22,7 @@ function desk() {
     clock,
     core: { catalogue: { current, reload: answer('reload') } },
     upstreams: {
-      fetch: (tool?: string) => (done.push(['fetch', tool]), there.promise),
+      download: (tool?: string) => (done.push(['fetch', tool]), there.promise),
       statuses: () => statuses,
     },
     look: answer('look'),

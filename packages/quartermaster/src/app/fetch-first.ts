@@ -5,7 +5,7 @@ import type { Runtime } from './runtime.ts'
 export interface FetchFirstDeps {
   readonly clock: Clock
   readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current' | 'reload'> }
-  readonly upstreams: Pick<Runtime['upstreams'], 'fetch' | 'statuses'>
+  readonly upstreams: Pick<Runtime['upstreams'], 'download' | 'statuses'>
   look(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
   async function fetched(options: ControlOptions | undefined, tool?: string): Promise<void> {
     if (!options?.onProgress || (tool !== undefined && isKnown(tool))) return
     const cancel = tellOften(deps, options)
-    const isMore = await deps.upstreams.fetch(tool).finally(cancel)
+    const isMore = await deps.upstreams.download(tool).finally(cancel)
     if (!isMore) return
     await core.catalogue.reload()
     await look()

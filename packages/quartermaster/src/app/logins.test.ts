@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
 import { createIds } from '../adapters/system/index.ts'
-import type { HttpUpstream } from '../contracts/index.ts'
+import { type HttpUpstream, UpstreamConfig } from '../contracts/index.ts'
 import { createLogins } from './logins.ts'
+
+const FILES = UpstreamConfig.parse({ command: 'files' })
 
 async function desk() {
   const place = await oauthPlace()
@@ -13,7 +15,7 @@ async function desk() {
     auth: async () => auth,
     clock,
     ids: createIds(),
-    upstream: name => (name === 'tracker' ? tracker : undefined),
+    upstream: name => (name === 'files' ? FILES : name === 'tracker' ? tracker : undefined),
     restart: async name => void restarted.push(name),
   })
   return { place, auth, logins, restarted, change: (to: HttpUpstream | undefined) => (tracker = to) }
@@ -78,7 +80,12 @@ describe('logins', () => {
 
   it('are for upstreams that are reached by HTTP', async () => {
     const { logins } = await desk()
-    await expect(logins.beginLogin({ upstream: 'files' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
-    await expect(logins.logout({ upstream: 'files' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    for (const [upstream, code] of [
+      ['files', 'INPUT_INVALID'],
+      ['filez', 'NAME_UNKNOWN'],
+    ] as const) {
+      await expect(logins.beginLogin({ upstream })).rejects.toMatchObject({ code })
+      await expect(logins.logout({ upstream })).rejects.toMatchObject({ code })
+    }
   })
 })

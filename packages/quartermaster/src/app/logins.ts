@@ -1,5 +1,5 @@
 import type { LoginAttempt, UpstreamAuth } from '../adapters/mcp-upstream/index.ts'
-import { AppError, type Control, type HttpUpstream, type LoginFacts } from '../contracts/index.ts'
+import { AppError, type Control, type HttpUpstream, type LoginFacts, type UpstreamConfig } from '../contracts/index.ts'
 import type { Clock, Ids } from '../core/kernel/index.ts'
 import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
 
@@ -10,8 +10,8 @@ export interface LoginsDeps {
   auth(): Promise<UpstreamAuth>
   readonly clock: Clock
   readonly ids: Ids
-  /** The configuration of an upstream that is reached by HTTP. */
-  upstream(name: string): HttpUpstream | undefined
+  /** The configuration of an upstream. */
+  upstream(name: string): UpstreamConfig | undefined
   /** Connects it anew, with whatever credentials there are now. */
   restart(name: string): Promise<void>
 }
@@ -30,8 +30,9 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
 
   function find(name: string): HttpUpstream {
     const found = upstream(name)
-    if (found) return found
-    throw new AppError('NAME_UNKNOWN', `No upstream "${name}" is reached by HTTP. See them: quartermaster upstreams`)
+    if (!found) throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}". See them: quartermaster upstreams`)
+    if ('url' in found) return found
+    throw new AppError('INPUT_INVALID', `"${name}" is a program, and takes what it needs to sign in by "env".`)
   }
 
   /** Whoever begins anew has given up what they began before. */
@@ -55,7 +56,10 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
   return {
     async beginLogin(owner) {
       const found = find(owner.upstream)
-      const isWanted = () => upstream(owner.upstream)?.url === found.url
+      const isWanted = () => {
+        const now = upstream(owner.upstream)
+        return now !== undefined && 'url' in now && now.url === found.url
+      }
       const attempt = await (await auth()).begin(owner, found, { isWanted })
       makeRoom(owner)
       const id = ids.next('login')

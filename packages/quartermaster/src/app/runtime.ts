@@ -5,7 +5,7 @@ import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
 import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
-import type { RegistryDesk } from '../core/catalogue/index.ts'
+import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
@@ -159,9 +159,14 @@ export async function createRuntime(
   if (!mcp) throw new AppError('INTERNAL', 'The core was built without its servers.')
   const startedAt = Math.round(clock.now())
 
+  const fileProblems = () => [...project.problems(), ...core.agents.fileProblems()]
+
   async function reloadAgents(): Promise<void> {
+    const known = fileProblems()
     await project.reload()
     await Promise.all([upstreams.configure(project.upstreams()), core.agents.reload()])
+    const problems = newProblems(fileProblems(), known)
+    if (problems.length > 0) core.emitter.emit('definitions.rejected', { problems })
     // The configuration may have switched a dependency on or off.
     core.health.adopt(core.catalogue.current())
     await core.health.probeNew()
@@ -229,7 +234,8 @@ export async function createRuntime(
     },
     async reload() {
       await reloadAgents()
-      return core.catalogue.reload()
+      const report = await core.catalogue.reload()
+      return { ...report, rejected: [...fileProblems(), ...report.rejected] }
     },
     problems: () => [
       ...project.problems(),

@@ -94,6 +94,16 @@ describe('adding an upstream', () => {
     expect(await json('agents/default.json')).toEqual({ capabilities: {} })
   })
 
+  it('names those that had what it replaces, and have it still', async () => {
+    const { control } = await desk()
+    const add = (args: string[], more: object) =>
+      control.addUpstream({ name: 'notes', entry: { command: 'a', args }, ...more })
+    expect(await add([], {})).not.toHaveProperty('alsoHave')
+    expect(await add([], { grant: false })).toMatchObject({ granted: [], alsoHave: ['default'] })
+    expect(await add(['x'], { grant: false, replace: true })).toMatchObject({ granted: [], alsoHave: ['default'] })
+    expect(await add(['y'], { replace: true })).not.toHaveProperty('alsoHave')
+  })
+
   it('makes the first agent where there is none at all, with reading of the folder, and gives it what comes', async () => {
     const { control, json } = await desk({ hasAgents: false })
     const add = (name: string, more: object = {}) => control.addUpstream({ name, entry: { command: 'a' }, ...more })

@@ -163,7 +163,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
-      upstreams?.meet(request.name)
+      upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
       const released = await releaseReplaced(unneeded, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)

@@ -19,7 +19,7 @@ export interface Recipients {
 }
 
 /** What became of giving agents an upstream. */
-export interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'madeAgent'> {
+export interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | 'madeAgent'> {
   readonly problems: Problem[]
 }
 
@@ -46,7 +46,18 @@ export async function grantUpstream(
     }
   }
   if (granted.length > 0) await seats.reload()
-  return { granted, ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }), problems }
+  const alsoHave = (await holdersOf(name, project.agentFiles)).filter(agent => !names.includes(agent))
+  return {
+    granted,
+    ...(alsoHave.length > 0 && { alsoHave }),
+    ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }),
+    problems,
+  }
+}
+
+async function holdersOf(name: string, agentFiles: Project['agentFiles']): Promise<string[]> {
+  const files = await agentFiles.load()
+  return files.flatMap(file => (file.config && Object.hasOwn(file.config.capabilities, name) ? [file.name] : []))
 }
 
 function notGranted(name: string, agent: string, error: unknown): Problem {

@@ -161,6 +161,8 @@ export const AddedUpstream = z.object({
   status: UpstreamStatus.optional(),
   /** The agents that were given it. */
   granted: z.array(z.string()),
+  /** Other agents that have it all the same, because they had what it replaced, or it was there already. */
+  alsoHave: z.array(z.string()).optional(),
   /** The first agent of the folder, made because there was none to give it to. It may read the folder too. */
   madeAgent: z.string().optional(),
   /** The names under which its secrets are kept. */

@@ -209,7 +209,8 @@ export type UpstreamState = z.infer<typeof UpstreamState>
 
 /** What is known about an upstream now. */
 export const UpstreamStatus = z.object({
-  name: Name,
+  /** No `Name` where that is what is wrong with its entry. */
+  name: z.string(),
   transport: z.enum(['stdio', 'http']),
   /** The program and its arguments, or the address; no secret in it. */
   target: z.string(),

@@ -23,11 +23,11 @@ import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stder
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
 import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
 import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/supervision/connections.ts'
-import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
+import { MOST_BUSY_MS, MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
-import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/patient-ping.ts'
+import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/silence.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
-import { FETCHING_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
+import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
 import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
 import { PROGRAM_OP_LIMITS } from '../../src/capabilities/program/settings.ts'
@@ -206,17 +206,18 @@ describe('docs/security.md', () => {
 
   it('has every limit of what upstreams send, and no other', () => {
     const { bytes: messageBytes, maxJsonDepth, maxJsonValues, maxJsonMembers, inBatch, ...messageRest } = MESSAGE_LIMITS
-    const { maxLineBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
+    const { maxLineBytes, maxSkippedBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
     const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 14)).toEqual([
+    expect(upstreamRows.slice(0, 15)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
       ['members of one object in a message', count(maxJsonMembers)],
       ['messages in a batch', count(inBatch)],
+      ['a line of a program, too long for a message, that is followed to its end', bytes(maxSkippedBytes)],
       ['lines of a program in a row that are no messages', count(maxNoise)],
       ['bytes that wait for a program to read them', bytes(maxWaitingBytes)],
       ['items of one kind that are listed', count(items)],
@@ -234,7 +235,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(14)).toEqual([
+    expect(upstreamRows.slice(15)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],
@@ -260,7 +261,7 @@ describe('docs/security.md', () => {
       ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
       [
         'the same, of a package that `npx`, `uvx`, `docker run` or the like starts for the first time',
-        `${FETCHING_MS / 60_000} min`,
+        `${DOWNLOAD_MS / 60_000} min`,
       ],
       ['silence at work before it is asked whether it is there', seconds(QUIET_MS)],
       ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
@@ -272,6 +273,7 @@ describe('docs/security.md', () => {
       ['time to end after SIGTERM', seconds(termMs)],
       ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
+      ['the same, where it is busy and asks for longer', `${MOST_BUSY_MS / 60_000} min`],
       ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY)],
     ])
   })

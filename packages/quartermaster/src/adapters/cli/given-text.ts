@@ -1,12 +1,15 @@
 import type { AddedUpstream } from '../../contracts/index.ts'
 
-interface Given extends Pick<AddedUpstream, 'madeAgent'> {
+interface Given extends Pick<AddedUpstream, 'alsoHave' | 'madeAgent'> {
   readonly granted: readonly string[]
 }
 
 /** Who got what was added. */
-export function givenLine(name: string, { granted, madeAgent }: Given): string {
-  if (granted.length === 0) return `Given to nobody. Give it: quartermaster grant AGENT ${name}`
+export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: Given): string {
+  const [other] = alsoHave
+  if (granted.length === 0 && other === undefined) return `Given to nobody. Give it: quartermaster grant AGENT ${name}`
   const made = madeAgent === undefined ? '' : ' (made now, as the first agent here; it may also read this folder)'
-  return `Given to: ${granted.join(', ')}${made}.`
+  const given = granted.length === 0 ? [] : [`Given to: ${granted.join(', ')}${made}.`]
+  const had = `Still with: ${alsoHave.join(', ')}. Take it away: quartermaster grant ${other} ${name} --revoke`
+  return [...given, ...(other === undefined ? [] : [had])].join(' ')
 }

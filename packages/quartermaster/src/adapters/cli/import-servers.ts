@@ -18,7 +18,7 @@ import type { Session } from './session.ts'
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
-    Pick<AddedUpstream, 'madeAgent' | 'removedSecrets' | 'keptSecrets'> {
+    Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
@@ -99,8 +99,15 @@ async function importOne(session: Session, control: Control, { server, answers, 
 }
 
 function told({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
-  const { madeAgent, removedSecrets, keptSecrets } = more
-  return { outcome, granted, secrets, ...defined({ madeAgent, removedSecrets, keptSecrets }), problems, status }
+  const { alsoHave, madeAgent, removedSecrets, keptSecrets } = more
+  return {
+    outcome,
+    granted,
+    secrets,
+    ...defined({ alsoHave, madeAgent, removedSecrets, keptSecrets }),
+    problems,
+    status,
+  }
 }
 
 function askedNote({ prompt }: ForeignQuestion): string {

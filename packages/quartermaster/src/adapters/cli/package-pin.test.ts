@@ -117,6 +117,7 @@ describe('a command that runs a package', () => {
     ['cmd /d /s /c "cd server & npx -y server ."', '/d /s /c cd server & npx -y server@2.0.0 .'],
     ['nice -n 10 npx server', '-n 10 npx server@2.0.0'],
     ['npm exec -y server -- --port 1', 'exec -y server@2.0.0 -- --port 1'],
+    ['npx -y dotenv-cli -e .env -- npx -y server', '-y dotenv-cli@2.0.0 -e .env -- npx -y server@2.0.0'],
     ['sh -c "cd server; npx -y server server"', '-c cd server; npx -y server@2.0.0 server'],
   ])('gets the version where the package stands: %s', async (line, pinned) => {
     const { entry } = await pinEntry(entryOf(line), { pin: true, host })

@@ -1,5 +1,6 @@
 import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../contracts/index.ts'
+import { jsonFault } from '../../core/kernel/index.ts'
 
 /** A server as a client has written it down. */
 export interface WrittenServer {
@@ -53,7 +54,7 @@ function parseLoosely(text: string): { value: unknown } | { problem: string } {
     // By the tree: built as it is read, an object loses what is called `__proto__`.
     if (!first) return { value: tree && (getNodeValue(tree) as unknown) }
     const line = json.slice(0, first.offset).split('\n').length
-    return { problem: `It is not JSON: ${printParseErrorCode(first.error)} in line ${line}.` }
+    return { problem: `It is not JSON. In line ${line}: ${jsonFault(printParseErrorCode(first.error))}` }
   } catch (error) {
     return { problem: `It cannot be read: ${messageOf(error)}` }
   }

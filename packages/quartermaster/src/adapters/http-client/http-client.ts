@@ -21,19 +21,21 @@ export interface HttpClientOptions {
   readonly lookup?: LookupFunction | undefined
   /** Whether the proxy is used that Node is told to use. */
   readonly useProxy?: boolean | undefined
+  /** The other side ended a connection, with a request under way or without. */
+  onBroken?(): void
 }
 
 /** Two round trips across the world and a lost packet. */
 const CONNECT_MS = 10_000
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { clock, connectMs = CONNECT_MS, lookup, useProxy } = options
+  const { clock, connectMs = CONNECT_MS, lookup, useProxy, onBroken } = options
   let dispatcher: Dispatcher | undefined
   return {
     send: request =>
       new Promise((resolve, reject) => {
         if (request.signal.aborted) return reject(failureOf(new OwnReason(GIVEN_UP), request.url, 'no'))
-        dispatcher ??= openDispatcher({ connectMs, lookup, useProxy })
+        dispatcher ??= openDispatcher({ connectMs, lookup, useProxy, onBroken })
         const { url, method, headers, body } = request
         const exchange = createExchange(request, { clock, resolve, reject })
         dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body }, exchange)

@@ -6,6 +6,8 @@ import type { HttpHeaders } from './http-answer.ts'
 export interface Dispatcher {
   dispatch(request: DispatchRequest, handler: DispatchHandler): boolean
   destroy(): Promise<void>
+  /** One that goes by proxies keeps this to itself. */
+  on(event: 'disconnect', listener: (origin: unknown, targets: unknown, cause: Error & { code?: string }) => void): void
 }
 
 export interface DispatchRequest {
@@ -35,6 +37,7 @@ export interface DispatcherOptions {
   readonly connectMs: number
   readonly lookup?: LookupFunction | undefined
   readonly useProxy?: boolean | undefined
+  onBroken?: (() => void) | undefined
 }
 
 /**
@@ -44,7 +47,7 @@ export interface DispatcherOptions {
 const IDLE_MS = 4_000
 
 /** Opens what requests are sent with. It is loaded here and not before: most projects never need it. */
-export function openDispatcher({ connectMs, lookup, useProxy = false }: DispatcherOptions): Dispatcher {
+export function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: DispatcherOptions): Dispatcher {
   const options = {
     connect: { timeout: connectMs, ...(lookup ? { lookup } : {}) },
     keepAliveTimeout: IDLE_MS,
@@ -55,8 +58,13 @@ export function openDispatcher({ connectMs, lookup, useProxy = false }: Dispatch
     bodyTimeout: 0,
   }
   const Chosen = useProxy && process.env.NODE_USE_ENV_PROXY === '1' ? loadProxyAgent() : loadAgent()
-  return new Chosen(options)
+  const dispatcher = new Chosen(options)
+  if (onBroken) dispatcher.on('disconnect', (_origin, _targets, { code = '' }) => BROKEN.has(code) && onBroken())
+  return dispatcher
 }
+
+/** Not when we end it ourselves. */
+const BROKEN: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 type DispatcherClass = new (options: object) => Dispatcher
 

@@ -3,7 +3,7 @@ import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
-import { FETCHING_MS } from './target/first-start.ts'
+import { DOWNLOAD_MS } from './target/first-start.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
@@ -16,7 +16,7 @@ export type StartChoice = 'all' | 'unseen' | 'unseenHere'
  * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
  * it may as well hang.
  */
-const MORE_FOR_FETCHING_MS = 50_000
+const MORE_FOR_DOWNLOAD_MS = 50_000
 
 /** The upstreams that are mounted now. */
 export interface Mounts {
@@ -31,13 +31,13 @@ export interface Mounts {
   start(which: StartChoice): void
   /** Resolves when nobody is being met for the first time any more, or the time is over. What is being downloaded gets more. */
   met(withinMs: number): Promise<void>
-  /** Starts one that nobody has seen yet, whatever it takes; waits for nothing. */
-  meet(name: string): void
+  /** Starts one that nobody has seen yet, or not as it is now, whatever it takes; waits for nothing. */
+  meet(name: string, how: { isChanged: boolean }): void
   /**
    * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
    * resolves when each is there or given up. Answers whether any is there now.
    */
-  fetch(tool?: string): Promise<boolean>
+  download(tool?: string): Promise<boolean>
   /** Reads what is known of those of which it could not be read, and starts them. Answers whether there were any. */
   readAgain(): Promise<boolean>
   /** For good: nothing is adopted any more. */
@@ -84,7 +84,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   /** A server is not to blame for a store that cannot be read, and would be if it were started over it. */
   function begin(upstream: Upstream): void {
-    const isLeft = started === 'unseenHere' && upstream.isUnfetched()
+    const isLeft = started === 'unseenHere' && upstream.mayNeedDownload()
     const isNew = started !== undefined && isUnseen(upstream) && !isLeft
     if (started === 'all' || isNew) upstream.start()
   }
@@ -93,14 +93,15 @@ export function createMounts(deps: MountsDeps): Mounts {
     return upstream.isUnseen() && !unread.has(upstream)
   }
 
-  async function fetch(tool?: string): Promise<boolean> {
+  async function download(tool?: string): Promise<boolean> {
     await adopted.catch(() => {})
-    const isWanted = (one: Upstream) => isUnseen(one) && one.isUnfetched() && (tool === undefined || one.mayOffer(tool))
+    const isWanted = (one: Upstream) =>
+      isUnseen(one) && one.mayNeedDownload() && (tool === undefined || one.mayOffer(tool))
     const wanted = [...mounted.values()].filter(isWanted)
     for (const one of wanted) one.start()
     const isMeeting = () => wanted.some(one => one.isUnseen() && one.isStarting())
     // None takes longer: by then its start has failed.
-    await until(() => !isMeeting(), { clock, withinMs: FETCHING_MS, onChange: watchers.add })
+    await until(() => !isMeeting(), { clock, withinMs: DOWNLOAD_MS, onChange: watchers.add })
     return wanted.some(one => !one.isUnseen())
   }
 
@@ -144,14 +145,15 @@ export function createMounts(deps: MountsDeps): Mounts {
       await adopted.catch(() => {})
       const isMeeting = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting())
       await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
-      const isFetching = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting() && one.isFetching())
-      await until(() => !isFetching(), { clock, withinMs: MORE_FOR_FETCHING_MS, onChange: watchers.add })
+      const isDownloading = () =>
+        [...mounted.values()].some(one => one.isUnseen() && one.isStarting() && one.mayBeDownloading())
+      await until(() => !isDownloading(), { clock, withinMs: MORE_FOR_DOWNLOAD_MS, onChange: watchers.add })
     },
-    meet(name) {
+    meet(name, { isChanged }) {
       const upstream = mounted.get(name)
-      if (upstream && isUnseen(upstream)) upstream.start()
+      if (upstream && !unread.has(upstream) && (isChanged || upstream.isUnseen())) upstream.start({ isWanted: true })
     },
-    fetch,
+    download,
     async readAgain() {
       if (started === 'all' || started === undefined || unread.size === 0) return false
       await Promise.all([...unread].map(readAgain))

@@ -31,11 +31,13 @@ export function standingOf(
   { name, off, recoveringFrom }: StandingOptions,
 ): Standing {
   const { main } = connections
-  const { kind, since, nextStartAt, downSince, ...trouble } = main.state()
+  const { kind, since, nextStartAt, downSince, isBusy, ...trouble } = main.state()
+  // Of one that is busy nobody knows that it is gone, however long it asks to be left alone.
+  const fallen = isBusy && kind !== 'idle' ? 'recovering' : fallenState(downSince, recoveringFrom)
   const facts = main.session()?.facts
   const lastError = connections.lastError()
   return {
-    state: off === undefined ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
+    state: off === undefined ? (fallen ?? stateOf(kind, trouble.reason, name)) : 'off',
     reason: off ?? forPeople(trouble),
     since: Math.round(downSince ?? since),
     ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),

@@ -1,7 +1,7 @@
 import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
-import { fetchingReason, isUnfetched } from './fetching.ts'
+import { downloadReason, mayNeedDownload } from './first-download.ts'
 import { offReason } from './switched-off.ts'
 import { unseenStep } from './unseen-step.ts'
 import { countsOf, failingAgents, standingOf } from './upstream-status.ts'
@@ -24,15 +24,16 @@ export interface Upstream {
   nameOf(kind: PinKind, own: string): string | undefined
   /** Whether the first attempt to reach it has not ended yet. */
   isStarting(): boolean
-  /** Whether it has never been met, and a program that may have to fetch it before starts it. */
-  isUnfetched(): boolean
+  /** Whether it has never been met, and the program that starts it may have to download it first. */
+  mayNeedDownload(): boolean
   /** The same, while it is being started. */
-  isFetching(): boolean
+  mayBeDownloading(): boolean
   /** Whether a tool of this name could be its, as far as its configuration tells. */
   mayOffer(tool: string): boolean
   /** Takes what is remembered of it. */
   remember(): Promise<void>
-  start(): void
+  /** One that is lazy and was seen before only where it is wanted. */
+  start(options?: { isWanted?: boolean }): void
   status(): UpstreamStatus
   logs(limit: number): UpstreamLogLine[]
   restart(): Promise<void>
@@ -67,12 +68,12 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     knownSince: acquaintance.since,
     nameOf: offer.nameOf,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
-    isUnfetched: () => isUnfetched(parts, config),
-    isFetching: () => isFetching(parts, config),
+    mayNeedDownload: () => mayNeedDownload(parts, config),
+    mayBeDownloading: () => mayBeDownloading(parts, config),
     mayOffer: tool => mayOffer(tool, deps.name, config),
     remember: async () => void (await Promise.all([verdicts.recall(), acquaintance.recall(), meetings.recall()])),
-    start() {
-      if (config.enabled && (config.start === 'eager' || !offer.verdict())) connections.main.start()
+    start({ isWanted = config.start === 'eager' || !offer.verdict() } = {}) {
+      if (config.enabled && isWanted) connections.main.start()
     },
     status: () => statusOf(deps, parts, config),
     logs: limit => deps.log.lines({ limit }),
@@ -101,8 +102,8 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
   else if (enabled) main.start()
 }
 
-function isFetching(parts: Workings, config: UpstreamConfig): boolean {
-  return parts.connections.main.state().kind === 'starting' && isUnfetched(parts, config)
+function mayBeDownloading(parts: Workings, config: UpstreamConfig): boolean {
+  return parts.connections.main.state().kind === 'starting' && mayNeedDownload(parts, config)
 }
 
 function mayOffer(tool: string, name: string, { prefix = name, tools }: UpstreamConfig): boolean {
@@ -117,7 +118,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
   const unasked = crowds.summary()
   const differing = own.differing()
   const failing = failingAgents(connections)
-  const fetching = fetchingReason(parts, config)
+  const downloading = downloadReason(parts, config)
   const status: UpstreamStatus = {
     name,
     transport: target.transport,
@@ -126,7 +127,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
     ...(failing.length > 0 ? { failing } : {}),
-    ...(fetching === undefined ? {} : { isFetching: true, reason: fetching }),
+    ...(downloading === undefined ? {} : { isFetching: true, reason: downloading }),
     ...(deps.log.hasSpoken() ? { hasSpoken: true } : {}),
     ...(latency ? { latency } : {}),
     ...(unasked ? { unasked } : {}),

@@ -25,6 +25,28 @@ it('lists a server again when the exchange broke in which it was to say what cha
   expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
 })
 
+it('looks again at what a server has that ended its connections, as one does that is replaced', async () => {
+  const { configure, status, units, isUp } = await stage()
+  let isReplaced = false
+  const server = await httpEndpoint(visit => {
+    // Neither a session nor a stream tells that it is another one.
+    if (visit.body.method !== 'tools/list') return answerLegacy(visit)
+    const description = isReplaced ? 'Counts something else.' : 'Counts.'
+    visit.result({ tools: [{ name: 'count', description, inputSchema: { type: 'object' } }] })
+  })
+  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy' }) })
+  await isUp('tracker')
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+  isReplaced = true
+  // A connection that rests for seconds would be ended by us.
+  await tool?.handler({} as never, context as never)
+  server.dropAll()
+  await expect.poll(() => status('tracker')?.tools, PATIENT).toEqual({ offered: 0, held: 1 })
+  expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
+})
+
 it('asks once what changed for an agent with a connection of its own, however often its server tells of it', async () => {
   const { upstreams, configure, units, isUp } = await stage()
   const streams: ((text: string) => void)[] = []

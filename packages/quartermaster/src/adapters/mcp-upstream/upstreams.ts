@@ -41,13 +41,13 @@ export interface Upstreams {
   start(which: StartChoice): void
   /** Resolves when nobody is being met for the first time any more, or the time is over. */
   met(withinMs: number): Promise<void>
-  /** Starts one that nobody has seen yet, also one that may have to be downloaded first. Waits for nothing. */
-  meet(name: string): void
+  /** Starts one that nobody has seen yet, or not as it is now, also one that may have to be downloaded first. Waits for nothing. */
+  meet(name: string, how: { isChanged: boolean }): void
   /**
    * Has those downloaded that a command would not begin with, of a tool's name those that may have it, and resolves when each is
    * there or given up. Answers whether any is there now.
    */
-  fetch(tool?: string): Promise<boolean>
+  download(tool?: string): Promise<boolean>
   /**
    * Where a command alone uses them: reads what could not be read when they were mounted, and answers whether there was any.
    * Throws why it still cannot be read.
@@ -129,7 +129,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     start: mounts.start,
     met: mounts.met,
     meet: mounts.meet,
-    fetch: mounts.fetch,
+    download: mounts.download,
     readAgain: mounts.readAgain,
     async stop() {
       await mounts.stop()

@@ -7,7 +7,7 @@ import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
-import { fetchingReason } from './fetching.ts'
+import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer } from './offer/offer.ts'
@@ -65,19 +65,24 @@ export interface Workings {
   readonly crowds: Crowds
 }
 
-/** Puts the parts together. They know each other in circles, so each asks for the others when it needs them. */
+/**
+ * Puts the parts together. They know each other in three circles, so in each of these one asks for the other only when it needs it:
+ * - `dependency` looks at the main one of `connections`, and a connection tells it that something has changed;
+ * - a connection is opened (`open`) by `meetings`, `sightings` and `subscriptions`, which ask for connections and end them;
+ * - `own` compares with what `offer` shows, and the `calls` of that are checked by `own`.
+ */
 export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig): Workings {
   const { name, target, log, clock, digest } = deps
   const note = (text: string) => log.add('gateway', text)
   const dependency = createUpstreamDependency(name, async (...how) => {
     const off = offReason(config())
     // Of one that is switched off health asks only once it is on again, and its new configuration is about to be taken.
-    if (off === SWITCHED_OFF) return { up: false, recovering: true, pending: true, reason: 'It is being switched on.' }
+    if (off === SWITCHED_OFF) return { up: false, pending: true, reason: 'It is being switched on.' }
     if (off !== undefined) return { up: false, reason: off }
     const found = await connections.main.look(...how)
     // What nobody has seen yet is missed by nobody, and may be downloaded for minutes.
-    const reason = offer.verdict() ? undefined : fetchingReason({ connections, acquaintance, offer }, config())
-    return reason === undefined ? found : { up: false, recovering: true, pending: true, reason }
+    const reason = offer.verdict() ? undefined : downloadReason({ connections, acquaintance, offer }, config())
+    return reason === undefined ? found : { up: false, pending: true, reason }
   })
   const latencies = createLatencies()
   const crowds = createCrowds(clock)
@@ -156,7 +161,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     random,
     upstream: name,
     dependency,
-    startMs: () => startMsOf(config(), { isFetched: acquaintance.isMet() }),
+    startMs: () => startMsOf(config(), { isDownloaded: acquaintance.isMet() }),
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
     isKept: isMain,

@@ -17,6 +17,12 @@ export {
   type Response,
 } from './json-rpc.ts'
 export { readLines } from './line-reader.ts'
-export { createLineSplitter, type Line, type LineSplitter, type LineSplitterOptions } from './line-splitter.ts'
+export {
+  createLineSplitter,
+  type Line,
+  type LineEnds,
+  type LineSplitter,
+  type LineSplitterOptions,
+} from './line-splitter.ts'
 export { createLineWriter, type LineWriter } from './line-writer.ts'
 export { claimedVersion, headerValue, parameterHeaders, standardHeaders } from './request-headers.ts'

@@ -29,7 +29,7 @@ describe('lines of a stream', () => {
   it('show both ends of what is too long, and go on behind it', async () => {
     const long = `${'a'.repeat(600)}${'b'.repeat(600)}`
     expect(await linesOf([long.slice(0, 700), long.slice(700), 'c\nok\n'])).toEqual([
-      { tooLong: { head: 'a'.repeat(512), tail: `${'b'.repeat(511)}c` } },
+      { tooLong: { head: 'a'.repeat(512), tail: `${'b'.repeat(511)}c`, bytes: 1_201 } },
       { text: 'ok' },
     ])
   })

@@ -1,5 +1,12 @@
 /** A line, or what can be seen of one that is too long. */
-export type Line = { readonly text: string } | { readonly tooLong: { readonly head: string; readonly tail: string } }
+export type Line = { readonly text: string } | { readonly tooLong: LineEnds }
+
+export interface LineEnds {
+  readonly head: string
+  readonly tail: string
+  /** As long as it is. */
+  readonly bytes: number
+}
 
 export interface LineSplitterOptions {
   readonly maxBytes: number
@@ -13,8 +20,8 @@ export interface LineSplitter {
   push(chunk: Buffer): Line[]
   /** The last line, which has no end; nothing when the last chunk ended with one. Begins anew. */
   rest(): Line | undefined
-  /** Whether the line that has not ended yet is too long already. */
-  isTooLong(): boolean
+  /** How long the line is already that has not ended yet. */
+  begunBytes(): number
 }
 
 const GLIMPSE_BYTES = 512
@@ -37,7 +44,7 @@ export function createLineSplitter({ maxBytes, glimpseBytes = GLIMPSE_BYTES }: L
       return lines
     },
     rest: () => (line.isEmpty() ? undefined : line.take()),
-    isTooLong: () => line.isTooLong(),
+    begunBytes: () => line.bytes(),
   }
 }
 
@@ -45,7 +52,7 @@ interface Growing {
   add(part: Buffer): Growing
   take(): Line
   isEmpty(): boolean
-  isTooLong(): boolean
+  bytes(): number
 }
 
 /**
@@ -55,7 +62,7 @@ interface Growing {
 function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>): Growing {
   let held = Buffer.alloc(0)
   let used = 0
-  let ends: { readonly head: Buffer; tail: Buffer } | undefined
+  let ends: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined
 
   function append(part: Buffer): void {
     if (used + part.length > held.length) {
@@ -69,7 +76,7 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
   function giveUp(part: Buffer): void {
     const head = Buffer.concat([held.subarray(0, Math.min(used, glimpseBytes)), part.subarray(0, glimpseBytes)])
     const tail = held.subarray(Math.max(0, used - glimpseBytes), used)
-    ends = { head: head.subarray(0, glimpseBytes), tail: lastOf(tail, part) }
+    ends = { head: head.subarray(0, glimpseBytes), tail: lastOf(tail, part), bytes: used + part.length }
     held = Buffer.alloc(0)
     used = 0
   }
@@ -81,14 +88,16 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
 
   const growing: Growing = {
     add(part) {
-      if (ends) ends.tail = lastOf(ends.tail, part)
-      else if (used + part.length > maxBytes) giveUp(part)
+      if (ends) {
+        ends.tail = lastOf(ends.tail, part)
+        ends.bytes += part.length
+      } else if (used + part.length > maxBytes) giveUp(part)
       else append(part)
       return growing
     },
     take() {
       const line = ends
-        ? { tooLong: { head: ends.head.toString(), tail: ends.tail.toString() } }
+        ? { tooLong: { head: ends.head.toString(), tail: ends.tail.toString(), bytes: ends.bytes } }
         : { text: held.toString('utf8', 0, used) }
       ends = undefined
       used = 0
@@ -96,7 +105,7 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
       return line
     },
     isEmpty: () => used === 0 && !ends,
-    isTooLong: () => ends !== undefined,
+    bytes: () => ends?.bytes ?? used,
   }
   return growing
 }

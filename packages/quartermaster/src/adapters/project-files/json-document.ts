@@ -6,6 +6,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
+import { jsonFault } from '../../core/kernel/index.ts'
 import type { Fault, Path } from './fault.ts'
 
 /** A JSON text with comments, read: its values, where each stands, and what is wrong with it. */
@@ -105,27 +106,9 @@ function depthFault(offset: number): Fault {
   return { offset, path: [], message: `It is nested more than ${MAX_DEPTH} levels deep.`, mend: 'Flatten it.' }
 }
 
-const SYNTAX: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'This is not a value: texts need double quotes.',
-  InvalidNumberFormat: 'This number is not written as JSON writes numbers.',
-  PropertyNameExpected: 'A name in double quotes is expected here.',
-  ValueExpected: 'A value is expected here.',
-  ColonExpected: 'A ":" is expected here.',
-  CommaExpected: 'A "," is missing before this.',
-  CloseBraceExpected: 'A "}" is missing.',
-  CloseBracketExpected: 'A "]" is missing.',
-  EndOfFileExpected: 'The text should end before this.',
-  UnexpectedEndOfComment: 'This comment is never closed.',
-  UnexpectedEndOfString: 'This text is never closed.',
-  UnexpectedEndOfNumber: 'This number ends too early.',
-  InvalidUnicode: 'This text has a "\\u" without four hexadecimal digits.',
-  InvalidEscapeCharacter: 'This text has a "\\" before a character that takes none.',
-  InvalidCharacter: 'This text has a control character; write it with "\\".',
-}
-
 function syntaxFault({ error, offset }: ParseError, text: string): Fault {
   const empty = text.trim() === ''
-  const message = empty ? 'The file is empty.' : (SYNTAX[printParseErrorCode(error)] ?? 'This is not JSON.')
+  const message = empty ? 'The file is empty.' : jsonFault(printParseErrorCode(error))
   return { offset, path: [], message, mend: empty ? 'Write at least "{}".' : 'Correct the syntax.' }
 }
 

@@ -30,6 +30,8 @@ export interface Agents {
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
+  /** What is wrong with their files alone. */
+  fileProblems(): Problem[]
   /** Where their files say that they belong. */
   placements(): Placements
   /** What would be wrong if an agent had this configuration. */
@@ -147,6 +149,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     isAgent,
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
+    fileProblems: () => [...entries.values()].flatMap(({ problems }) => problems),
     placements: () => placements,
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,

@@ -10,6 +10,7 @@ import { diffGenerations } from './diff.ts'
 import { type Dependency, EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
 import { notOffered, whyLeftOut } from './left-out.ts'
 import { createLoader, type Loaded } from './loader.ts'
+import { newProblems } from './new-problems.ts'
 import type { Op } from './op.ts'
 import { checkRegistered, checkRegisteredOp } from './registrations.ts'
 import type { Source } from './source.ts'
@@ -85,8 +86,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
   }
 
   function reportProblems(now: readonly Problem[]): void {
-    const known = new Set(problems.map(problem => `${problem.where}\n${problem.message}`))
-    const fresh = now.filter(problem => !known.has(`${problem.where}\n${problem.message}`))
+    const fresh = newProblems(now, problems)
     problems = now
     if (fresh.length > 0) emitter.emit('definitions.rejected', { problems: fresh })
   }

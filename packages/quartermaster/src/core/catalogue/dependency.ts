@@ -4,8 +4,8 @@ import type { Json } from '../../contracts/index.ts'
 export type ProbeVerdict =
   | { up: true; reason?: string }
   /**
-   * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`: it
-   * comes for the first time, which may take long; until then nothing is said about it.
+   * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`:
+   * nothing went wrong with it, so what was found last still holds, however long it takes.
    */
   | { up: false; reason: string; recovering?: boolean; pending?: boolean }
 

@@ -57,6 +57,7 @@ export {
   type Secrets,
   type Services,
 } from './module.ts'
+export { newProblems } from './new-problems.ts'
 export { type Op, type OpContext, type OpDefinition, type OpFacts, type OpFault, type OpUse, registerOp } from './op.ts'
 export type {
   ForeignText,

@@ -74,6 +74,12 @@ export function createHealth(deps: HealthDeps): Health {
   const rounds = createProbeRounds({ ...deps, records })
   const rechecker = createRechecker({ ...deps, records, rounds, dependencies: () => catalogue.current().dependencies })
   const watcher = createWatcher({ ...deps, records, rounds })
+  /** What those do who wait when something is different. */
+  const waiting = new Set<() => void>()
+  const tellWaiting = () => {
+    for (const look of [...waiting]) look()
+  }
+  records.onChange(tellWaiting)
 
   /** Parents that were looked at before are left alone: a reload must not probe what it did not bring. */
   async function probeUnseen(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
@@ -137,14 +143,15 @@ export function createHealth(deps: HealthDeps): Health {
       if (!isRecovering(item) || signal.aborted) return Promise.resolve()
       return new Promise(resolve => {
         const end = () => {
-          forget()
+          waiting.delete(look)
           cancel()
           signal.removeEventListener('abort', end)
           resolve()
         }
-        const forget = records.onChange(() => {
+        const look = () => {
           if (!isRecovering(item)) end()
-        })
+        }
+        waiting.add(look)
         const cancel = clock.after(budgetMs, end)
         signal.addEventListener('abort', end, { once: true })
       })
@@ -158,6 +165,8 @@ export function createHealth(deps: HealthDeps): Health {
     adopt(generation) {
       records.adopt(generation)
       watcher.adopt(generation.dependencies.values())
+      // What is no longer defined is waited for by nobody.
+      tellWaiting()
     },
     probeNew: () => probeUnseen(catalogue.current().dependencies),
     watch: () => watcher.start(),

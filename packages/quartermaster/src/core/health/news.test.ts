@@ -3,6 +3,9 @@ import { createHub, DOWN, failureOf, fakeService, simpleCapability, simpleTool, 
 import type { ProbeVerdict } from '../catalogue/index.ts'
 
 const STARTING: ProbeVerdict = { up: false, recovering: true, reason: 'It is being started.' }
+/** Nothing went wrong with it. */
+const PENDING = { pending: true }
+const UNTOLD: ProbeVerdict = { up: false, pending: true, reason: 'It is being downloaded.' }
 
 /** A service that tells of its changes, with a count of those who listen. */
 function tellingService(verdict: ProbeVerdict = UP) {
@@ -40,7 +43,7 @@ async function hubWith(verdict: ProbeVerdict = UP, options: Parameters<typeof cr
 
 describe('a dependency that tells of news', () => {
   it('is neither there nor down while it comes for the first time, however long that takes', async () => {
-    const { hub, service, tell, state } = await hubWith({ ...STARTING, pending: true })
+    const { hub, service, tell, state } = await hubWith(UNTOLD)
     for (let minute = 0; minute < 4; minute++) {
       await hub.clock.advance(60_000)
       tell()
@@ -51,7 +54,7 @@ describe('a dependency that tells of news', () => {
     tell()
     await hub.clock.advance(0)
     expect(state()).toBe('down')
-    service.verdict = { ...STARTING, pending: true }
+    service.verdict = UNTOLD
     tell()
     await hub.clock.advance(0)
     expect(state()).toBe('down')
@@ -190,6 +193,45 @@ describe('a dependency that is being started', () => {
     tell()
     await hub.clock.advance(0)
     expect(state()).toBe('up')
+  })
+
+  it('is as it was while nothing went wrong with it, however long and often it is started', async () => {
+    const { hub, service, tell, state } = await hubWith()
+    const told: string[] = []
+    hub.emitter.on('dependency.changed', ({ to }) => told.push(to))
+    for (const verdict of [{ ...STARTING, ...PENDING }, UP, { ...STARTING, ...PENDING }, UP]) {
+      service.verdict = verdict
+      tell()
+      await hub.clock.advance(20_000)
+      expect(state()).toBe('up')
+    }
+    // Nor was any of it a fall: the first one is a single one, and needs no proof that it is over.
+    for (const [verdict, waitMs] of [
+      [DOWN, 10_001],
+      [UP, 0],
+    ] as const) {
+      service.verdict = verdict
+      tell()
+      await hub.clock.advance(waitMs)
+    }
+    expect(told).toEqual(['recovering', 'down', 'up'])
+  })
+
+  it('is recovering at first sight also where nothing went wrong with it', async () => {
+    const { state } = await hubWith({ ...STARTING, ...PENDING })
+    expect(state()).toBe('recovering')
+  })
+
+  it('is waited for no longer than it is defined', async () => {
+    const { hub } = await hubWith(STARTING)
+    const call = failureOf(hub.callAs('coder', 'issues'))
+    await hub.clock.advance(0)
+    hub.remove('github')
+    await hub.catalogue.reload()
+    expect(await call).toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringContaining('It is no longer defined.'),
+    })
   })
 
   it('is down at once where recovering takes no time', async () => {

@@ -8,8 +8,13 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
   if (outcome.kind === 'unknown') return afterSilence(looked, outcome.reason, outcome.at, policy)
   const { verdict, at } = outcome
   if (verdict.up) return afterSuccess(looked, verdict.reason ?? 'It answered.', at, policy)
-  if (verdict.pending && record.state === 'unknown') return { ...looked, reason: verdict.reason }
+  if (verdict.pending && isLeft(record, verdict)) return { ...looked, reason: verdict.reason }
   return afterFailure(looked, verdict, at, policy)
+}
+
+/** What was not there before, or has only just been started, has its time to come and no more. */
+function isLeft({ state }: DependencyRecord, { recovering }: { recovering?: boolean }): boolean {
+  return state === 'up' || (state === 'unknown' && !recovering)
 }
 
 /**

@@ -3,6 +3,8 @@ import { jsonTextInSteps, mostJsonBytes } from './json-text.ts'
 import { atOnce } from './turns.ts'
 
 const LONG = 'ä"\\\u001f '.repeat(20_000)
+/** At whatever place it is taken apart, there is a half of a character that has its other half, or none. */
+const HALVES = ['😀', 'x😀', '\ud83d', '\ude00', '\ud83d😀', 'x\ude00\ud83d'].map(text => text.repeat(50_000))
 const MANY = Array.from({ length: 20_000 }, (_, i) => ({
   name: `t${i}`,
   on: [true, null, undefined, i],
@@ -29,6 +31,8 @@ describe('JSON that is written in steps', () => {
     ['many levels, the next one before all else', [nested(30, true), [nested(3, true)]]],
     ['many levels, the next one behind all else', [nested(30, false), [nested(3, false)]]],
     ['a long text alone', LONG],
+    ['long texts one after the other', { a: LONG, b: LONG, c: [LONG, 1, LONG], d: 1, [LONG]: LONG }],
+    ['halves of characters', [HALVES, ...HALVES]],
     ['a short one alone', { a: [] }],
   ])('is what the engine makes of it: %s', (_what, value) => {
     const text = JSON.stringify(value)
@@ -36,9 +40,13 @@ describe('JSON that is written in steps', () => {
     expect(mostJsonBytes(value, Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(Buffer.byteLength(text))
   })
 
-  it('takes many steps where it is long', () => {
+  it.each([
+    ['many short ones', { a: { b: MANY } }],
+    ['one long text', { a: [LONG.repeat(3)] }],
+    ['a long text alone', LONG.repeat(3)],
+  ])('takes many steps where it is long: %s', (_what, value) => {
     let steps = 0
-    for (const _step of jsonTextInSteps({ a: { b: MANY } })) steps++
+    for (const _step of jsonTextInSteps(value)) steps++
     expect(steps).toBeGreaterThan(5)
   })
 

@@ -8,6 +8,8 @@ const MOST_PER_LEAF = 25
 const SIGNS_PER_KEY = 4
 /** As much as is written in one go, counted at its most: that takes a millisecond or two. */
 const PIECE = 256 * 1024
+/** The characters of a text that are as much. */
+const SLICE = Math.floor(PIECE / MOST_PER_CHARACTER)
 /** As many values are looked at between two steps. */
 const LOOKS = 16_384
 /** The engine cannot write what nests deeper either; without an end, what holds itself would have none. */
@@ -49,9 +51,13 @@ function isContainer(value: unknown): value is Container {
  * is looked at once: a list or an object counts as short until what is in it turns out to be long, and only then it is begun.
  */
 export function* jsonTextInSteps(value: unknown): Steps<string> {
-  if (!isContainer(value)) return JSON.stringify(value)
   const done: string[] = []
   const texts: string[] = []
+  if (typeof value === 'string') {
+    yield* writeText(value, texts)
+    return texts.join('')
+  }
+  if (!isContainer(value)) return JSON.stringify(value)
   const levels = [levelOf(value)]
   let begun = 0
   let looked = 0
@@ -97,8 +103,15 @@ export function* jsonTextInSteps(value: unknown): Steps<string> {
     if (most !== undefined && holder) {
       const bytes = most + mostKeyBytes(holder)
       if (holder.bytes + bytes > PIECE) yield* catchUp()
-      holder.bytes += bytes
-      holder.at++
+      const item = most > PIECE ? holder.value[keyAt(holder)] : undefined
+      if (typeof item === 'string') {
+        writeHead(holder, texts)
+        yield* writeText(item, texts)
+        holder.from = ++holder.at
+      } else {
+        holder.bytes += bytes
+        holder.at++
+      }
     }
     if (++looked < LOOKS) continue
     looked = 0
@@ -157,6 +170,24 @@ function writeHead(level: Level, texts: string[]): void {
   writeWaiting(level, texts)
   texts.push(level.hasText ? ',' : '', level.keys ? `${JSON.stringify(keyAt(level))}:` : '')
   level.hasText = true
+}
+
+function* writeText(text: string, texts: string[]): Steps<void> {
+  texts.push('"')
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = endOfSlice(text, from)
+    texts.push(JSON.stringify(text.slice(from, to)).slice(1, -1))
+    yield
+  }
+  texts.push('"')
+}
+
+/** Not between the two halves of a character: half of one is written in another way. */
+function endOfSlice(text: string, from: number): number {
+  const to = from + SLICE
+  if (to >= text.length) return text.length
+  const last = text.charCodeAt(to - 1)
+  return last >= 0xd800 && last <= 0xdbff ? to - 1 : to
 }
 
 function picked(value: Container, keys: readonly string[]): Container {

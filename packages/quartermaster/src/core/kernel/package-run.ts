@@ -65,12 +65,14 @@ export function packageRunsOf(command: string, args: readonly string[]): Package
   return programLines(command, args).flatMap(runsIn)
 }
 
-/** What stands behind an image is run in it. */
+/** With what it runs in its turn: what stands behind an image, or behind `--` of a package such as `dotenv-cli`. */
 function runsIn(line: ProgramLine): PackageRun[] {
   const run = packageRunIn(line)
-  const [image] = run?.packages ?? []
-  if (run?.runner !== 'docker' || image === undefined) return run ? [run] : []
-  const from = image + 1 + programIn(line.words.slice(image + 1))
+  const first = run?.packages[0]
+  if (!run || first === undefined) return run ? [run] : []
+  const behind = run.runner === 'docker' ? first : line.words.indexOf('--', first)
+  if (behind < 0) return [run]
+  const from = behind + 1 + programIn(line.words.slice(behind + 1))
   return [run, ...runsIn({ words: line.words.slice(from), placed: line.placed.slice(from) })]
 }
 

@@ -6,7 +6,7 @@ import { SECRET_FORMS } from './secret-forms.ts'
  */
 export function isSecretText(name: string, value: string): boolean {
   const pieces = value.split(FILLED_IN)
-  if (pieces.length > 1) return hasSecretForm(pieces.join('')) || namedPieces(name, pieces).length > 0
+  if (pieces.length > 1) return hasFormBesides(pieces) || namedPieces(name, pieces).length > 0
   if (isHarmless(value)) return false
   return isNamedSecret(name, value) || hasSecretForm(value) || isRandom(value)
 }
@@ -31,7 +31,8 @@ export function secretPieces(name: string, pieces: readonly string[]): string[] 
   const known = [...pieces.filter(piece => isSecretText('', piece)), ...namedPieces(name, pieces)]
   // What begins like that stands behind the credential: `@host/path`.
   const own = ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
-  return known.length > 0 ? known : [...own, ...passwordPieces(pieces)]
+  const surely = [...(known.length > 0 ? known : own), ...passwordPieces(pieces)]
+  return surely.length > 0 ? surely : pieces.filter(piece => /\w/.test(piece) && !/:\/\/$/.test(piece))
 }
 
 /** Those that the name of their place makes credentials: no part of a path or an address. */
@@ -104,12 +105,22 @@ const WAYS_TO_SIGN_IN =
   /^(?:anonymous|api[-_]?key|auto|basic|bearer|cookie|default|digest|disabled?|enabled?|header|iam|jwt|kerberos|ldap|local|mtls|ntlm|oauth[12]?|oidc|optional|password|public|required|saml|session|token)$/i
 
 function hasSecretForm(text: string): boolean {
-  return (
-    FORMS.some(form => form.test(text)) ||
-    isConnectionString(text) ||
-    pairsIn(text).some(([name, value]) => !isHarmless(value) && isNamedSecret(name, value))
-  )
+  return FORMS.some(form => form.test(text)) || isConnectionString(text) || hasSecretPair(text)
 }
+
+/** The same of what stands beside what is filled in: of `user=${ME} password=pw` each name keeps its own value. */
+function hasFormBesides(pieces: readonly string[]): boolean {
+  const text = pieces.join('')
+  return FORMS.some(form => form.test(text)) || isConnectionString(text) || hasSecretPair(pieces.join(FILLER))
+}
+
+function hasSecretPair(text: string): boolean {
+  const own = text.replaceAll(FILLED_VALUE, '')
+  return pairsIn(own).some(([name, value]) => !isHarmless(value) && isNamedSecret(name, value))
+}
+
+/** Without it a name is no pair. */
+const FILLED_VALUE = new RegExp(String.raw`[=:]\s*["']?${FILLER}+(?=[\s;&#"',}?]|$)`, 'gu')
 
 /** `Server=db;Pwd=abc`: by itself that name is the working folder. */
 function isConnectionString(text: string): boolean {

@@ -169,11 +169,18 @@ describe('a server that is seen again', () => {
     expect([offeredIn(later), later.gone]).toEqual([['c'], ['a', 'b']])
   })
 
-  it('offers as before what it could not list this time', () => {
+  it('offers as before what it could not list this time, and has that told where it was anything but data', () => {
     const { see } = server()
-    see({ tools: [tool('a')], prompts: [tool('p')] })
-    expect(see({ tools: [tool('a')] }).offered.map(({ name }) => name)).toContain('p')
-    expect(see({ tools: [tool('a')], prompts: [] }).offered.map(({ name }) => name)).not.toContain('p')
+    const first = see({ tools: [tool('a')], resources: [{ uri: 'x://1', name: 'One' }], prompts: [tool('p')] })
+    const unlisted = see({ tools: [tool('a')] })
+    expect(unlisted.offered.map(({ name }) => name)).toEqual(expect.arrayContaining(['p', 'x://1']))
+    expect([first.problems, unlisted.problems]).toEqual([
+      [],
+      [expect.objectContaining({ message: expect.stringContaining('"github" refuses to list its prompts.') })],
+    ])
+    const listed = see({ tools: [tool('a')], prompts: [] })
+    expect(listed.offered.map(({ name }) => name)).not.toContain('p')
+    expect(listed.problems).toEqual([])
   })
 
   it('needs nobody for its resources unless they seem to steer the model', () => {

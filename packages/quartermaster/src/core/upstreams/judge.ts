@@ -1,4 +1,4 @@
-import { PinKind, type PinRow, type UpstreamFinding } from '../../contracts/index.ts'
+import { PinKind, type PinRow, type Problem, type UpstreamFinding } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
 import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './verdict.ts'
@@ -63,7 +63,26 @@ export function judge(options: JudgeOptions): Judgement {
   const verdict = verdictOn(upstream, { present, absent }, { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
-  return { ...verdict, problems: [...seen.problems, ...verdict.problems], writes, standing }
+  const problems = [...seen.problems, ...unlistedProblems(upstream, unlisted), ...verdict.problems]
+  return { ...verdict, problems, writes, standing }
+}
+
+const UNLISTED = [
+  ['tool', 'tools'],
+  ['prompt', 'prompts'],
+  ['template', 'templates of resources'],
+] as const satisfies readonly (readonly [PinKind, string])[]
+
+/** Nothing of such a kind is used, as nobody can tell what it is by now. Resources are data, and are. */
+function unlistedProblems(upstream: string, unlisted: readonly PinRow[]): Problem[] {
+  const offered = new Set(unlisted.filter(pin => pin.listed && pin.state === 'accepted').map(({ kind }) => kind))
+  return UNLISTED.filter(([kind]) => offered.has(kind)).map(([, things]) => ({
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where: `upstream:${upstream}`,
+    message: `"${upstream}" refuses to list its ${things}. Those it listed before are not used until it does.`,
+    mend: `Look at what it says, and restart it: quartermaster logs ${upstream}`,
+  }))
 }
 
 /**

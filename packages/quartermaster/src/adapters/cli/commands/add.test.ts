@@ -87,6 +87,11 @@ describe('add', () => {
 
   it.each([
     [{ granted: [] }, 'Given to nobody. Give it: quartermaster grant AGENT notes'],
+    [{ granted: [], alsoHave: ['ada'] }, 'Still with: ada. Take it away: quartermaster grant ada notes --revoke'],
+    [
+      { granted: ['bob'], alsoHave: ['ada', 'eve'] },
+      'Given to: bob. Still with: ada, eve. Take it away: quartermaster grant ada notes --revoke',
+    ],
     [
       { granted: ['default'], madeAgent: 'default' },
       'Given to: default (made now, as the first agent here; it may also read this folder).',
@@ -289,6 +294,16 @@ describe('an address that is none', () => {
     expect(stderr).toContain('-- COMMAND')
     expect(stderr).not.toContain('hush')
   })
+
+  it.each(['mcp.example.com/mcp?key=hush', 'localhost:3000', '127.0.0.1:80/hush'])(
+    'gets its beginning named when that was forgotten: %s',
+    async address => {
+      const { code, asked, stderr } = await run(['a', address])
+      expect({ code, asked }).toEqual({ code: 2, asked: [] })
+      expect(stderr).toMatch(/Write https:\/\/(?:mcp\.example\.com|localhost:3000|127\.0\.0\.1:80)…/)
+      expect(stderr).not.toContain('hush')
+    },
+  )
 })
 
 describe('remove', () => {

@@ -98,6 +98,12 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
       `"${scheme}" is not spoken here. Give an address that begins with http:// or https://, or a program: -- COMMAND`,
     )
   }
+  const [, host] = (args.length === 0 && BARE_ADDRESS.exec(first)) || []
+  if (host !== undefined) {
+    throw new UsageError(
+      `"${host}" is an address without its beginning. Write https://${host}…, or a program as ./${host}…`,
+    )
+  }
   if (header.length > 0) throw new UsageError('--header is for an address. For a program there is --env.')
   return {
     command: first,
@@ -107,6 +113,9 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
     ...common,
   }
 }
+
+/** A host with its port, or with a path behind it: `mcp.example.com/mcp`, `localhost:3000`. */
+const BARE_ADDRESS = /^((?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+)?)(?:(?<=:\d+)$|\/)/i
 
 /** The shell that it was typed into has left it alone, so it is for the one of the script, unless no shell has such a thing. */
 function isOfShell(body: string | undefined): boolean {

@@ -72,10 +72,8 @@ async function showOne(session: Session, name: string): Promise<number> {
   const statuses = await lookAt(session)
   const found = statuses.find(status => status.name === name)
   if (!found) {
-    const hint = didYouMean(
-      name,
-      statuses.map(status => status.name),
-    )
+    const names = statuses.map(status => status.name)
+    const hint = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
   await (session.json

@@ -38,8 +38,8 @@ async function stage(...shown: Shown[]) {
       )
       verdict = { offered: definitions, held: [], problems: [] } as unknown as Verdict
     },
-    hold(name: string) {
-      verdict = { offered: [], held: [{ kind: 'tool', name, state: 'changed', reason: '' }], gone: [], problems: [] }
+    hold(name: string, kind: 'tool' | 'resource' = 'tool') {
+      verdict = { offered: [], held: [{ kind, name, state: 'changed', reason: '' }], gone: [], problems: [] }
     },
   }
 }
@@ -117,6 +117,36 @@ it('lets an agent use nothing of a connection that does not list it, until it do
   await clock.advance(10_000)
   await Promise.all([check('a'), check('a')])
   expect(server.lists).toBe(2)
+})
+
+it('lets nobody use either what the connection by which it is known refuses to list, until it does', async () => {
+  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
+  await accept(tool('a', 'A.'))
+  const others = { server: session.facts.server, prompts: [], resources: [], templates: [] }
+  expect(await own.took(session, others)).toBe(false)
+  await expect(check('a')).rejects.toMatchObject({
+    code: 'TOOL_DISABLED',
+    message: expect.stringContaining('does not list all that it has'),
+  })
+  expect(server.lists).toBe(0)
+  // Whoever needs it looks again.
+  await clock.advance(10_000)
+  await check('a')
+  expect(server.lists).toBe(1)
+  await own.took(session, others)
+  expect(await own.took(session, { ...others, tools: [tool('a', 'A.')] })).toBe(true)
+  await check('a')
+  expect(server.lists).toBe(1)
+})
+
+it('refuses of resources only what is held back, however they differ, and of templates what differs', async () => {
+  const { own, session, accept, hold } = await stage()
+  const use = async (kind: 'resource' | 'template') => own.check(session, { kind, name: 'x://1', signal: FOREVER })
+  await accept()
+  await use('resource')
+  await expect(use('template')).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+  hold('x://1', 'resource')
+  await expect(use('resource')).rejects.toMatchObject(DISABLED)
 })
 
 it('lets it use nothing either that is missing in a list of which something could not be read', async () => {

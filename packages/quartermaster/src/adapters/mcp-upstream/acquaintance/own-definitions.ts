@@ -1,19 +1,24 @@
-import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
+import { AppError, type PinKind, type UpstreamStatus } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
-import { excerptOf, readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { excerptOf, type Listing, readListing, type Verdict } from '../../../core/upstreams/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { fetchListing } from '../session/fetch-listing.ts'
 import type { Session } from '../session/session.ts'
 
-/** Compares what an agent's own connection shows with what was looked at. */
+/** Compares what a connection shows with what was accepted. */
 export interface OwnDefinitions {
+  /**
+   * The connection by which the server is known has listed this, and what is accepted by it is decided. Answers whether nothing
+   * that is accepted is missing.
+   */
+  took(session: Session, listing: Listing): Promise<boolean>
   /** Answers whether all of it is as it was accepted. Whose the connection is, where it is one agent's. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
   /**
    * Throws `TOOL_DISABLED` for what is not accepted any more; for what this connection shows differently than it is accepted now;
-   * and for what it may: what is missing in a list that it does not give, or not as a whole. Nothing has to be waited for where all
-   * is as it should be.
+   * and for what it may: what is missing in a list that it does not give, or not as a whole. Of resources only for what is held
+   * back: they are data, and may differ. Nothing has to be waited for where all is as it should be.
    */
   check(session: Session, wanted: Wanted): Promise<void> | undefined
   /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
@@ -30,7 +35,7 @@ const LOOK_AGAIN_MS = 10_000
 
 /** What is about to be used. */
 export interface Wanted {
-  readonly kind: 'tool' | 'prompt'
+  readonly kind: Exclude<PinKind, 'server'>
   readonly name: string
   readonly signal: CancelSignal
 }
@@ -67,7 +72,10 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
 
   async function look(session: Session, signal: AbortSignal): Promise<void> {
     const asOf = verdict()
-    const listing = await fetchListing(session, signal)
+    await keep(session, await fetchListing(session, signal), asOf)
+  }
+
+  async function keep(session: Session, listing: Listing, asOf: Verdict | undefined): Promise<void> {
     const { definitions, kinds, problems } = await inTurns(readListing(upstream, listing, { digest }), clock)
     const hashes = hashesOf(definitions)
     const whole = problems.length === 0 ? kinds : new Set<string>()
@@ -80,6 +88,11 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     lastShown.delete(agent)
     lastShown.set(agent, hashes)
     for (const oldest of lastShown.keys()) if (lastShown.size > MOST_AGENTS) lastShown.delete(oldest)
+  }
+
+  function isAsAccepted(session: Session): boolean {
+    const { hashes } = shown.get(session) ?? {}
+    return hashes === undefined || [...hashes.keys(), ...acceptedNow().keys()].every(key => !isStrange(session, key))
   }
 
   function isStrange(session: Session, key: string): boolean {
@@ -95,8 +108,8 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   }
 
   /** Whoever waited for the server to start was let in by what was known before it was looked at again. */
-  function isWithdrawn(session: Session, key: string): boolean {
-    return !shown.has(session) && verdict() !== undefined && !acceptedNow().has(key)
+  function isWithdrawn(key: string): boolean {
+    return verdict() !== undefined && !acceptedNow().has(key)
   }
 
   function withdrawn({ kind, name }: Wanted): AppError {
@@ -134,19 +147,26 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   }
 
   return {
+    // What it lists is what the verdict is about, and need not be compared with it. What it does not list is not.
+    async took(session, listing) {
+      if (isWhole(listing)) shown.delete(session)
+      else await keep(session, listing, verdict())
+      return isAsAccepted(session)
+    },
     async compare(session, signal, agent) {
       if (agent !== undefined) agents.set(session, agent)
       await look(session, signal)
-      const keys = [...(shown.get(session)?.hashes.keys() ?? []), ...acceptedNow().keys()]
-      return keys.every(key => !isStrange(session, key))
+      return isAsAccepted(session)
     },
     check(session, wanted) {
+      const { kind, name } = wanted
+      if (kind === 'resource') return isHeld(verdict(), kind, name) ? Promise.reject(withdrawn(wanted)) : undefined
       const key = keyOf(wanted)
       if (isStrange(session, key)) return checkAgain(session, wanted)
-      return isWithdrawn(session, key) ? Promise.reject(withdrawn(wanted)) : undefined
+      return isWithdrawn(key) ? Promise.reject(withdrawn(wanted)) : undefined
     },
     differing() {
-      const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt) /.test(key))
+      const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt|template) /.test(key))
       return [...lastShown].flatMap(([agent, hashes]) => {
         const strange = accepted.filter(([key, hash]) => hashes.has(key) && hashes.get(key) !== hash)
         const definitions = strange.slice(0, MOST_NAMED).map(([key]) => excerptOf(key.replace(' ', ':')))
@@ -154,6 +174,10 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
       })
     },
   }
+}
+
+function isWhole({ tools, prompts, resources, templates }: Listing): boolean {
+  return [tools, prompts, resources, templates].every(list => list !== undefined)
 }
 
 function isHeld(verdict: Verdict | undefined, kind: string, name: string): boolean {
@@ -168,9 +192,9 @@ interface Definition {
 
 function unlisted({ upstream, kind, name }: Definition): AppError {
   const message =
-    `The ${kind} "${name}" of "${upstream}" is held back: the server that this agent has to itself does not list all ` +
-    `that it has, so nobody can tell whether it is what was accepted. Try again later, or have a person look at the ` +
-    `server: quartermaster upstreams show ${upstream}`
+    `The ${kind} "${name}" of "${upstream}" is held back: its server does not list all that it has, so nobody can tell ` +
+    `whether it is what was accepted. Try again later, or have a person look at the server: ` +
+    `quartermaster upstreams show ${upstream}`
   return new AppError('TOOL_DISABLED', message)
 }
 

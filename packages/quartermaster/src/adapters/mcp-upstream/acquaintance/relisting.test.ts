@@ -80,12 +80,16 @@ it('asks once more for all that it was told of while it was asking', async () =>
   expect(asked).toHaveLength(2)
 })
 
-it('asks every now and then, and not after its end', async () => {
+it('asks every now and then where it is needed, and not after its end', async () => {
   const { clock, server, relisting } = stage()
-  relisting.later(60_000)
+  let isNeeded = false
+  relisting.later(60_000, () => isNeeded)
   await clock.advance(60_001)
+  expect(server.lists).toBe(0)
+  isNeeded = true
+  await clock.advance(60_000)
   expect(server.lists).toBe(1)
-  relisting.later(60_000)
+  relisting.later(60_000, () => isNeeded)
   relisting.stop()
   await clock.advance(120_000)
   expect(server.lists).toBe(1)

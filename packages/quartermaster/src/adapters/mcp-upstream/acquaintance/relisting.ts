@@ -4,8 +4,8 @@ import type { Cancel, Clock } from '../../../core/kernel/index.ts'
 export interface Relisting {
   /** As soon as it may be. */
   soon(): void
-  /** In a while, unless it happens before. */
-  later(ms: number): void
+  /** In a while, unless it happens before; as long again where it is not needed then. */
+  later(ms: number, isNeeded: () => boolean): void
   /** It was listed, or could not be: whether anything had changed, and how long finding out took. */
   listed(facts: { readonly changed: boolean; readonly tookMs: number }): void
   stop(): void
@@ -48,12 +48,14 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
     if (!isOver) await list()
   }
 
+  function later(ms: number, isNeeded: () => boolean): void {
+    cancelLater()
+    if (!isOver) cancelLater = clock.after(ms, () => (isNeeded() ? soon() : later(ms, isNeeded)))
+  }
+
   return {
     soon,
-    later(ms) {
-      cancelLater()
-      if (!isOver) cancelLater = clock.after(ms, soon)
-    },
+    later,
     listed({ changed, tookMs }) {
       last = clock.now()
       const price = Math.max(changed ? PRICE_MS.changed : PRICE_MS.same, tookMs * PART_OF_THE_TIME)

@@ -1,20 +1,22 @@
 import { expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { listedSession } from '../testing/bare-session.ts'
+import { factsOf, listedSession } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createSightings } from './sightings.ts'
 
 const FOREVER = new AbortController().signal
 
 /** A server that is listed, as slowly as the test wants. */
-function stage() {
+function stage(tools = {}) {
   const clock = createFakeClock()
-  const server = { lists: 0, isSlow: false }
-  const session = listedSession(async (_kind, _cursor, signal) => {
+  const server = { lists: 0, isSlow: false, isWhole: true, listeningSince: clock.now() as number | undefined }
+  const listed = listedSession(async (_kind, _cursor, signal) => {
     server.lists++
     return server.isSlow ? untilAborted(signal) : { tools: [] }
   })
+  const listeningSince = () => server.listeningSince
+  const session = { ...listed, facts: factsOf({ capabilities: { tools } }), listeningSince }
   const written: string[] = []
   const compared: string[] = []
   const notes: string[] = []
@@ -29,6 +31,7 @@ function stage() {
       },
     },
     own: {
+      took: async () => server.isWhole,
       async compare(_session, signal) {
         compared.push('definitions')
         if (server.isSlow) await untilAborted(signal)
@@ -64,6 +67,24 @@ it('lists a server every now and then, also after a listing that took too long',
   const before = server.lists
   await clock.advance(3_600_000)
   expect(server.lists - before).toBeGreaterThan(30)
+})
+
+it('lists one that tells of changes every minute too, but for as long as it is heard without a break, and lists all', async () => {
+  const { clock, server, session, sightings } = stage({ listChanged: true })
+  const listsIn = async (minutes: number) => {
+    const before = server.lists
+    await clock.advance(minutes * 60_000 + 1_000)
+    return server.lists - before
+  }
+  await sightings.take(session, FOREVER)
+  expect([await listsIn(9), await listsIn(1)]).toEqual([0, 1])
+  server.listeningSince = undefined
+  expect(await listsIn(3)).toBe(3)
+  server.listeningSince = clock.now()
+  expect([await listsIn(1), await listsIn(8)]).toEqual([1, 0])
+  server.isWhole = false
+  sightings.again()
+  expect(await listsIn(3)).toBe(4)
 })
 
 it('writes nothing more down of a server that is gone, and compares what is opened to finish with it', async () => {

@@ -1,5 +1,6 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { isRecord } from '../../mcp-wire/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import { fetchListing } from '../session/fetch-listing.ts'
@@ -27,7 +28,7 @@ export interface Sightings {
 export interface SightingsDeps {
   readonly clock: Clock
   readonly verdicts: Pick<Verdicts, 'see'>
-  readonly own: Pick<OwnDefinitions, 'compare'>
+  readonly own: Pick<OwnDefinitions, 'compare' | 'took'>
   readonly acquaintance: Acquaintance
   config(): UpstreamConfig
   /** The connection by which it is known. */
@@ -39,9 +40,10 @@ export interface SightingsDeps {
   note(text: string): void
 }
 
-/** How often a server is asked again what it has: one that says it tells of changes, and one that does not. */
+/** How often a server is asked again what it has: one that tells of changes and was heard all the while, and any other. */
 const RELIST_TELLING_MS = 10 * 60_000
 const RELIST_MS = 60_000
+const NEVER = Number.NEGATIVE_INFINITY
 /** Whoever breaks off so often when it is asked what it has tells of the next change before it is asked again. */
 const MOST_FAILED_LISTS = 3
 
@@ -50,6 +52,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const relisting = createRelisting({ clock, list: listAgain })
   let failures = 0
   let isOver = false
+  /** When it was last asked what it has, where it listed all that is known of it. */
+  let askedAt = NEVER
 
   async function take(session: Session, signal: AbortSignal): Promise<void> {
     const begunAt = clock.now()
@@ -58,15 +62,21 @@ export function createSightings(deps: SightingsDeps): Sightings {
     // It may be forgotten by now, and another one of its name be there.
     if (isOver) return void (await deps.own.compare(session, signal))
     const changed = await deps.verdicts.see(listing, others)
+    const isWhole = await deps.own.took(session, listing)
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
+    askedAt = isWhole ? begunAt : NEVER
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
-    listLater(session)
+    listLater()
   }
 
   /** Not every server tells of changes, and what it says today may not be what was looked at. */
-  function listLater(session: Session): void {
-    relisting.later(tellsOfChanges(session) ? RELIST_TELLING_MS : RELIST_MS)
+  function listLater(): void {
+    relisting.later(RELIST_MS, () => {
+      const session = deps.main().session()
+      const isTold = session !== undefined && hasToldSince(session, askedAt)
+      return !isTold || clock.now() - askedAt >= RELIST_TELLING_MS
+    })
   }
 
   async function listAgain(): Promise<void> {
@@ -79,7 +89,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
-      listLater(session)
+      listLater()
       if (error instanceof SendFailure) askAfter(session)
     }
   }
@@ -148,7 +158,10 @@ function comparing(deps: ComparingDeps): Pick<Sightings, 'compare' | 'compareAga
   }
 }
 
-function tellsOfChanges({ facts }: Session): boolean {
+/** Whether it would have told of every change since then, by its own word and as far as it could be heard. */
+function hasToldSince({ facts, listeningSince }: Session, then: number): boolean {
   const { tools } = facts.capabilities
-  return typeof tools === 'object' && tools !== null && 'listChanged' in tools && tools.listChanged === true
+  if (!isRecord(tools) || tools.listChanged !== true) return false
+  const since = listeningSince()
+  return since !== undefined && since <= then
 }

@@ -34,8 +34,8 @@ const LASTING_MS = 1_000
 /** After so many failures in a row no answer is to be expected. */
 const MOST_FAILURES = 5
 
-/** Follows a stream of events over its interruptions. Resolves to why nothing more comes. */
-export async function followEvents(follower: EventFollower): Promise<string> {
+/** Follows a stream of events over its interruptions. Resolves to how it ended for good. */
+export async function followEvents(follower: EventFollower): Promise<StreamEnd> {
   const { isOver, isEndless, signal, clock } = follower
   let last: string | undefined
   let retryMs: number | undefined
@@ -57,12 +57,11 @@ export async function followEvents(follower: EventFollower): Promise<string> {
     const openedAt = clock.now()
     hasBrought = false
     const end = await followOnce(follower, answer ?? { last }, { onEvent, onRetry })
-    if (signal.aborted || isOver()) return ''
-    if (end.kind === 'none') return 'The server has no such stream.'
-    if (end.kind === 'garbled' || (last === undefined && !isEndless)) return end.reason
+    if (signal.aborted || isOver() || end.kind === 'none' || end.kind === 'garbled') return end
+    if (last === undefined && !isEndless) return end
     if (end.kind !== 'ended') failures++
     vain = hasBrought || clock.now() - openedAt >= LASTING_MS ? 0 : vain + 1
-    if (failures > MOST_FAILURES && !isEndless) return end.reason
+    if (failures > MOST_FAILURES && !isEndless) return end
     // A connection that broke is looked after soon: if the server is gone, that is how it is noticed.
     const isFirstBreak = end.kind === 'broken' && failures === 1
     await pause(isFirstBreak ? SHORTEST_PAUSE_MS : pauseAfter({ failures, vain, retryMs }), { clock, signal })
@@ -81,7 +80,9 @@ async function followOnce(
     // Whoever opens has told what there is to tell.
     return { kind: 'unopened', reason: 'The stream could not be opened again.' }
   }
-  return answer ? turns.read(answer.body, { maxBytes, ...handlers }) : { kind: 'none', reason: '' }
+  return answer
+    ? turns.read(answer.body, { maxBytes, ...handlers })
+    : { kind: 'none', reason: 'The server has no such stream.' }
 }
 
 interface Misses {

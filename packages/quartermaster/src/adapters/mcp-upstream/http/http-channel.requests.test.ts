@@ -111,30 +111,35 @@ describe('a request by HTTP that fails', () => {
     })
   })
 
-  it('is cut off beyond the limit, whatever the headers say and however small it was compressed', async () => {
+  it('is answered with an error beyond the limit, whatever the headers say and however small it was compressed', async () => {
     const long = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(100_000) } })
     for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
       const server = await httpEndpoint(({ response }) => {
         response.writeHead(200, { 'content-type': 'application/json', ...headers })
         response.end('content-encoding' in headers ? gzipSync(long) : long)
       })
-      const { channel } = await httpDesk(server.url, { limits: HALF })
-      await expect(channel.send(call(1))).rejects.toMatchObject({
-        message: expect.stringContaining('longer than 1000 bytes'),
-      })
+      const desk = await httpDesk(server.url, { limits: HALF })
+      const answered = desk.next()
+      await desk.channel.send(call(1))
+      const message = 'Its answer is not taken. It is longer than 1000 bytes. It may have done its work.'
+      expect(await answered).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32_603, message } })
     }
   })
 
-  it('is lost when an event is longer than the limit, and pings of any number are not', async () => {
+  it('is answered with an error when an event is longer than the limit, and not for pings of any number', async () => {
     const server = await httpEndpoint(visit => {
       const write = visit.events()
       write(': ping\n'.repeat(1_000))
       write(`data: ${'x'.repeat(600)}\ndata: ${'x'.repeat(600)}\n\n`)
     })
     const desk = await httpDesk(server.url, { limits: HALF })
-    const lost = desk.nextLost()
+    const answered = desk.next()
     await desk.channel.send(call(1))
-    expect(await lost).toMatchObject({ id: 1, reason: expect.stringContaining('longer than 1000 bytes') })
+    const message = expect.stringMatching(/^Its answer is not taken\. .* longer than 1000 bytes\. It may have done/)
+    expect(await answered).toMatchObject({ id: 1, error: { code: -32_603, message } })
+    const lost = desk.nextLost()
+    await desk.channel.send({ ...call(2), method: 'subscriptions/listen' })
+    expect(await lost).toMatchObject({ id: 2, reason: expect.stringContaining('longer than 1000 bytes') })
   })
 
   it.each(['constructor', '__proto__', 'of our own making'])(

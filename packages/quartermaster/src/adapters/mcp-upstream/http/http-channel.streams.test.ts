@@ -67,6 +67,26 @@ describe('a stream by HTTP', () => {
     expect(await whileAdvancing(desk.clock, desk.ended, 100)).toMatchObject({ kind: 'lost' })
   })
 
+  it('of a session says since when it is there, which is never where the server has none', async () => {
+    let stream: Visit | undefined
+    const server = await httpEndpoint(visit => {
+      if (visit.method !== 'GET') return visit.json(202)
+      if (visit.path !== '/mcp') return visit.json(405)
+      stream = visit
+      visit.events()
+    })
+    const [desk, other] = [await httpDesk(server.url), await httpDesk(`${server.origin}/none`)]
+    await desk.channel.send(INITIALIZED)
+    const [opened, since] = [desk.clock.now(), () => desk.channel.listeningSince?.()]
+    await expect.poll(since).toBe(opened)
+    stream?.response.end()
+    await desk.clock.advance(5_000)
+    await expect.poll(since).toBeGreaterThan(opened)
+    await other.channel.send(INITIALIZED)
+    await expect.poll(() => other.lines).toHaveLength(1)
+    expect(other.channel.listeningSince?.()).toBeUndefined()
+  })
+
   it('that ends at once with nothing in it is asked for less and less often, however soon the server wants us back', async () => {
     const server = await httpEndpoint(visit => {
       if (visit.method !== 'GET') return visit.json(202)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
@@ -21,6 +22,34 @@ describe('a channel by HTTP', () => {
     const { channel, messages } = await httpDesk(server.url)
     await channel.send(call(1))
     expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result }])
+  })
+
+  it('tells that the server ended a connection, now and then, and not that we did', async () => {
+    const server = await httpEndpoint(visit => (visit.body.id === 0 ? undefined : visit.result({})))
+    const desk = await httpDesk(server.url)
+    const end = async (id: number) => {
+      await desk.channel.send(call(id))
+      server.dropAll()
+    }
+    await end(1)
+    await expect.poll(desk.broken).toBe(1)
+    await end(2)
+    // It may still meet the connection that is ended.
+    await desk.channel.send(call(3)).catch(() => {})
+    expect(desk.broken()).toBe(1)
+    await desk.clock.advance(10_000)
+    await end(4)
+    await expect.poll(desk.broken).toBe(2)
+    await desk.clock.advance(10_000)
+    const giveUp = new AbortController()
+    const arrived = server.arrived(server.visits.length + 1)
+    const givenUp = desk.channel.send(call(0), { signal: giveUp.signal })
+    await arrived
+    const gone = once(server.visits.at(-1)?.response as Visit['response'], 'close')
+    giveUp.abort()
+    await expect(givenUp).rejects.toThrow('it was given up')
+    await gone
+    expect(desk.broken()).toBe(2)
   })
 
   it('hands over what comes on a stream in its order, the answer last', async () => {

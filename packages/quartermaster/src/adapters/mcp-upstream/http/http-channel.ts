@@ -51,6 +51,9 @@ export const CHANNEL_LIMITS: HttpLimits = {
   finishMs: 10 * 60_000,
 }
 
+/** A server that ends connections is said to no more often than this. */
+const BROKEN_MS = 10_000
+
 /** A way to a server by streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
   const trials = options.trials ?? createSessionTrials(options.clock)
@@ -63,7 +66,7 @@ export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
 function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials }, events: ChannelEvents): Channel {
   const { clock, trials } = options
   const limits = { ...CHANNEL_LIMITS, ...options.limits }
-  const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true })
+  const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true, onBroken: broken })
   const exchanges = createExchanges()
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
@@ -75,6 +78,15 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   /** Nothing is heard any more either. */
   let isOver = false
   let isHeardAlways = false
+  let listeningSince: number | undefined
+  let brokenAt = Number.NEGATIVE_INFINITY
+
+  /** Some servers end every connection that rests for a moment, also that by which they were looked at for this. */
+  function broken(): void {
+    if (isOver || clock.now() - brokenAt < BROKEN_MS) return
+    brokenAt = clock.now()
+    events.onBroken?.()
+  }
 
   function end(why: ChannelEnd): void {
     if (ended) return
@@ -133,8 +145,11 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   async function listenAlways(): Promise<void> {
     const exchange = exchanges.open(undefined)
     isHeardAlways = true
-    const reason = await incoming.listenAlways(exchange)
+    const reason = await incoming.listenAlways(exchange, isOpen => {
+      listeningSince = isOpen ? clock.now() : undefined
+    })
     isHeardAlways = false
+    listeningSince = undefined
     exchange.close()
     if (!exchange.signal.aborted) options.log(`Nothing is heard from it beside its answers. ${reason}`)
   }
@@ -163,6 +178,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     hasExchanges: true,
     pids: () => [],
     agreed: session.agreed,
+    listeningSince: () => listeningSince,
     async send(message, { signal, headers } = {}) {
       if (ended && (isOver || isRequest(message))) throw new SendFailure(ended.reason, { wasSent: 'no' })
       const exchange = exchanges.open(isRequest(message) ? message.id : undefined, signal)

@@ -50,5 +50,5 @@ it('loses a request whose stream cannot be followed, for whatever cause, and lea
 
 it('says so when what a server says beside its answers cannot be followed', async () => {
   const { exchanges, incoming } = stage()
-  expect(await incoming.listenAlways(exchanges.open(undefined))).toBe('The stream could not be followed.')
+  expect(await incoming.listenAlways(exchanges.open(undefined), () => {})).toBe('The stream could not be followed.')
 })

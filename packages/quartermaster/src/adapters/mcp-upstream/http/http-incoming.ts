@@ -1,6 +1,7 @@
 import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import {
+  BodyTooLong,
   type Discard,
   type HttpAnswer,
   headerOf,
@@ -13,9 +14,9 @@ import {
 } from '../../http-client/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { takeMessages } from '../session/incoming-message.ts'
+import { refusedAnswer, takeMessages } from '../session/incoming-message.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
-import { createEventTurns } from './event-turns.ts'
+import { createEventTurns, type StreamEnd } from './event-turns.ts'
 import { isTurnedAway, type Look } from './http-doubts.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
@@ -41,8 +42,11 @@ export interface HttpIncomingDeps {
 export interface HttpIncoming {
   /** `followed`: it is a stream, and closes the exchange itself. Rejects with a `SendFailure`. */
   take(answer: HttpAnswer, message: Message, exchange: Exchange): Promise<'over' | 'followed'>
-  /** Hears what a legacy server says beside its answers. Resolves to why no more is heard. */
-  listenAlways(exchange: Exchange): Promise<string>
+  /**
+   * Hears what a legacy server says beside its answers, over every break of the stream. Says each time whether it is there.
+   * Resolves to why no more is heard.
+   */
+  listenAlways(exchange: Exchange, onStream: (isOpen: boolean) => void): Promise<string>
 }
 
 /** An error's text is looked at for what it means. */
@@ -84,6 +88,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     try {
       text = await readText(answer.body, maxBytes)
     } catch (error) {
+      if (error instanceof BodyTooLong) return deliver(refusedAnswer(id, `It is longer than ${maxBytes} bytes.`))
       throw notTaken(error, answer.status)
     }
     const delivering = deliverAll(text, id)
@@ -115,14 +120,14 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   /** Whoever waits hears why nothing more comes, whatever the cause. */
-  function followed(follower: Omit<EventFollower, 'turns' | 'clock' | 'maxBytes'>): Promise<string> {
-    return followEvents({ ...follower, turns, clock, maxBytes }).catch(() => 'The stream could not be followed.')
+  function followed(follower: Omit<EventFollower, 'turns' | 'clock' | 'maxBytes'>): Promise<StreamEnd> {
+    return followEvents({ ...follower, turns, clock, maxBytes }).catch(() => NOT_FOLLOWED)
   }
 
   /** Messages on the way to an answer, and the answer. */
-  async function follow(first: HttpAnswer, { id, params }: Request, exchange: Exchange): Promise<void> {
+  async function follow(first: HttpAnswer, { id, method, params }: Request, exchange: Exchange): Promise<void> {
     let cancel: Cancel | undefined
-    const reason = await followed({
+    const { kind, reason } = await followed({
       first,
       // There is nothing to be resumed from 2026-07-28 on.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
@@ -140,7 +145,11 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       signal: exchange.signal,
     })
     cancel?.()
-    if (!exchange.isAnswered() && !exchange.signal.aborted) onLost(id, reason)
+    if (!exchange.isAnswered() && !exchange.signal.aborted) {
+      // The next answer would be the same. Whoever listens does not wait for one, and may hear what comes next.
+      if (kind === 'garbled' && method !== 'subscriptions/listen') deliver(refusedAnswer(id, reason))
+      else onLost(id, reason)
+    }
     // What could not be followed may still go on.
     exchange.abandon()
     exchange.close()
@@ -164,17 +173,23 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       }
       return 'over'
     },
-    listenAlways: exchange =>
+    listenAlways: (exchange, onStream) =>
       followed({
-        open: lastEventId => listen(lastEventId, exchange),
+        async open(lastEventId) {
+          onStream(false)
+          const answer = await listen(lastEventId, exchange)
+          onStream(answer !== undefined)
+          return answer
+        },
         onData: deliverAll,
         isOver: () => false,
         isEndless: true,
         signal: exchange.signal,
-      }),
+      }).then(({ reason }) => reason),
   }
 }
 
+const NOT_FOLLOWED: StreamEnd = { kind: 'broken', reason: 'The stream could not be followed.' }
 const EVENTS = 'text/event-stream'
 const JSON_TYPE = 'application/json'
 

@@ -114,6 +114,15 @@ describe('signing in at an upstream', () => {
     })
   })
 
+  it('says so when a server does not seem to want any', async () => {
+    const { url } = await httpEndpoint(({ json }) => json(404, {}))
+    const upstream = { ...(await oauthPlace()).upstream, url }
+    await expect(authDesk().auth.begin(OWNER, upstream)).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining('may not ask for it at all'),
+    })
+  })
+
   it('fails when a server wants a token that is for another one', async () => {
     const place = await oauthPlace({ resource: { resource: 'https://bank.example/mcp' } })
     await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({

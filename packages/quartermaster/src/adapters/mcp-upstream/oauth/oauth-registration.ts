@@ -35,12 +35,20 @@ export async function clientFor({
     throw new TypeError('it knows us by no name. Register a client there and set "oauth.clientId".')
   }
   // Anew each time: the address that people come back to has another port, and many servers compare it to the letter.
-  return sdk.registerClient(server.url, {
+  const registered = sdk.registerClient(server.url, {
     ...(metadata ? { metadata } : {}),
     clientMetadata: clientMetadata(redirectUrl, metadata?.token_endpoint_auth_methods_supported),
     ...(scope === undefined ? {} : { scope }),
     fetchFn: fetch,
   })
+  return metadata ? registered : registered.catch(namesNobody)
+}
+
+/** Of a server that says nothing about it, registering is a guess. */
+function namesNobody(cause: unknown): never {
+  if (!(cause instanceof Error && cause.name === 'RegistrationRejectedError')) throw cause
+  const what = 'it names nobody who signs people in, and may not ask for it at all.'
+  throw new TypeError(`${what} If it does, register a client there and set "oauth.clientId".`, { cause })
 }
 
 function clientMetadata(redirectUrl: string, methods: readonly string[] | undefined) {

@@ -24,13 +24,13 @@ const verdictOf = (...offered: Verdict['offered']): Verdict => ({ offered, held:
 
 /** An offer, the calls that it makes its definitions of, and what it is told of watching. */
 function stage(entry: Record<string, unknown> = {}) {
-  const seen = { served: [] as ServedTool[], suggested: [] as unknown[], read: [] as string[] }
+  const seen = { served: [] as ServedTool[], suggested: [] as unknown[], read: [] as unknown[] }
   let config = UpstreamConfig.parse({ command: 'server', ...entry })
   const calls: UpstreamCalls = {
     call: tool => (seen.served.push(tool), async () => ({ content: [] })),
     prompt: () => async () => ({ messages: [] }),
-    read: async uri => (seen.read.push(uri), { contents: [] }) as never,
-    suggest: (ref, argument) => (seen.suggested.push({ ref, argument }), async () => []),
+    read: async (uri, template) => (seen.read.push([uri, template]), { contents: [] }) as never,
+    suggest: (of, argument) => (seen.suggested.push({ of, argument }), async () => []),
   }
   const offer = createOffer({
     name: 'desk',
@@ -138,7 +138,7 @@ describe('what an upstream offers', () => {
     expect(capability().prompts).toMatchObject([
       { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
     ])
-    expect(seen.suggested).toEqual([{ ref: { type: 'ref/prompt', name: 'greet' }, argument: 'who' }])
+    expect(seen.suggested).toEqual([{ of: { kind: 'prompt', name: 'greet' }, argument: 'who' }])
     configure({ prompts: false })
     expect(capability().prompts).toEqual([])
   })
@@ -162,6 +162,11 @@ describe('what an upstream offers', () => {
       'depth',
       'tags',
       'first',
+    ])
+    for (const resource of capability().resources ?? []) await resource.read({ uri: 'desk://a' } as never, {} as never)
+    expect(seen.read).toEqual([
+      ['desk://a', undefined],
+      ['desk://a', 'desk://{+path}{?depth,tags*,first:3}'],
     ])
     configure({ resources: false })
     expect(capability().resources).toEqual([])

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { AppError } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { failureOf, simpleTool } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
 import { SendFailure } from '../session/channel.ts'
@@ -6,7 +8,7 @@ import type { Session } from '../session/session.ts'
 import type { Connection, TakeOptions } from '../supervision/connection.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createLatencies } from './latencies.ts'
-import { createUpstreamCalls } from './upstream-calls.ts'
+import { createUpstreamCalls, type UpstreamCalls } from './upstream-calls.ts'
 
 const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
 const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
@@ -87,3 +89,50 @@ it.each([
   await hub.clock.advance(4_000)
   expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
 })
+
+it.each([
+  ['a prompt', ['prompt greet'], calls => calls.prompt('greet')({}, READING)],
+  ['a resource', ['resource x://1'], calls => calls.read('x://1', undefined, READING)],
+  [
+    'a resource of a template',
+    ['template x://{n}', 'resource x://1'],
+    calls => calls.read('x://1', 'x://{n}', READING),
+  ],
+  ['what may stand in a prompt', ['prompt greet'], calls => calls.suggest(GREET, 'who')('', READING)],
+  ['what may stand in a template', ['template x://{n}'], calls => calls.suggest(NUMBERED, 'n')('', READING)],
+] satisfies [string, string[], (calls: UpstreamCalls) => Promise<unknown>][])(
+  'asks a server for %s only as far as that is what was accepted',
+  async (_, wanted, use) => {
+    const seen: string[] = []
+    let refuses = ''
+    const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
+    const calls = createUpstreamCalls({
+      upstream: 's',
+      clock: createFakeClock(),
+      budgetMs: 10_000,
+      latencies: createLatencies(),
+      connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
+      async check(_session, { kind, name }) {
+        seen.push(`${kind} ${name}`)
+        if (refuses === `${kind} ${name}`) throw new AppError('TOOL_DISABLED', 'It is held back.')
+      },
+    })
+    await use(calls)
+    expect(seen).toEqual([...wanted, 'asked'])
+    for (const one of wanted) {
+      refuses = one
+      await expect(use(calls)).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+    }
+    expect(seen.filter(what => what === 'asked')).toHaveLength(1)
+  },
+)
+
+const GREET = { kind: 'prompt', name: 'greet' } as const
+const NUMBERED = { kind: 'template', name: 'x://{n}' } as const
+const READING = {
+  caller: { name: 'ada' },
+  client: 'one',
+  signal: new AbortController().signal,
+  canAnswer: () => false,
+  arguments: {},
+} as never

@@ -34,13 +34,20 @@ export interface ServedTool {
   readonly isKeyed: boolean
 }
 
+/** A prompt or a template, by the server's own name. */
+export interface Suggesting {
+  readonly kind: 'prompt' | 'template'
+  readonly name: string
+}
+
 /** What can be asked of an upstream on an agent's behalf. */
 export interface UpstreamCalls {
   call(tool: ServedTool): (input: unknown, context: CallContext) => Promise<ToolResult>
   prompt(name: string): (args: Readonly<Record<string, string>>, context: ReadingContext) => Promise<PromptResult>
-  read(uri: string, context: ReadingContext): Promise<PassedContents>
+  /** By itself, or by the template that its address is of. */
+  read(uri: string, template: string | undefined, context: ReadingContext): Promise<PassedContents>
   /** What may stand for an argument of a prompt or a name of a template. */
-  suggest(ref: Params, argument: string): (value: string, context: SuggestContext) => Promise<Suggested>
+  suggest(of: Suggesting, argument: string): (value: string, context: SuggestContext) => Promise<Suggested>
 }
 
 export interface UpstreamCallsDeps {
@@ -123,28 +130,36 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }),
       )
     },
-    async read(uri, context) {
+    async read(uri, template, context) {
       const { caller, signal } = context
       return passedContents(
-        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, session =>
-          session.ask('resources/read', { uri }, optionsOf(context)),
-        ),
+        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, async session => {
+          if (template !== undefined) await check(session, { kind: 'template', name: template, signal })
+          // What is held back is not to be had by a template either.
+          await check(session, { kind: 'resource', name: uri, signal })
+          return session.ask('resources/read', { uri }, optionsOf(context))
+        }),
       )
     },
-    suggest: (ref, argument) => async (value, context) => {
+    suggest: (of, argument) => async (value, context) => {
       const { caller, signal, arguments: others } = context
       const params = {
-        ref,
+        ref: refTo(of),
         argument: { name: argument, value },
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
       const options = { signal, behind: silent(callerOf(context)) }
-      const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, session =>
-        session.ask('completion/complete', params, options),
-      )
+      const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, async session => {
+        await check(session, { ...of, signal })
+        return session.ask('completion/complete', params, options)
+      })
       return suggestedIn(result)
     },
   }
+}
+
+function refTo({ kind, name }: Suggesting): Params {
+  return kind === 'prompt' ? { type: 'ref/prompt', name } : { type: 'ref/resource', uri: name }
 }
 
 function optionsOf(context: CallContext | ReadingContext): AskOptions {

@@ -27,7 +27,7 @@ import {
 } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { NamedDefinition } from './name-claims.ts'
-import type { UpstreamCalls } from './upstream-calls.ts'
+import type { Suggesting, UpstreamCalls } from './upstream-calls.ts'
 
 /** What there is of a server to be made into definitions. */
 export interface OfferedParts {
@@ -196,12 +196,11 @@ function* promptsOf(parts: OfferedParts): Steps<Made<AnyPrompt>> {
   const made = yield* eachOf(seen, ({ name: own, value: raw, hash }) => {
     const name = names.get(own)
     if (name === undefined) return []
-    const ref = { type: 'ref/prompt', name: own }
     const prompt: AnyPrompt = {
       name,
       ...titled(raw),
       short: textIn(raw, 'description') ?? own,
-      arguments: argumentsOf(raw, ref, calls),
+      arguments: argumentsOf(raw, { kind: 'prompt', name: own }, calls),
       ...extras(raw),
       codeHash: hash,
       render: calls.prompt(own),
@@ -211,7 +210,7 @@ function* promptsOf(parts: OfferedParts): Steps<Made<AnyPrompt>> {
   return { made, problems, names }
 }
 
-function argumentsOf(raw: Params, ref: Params, calls: UpstreamCalls): NonNullable<AnyPrompt['arguments']> {
+function argumentsOf(raw: Params, of: Suggesting, calls: UpstreamCalls): NonNullable<AnyPrompt['arguments']> {
   return (Array.isArray(raw.arguments) ? raw.arguments : []).filter(isRecord).flatMap(one => {
     const name = textIn(one, 'name')
     if (name === undefined) return []
@@ -222,7 +221,7 @@ function argumentsOf(raw: Params, ref: Params, calls: UpstreamCalls): NonNullabl
         ...titled(one),
         ...(short === undefined ? {} : { short }),
         required: one.required === true,
-        suggest: calls.suggest(ref, name),
+        suggest: calls.suggest(of, name),
       },
     ]
   })
@@ -241,7 +240,7 @@ function* resourcesOf({ offered, calls, watch }: OfferedParts): Steps<AnyResourc
       ...(kind === 'resource' ? { uri: address } : { uriTemplate: address, suggest: suggestionsFor(address, calls) }),
       ...extras(raw),
       codeHash: hash,
-      read: ({ uri }: { uri: string }, context) => calls.read(uri, context),
+      read: ({ uri }: { uri: string }, context) => calls.read(uri, kind === 'template' ? address : undefined, context),
       watch: (uri, onUpdated) => watch(uri, onUpdated),
     }
     return [defineResource(resource as ResourceDefinition)]
@@ -259,11 +258,11 @@ function* eachOf<T>(seen: readonly OfferedDefinition[], make: (one: OfferedDefin
 
 /** For each name of the template; `{+path}` and `{?a,b*}` have names too. */
 function suggestionsFor(template: string, calls: UpstreamCalls): NonNullable<AnyResource['suggest']> {
-  const ref = { type: 'ref/resource', uri: template }
+  const of = { kind: 'template', name: template } as const
   const names = [...template.matchAll(/\{[+#./;?&]?([^}]*)\}/g)]
     .flatMap(([, body = '']) => body.split(','))
     .map(name => name.replace(/(?::\d+|\*)$/, ''))
-  return Object.fromEntries(names.filter(name => name !== '').map(name => [name, calls.suggest(ref, name)]))
+  return Object.fromEntries(names.filter(name => name !== '').map(name => [name, calls.suggest(of, name)]))
 }
 
 function extras({ annotations, icons, _meta, size }: Params): { mcp?: NonNullable<AnyResource['mcp']> } {

@@ -35,6 +35,11 @@ export interface Channel {
   pids(): readonly number[]
   /** The revision both sides have settled on (HTTP repeats it in a header). */
   agreed?(version: string): void
+  /**
+   * Since when whatever the server says beside its answers is heard without a break; `undefined` while it is not. Absent where
+   * that cannot be otherwise for as long as the channel is there.
+   */
+  listeningSince?(): number | undefined
   /** Whether every request opens an exchange of its own, which is ended to give it up (HTTP). */
   readonly hasExchanges: boolean
 }
@@ -53,6 +58,8 @@ export interface ChannelEvents {
   onEnd(end: ChannelEnd): void
   /** The exchange of a request ended without its answer. Everything else goes on. */
   onLost?(id: Id, reason: string): void
+  /** The server ended a connection, and everything else goes on: who answers the next request may be another (HTTP). */
+  onBroken?(): void
 }
 
 /** Opens a channel. It may still fail afterwards: a program that does not exist ends it. Rejects with a `ChannelFailure`. */

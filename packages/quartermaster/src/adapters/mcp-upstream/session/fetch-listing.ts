@@ -66,7 +66,7 @@ async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): 
     }
     return { items, isCut: true }
   } catch (error) {
-    // It says that it has such things and then does not list them: what is known of them stays.
+    // It says that it has such things and then does not list them: what is known of them stays, and is not used until it does.
     if (error instanceof RpcError) return undefined
     throw error
   }

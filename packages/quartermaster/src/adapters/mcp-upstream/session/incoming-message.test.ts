@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
 import { readMessages } from '../stdio/message-reader.ts'
-import { takeMessages } from './incoming-message.ts'
+import { takeMessages, takeTooLong } from './incoming-message.ts'
 
 const tools = Array.from({ length: 20_000 }, (_, i) => ({ name: `t${i}`, inputSchema: { type: 'object' } }))
 const answer = (id: number, result: object) => ({ jsonrpc: '2.0', id, result })
@@ -62,11 +62,23 @@ it.each([
   expect(taken).toEqual([[[], expect.stringMatching(/^It (?:nests deeper|has an object with more) than /)]])
 })
 
+it.each([
+  ['its id first', '{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"xxx', 'xxx"}]}}\r', [7]],
+  ['its id last', '{"result":{"content":[{"text":"xxx', 'xxx"}]},"jsonrpc":"2.0","id":7}', [7]],
+  ['no id', '{"jsonrpc":"2.0","method":"a","params":{"text":"xxx', 'xxx"},"id":7}', []],
+])('knows from the ends of what is too long to be held whom to tell: %s', (_what, head, tail, ids) => {
+  const excess = 'It is longer than 1000 bytes.'
+  const message = `Its answer is not taken. ${excess} It may have done its work.`
+  const taken: unknown[] = []
+  takeTooLong({ head, tail }, 1_000, (...all) => void taken.push(all))
+  expect(taken).toEqual([[ids.map(id => ({ jsonrpc: '2.0', id, error: { code: -32_603, message } })), excess]])
+})
+
 it('keeps messages in their order behind a long one, and ends when all of them were handed over', async () => {
   const lines = [LONG, JSON.stringify(answer(2, {})), LONG, JSON.stringify(answer(3, {}))]
   const ids: unknown[] = []
   const { ended } = readMessages(Readable.from([Buffer.from(lines.join('\n'))]), {
-    limits: { maxLineBytes: 32 * 1024 * 1024, maxNoise: 1 },
+    limits: { maxLineBytes: 32 * 1024 * 1024, maxSkippedBytes: 2 ** 30, maxNoise: 1 },
     onMessage: message => void ids.push('id' in message && message.id),
     onNoise() {},
     onGarbled() {},

@@ -1,5 +1,12 @@
 import { inTurns, jsonInSteps } from '../../../core/kernel/index.ts'
-import { type Id, type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
+import {
+  type Id,
+  type LineEnds,
+  type Message,
+  messagesFrom,
+  parseMessages,
+  type Response,
+} from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
 import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
 import { RPC } from './rpc-error.ts'
@@ -18,7 +25,7 @@ export function takeMessages(text: string, take: TakeMessages, asked?: Id): unde
   if (text.length > AT_ONCE) return takeInTurns(text, take, asked)
   const excess = excessIn(text)
   if (excess === undefined) take(fewMessages(parseMessages(text)))
-  else take(refusal(text, excess, asked), excess)
+  else take(refusal({ head: text, tail: text }, excess, asked), excess)
   return undefined
 }
 
@@ -27,24 +34,35 @@ async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefin
   try {
     value = await inTurns(jsonInSteps(text, MESSAGE_LIMITS), EVENT_LOOP)
   } catch (error) {
-    if (error instanceof RangeError) return take(refusal(text, error.message, asked), error.message)
+    if (error instanceof RangeError)
+      return take(refusal({ head: text, tail: text }, error.message, asked), error.message)
     // What is no JSON is no message.
   }
   take(fewMessages(messagesFrom(value)))
 }
 
+/** The same for a text that is too long to be held. */
+export function takeTooLong(ends: Ends, maxBytes: number, take: TakeMessages): void {
+  const excess = `It is longer than ${maxBytes} bytes.`
+  take(refusal(ends, excess), excess)
+}
+
+type Ends = Pick<LineEnds, 'head' | 'tail'>
+
+function refusal(ends: Ends, excess: string, asked = answeredId(ends)): Message[] {
+  return asked === undefined ? [] : [refusedAnswer(asked, excess)]
+}
+
 /** Whoever waits for it would wait for nothing, and what only reads would be sent again for the same. */
-function refusal(text: string, excess: string, asked: Id | undefined): Message[] {
-  const id = asked ?? answeredId(text)
-  if (id === undefined) return []
+export function refusedAnswer(id: Id, excess: string): Response {
   const message = `Its answer is not taken. ${excess} It may have done its work.`
-  return [{ jsonrpc: '2.0', id, error: { code: RPC.internal, message } }]
+  return { jsonrpc: '2.0', id, error: { code: RPC.internal, message } }
 }
 
 /** Which request a text answers that is not parsed: servers write its id first of all, or last of all. */
-function answeredId(text: string): number | undefined {
-  const [, first] = ID_FIRST.exec(text) ?? []
-  const [, last] = (ANSWER_FIRST.test(text) && ID_LAST.exec(text.slice(-LAST_CHARACTERS))) || []
+function answeredId({ head, tail }: Ends): Id | undefined {
+  const [, first] = ID_FIRST.exec(head) ?? []
+  const [, last] = (ANSWER_FIRST.test(head) && ID_LAST.exec(tail.slice(-LAST_CHARACTERS))) || []
   const id = first ?? last
   return id === undefined ? undefined : Number(id)
 }

@@ -22,6 +22,8 @@ const GATHER_MS = 10
 /** How long a server may take to say that it has subscribed; it may tell of changes all the same. */
 export const SUBSCRIBE_MS = 30_000
 
+const ALWAYS = () => 0
+
 export interface LegacyParts {
   readonly clock: Clock
   readonly events: SessionEvents
@@ -172,6 +174,7 @@ export function createLegacySession(
     owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
+    listeningSince: () => (line.channel.listeningSince ?? ALWAYS)(),
     ended: line.ended,
     close: end => line.close(end),
   }

@@ -24,6 +24,7 @@ export interface LineOptions {
   isModern(): boolean
 }
 
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
 const CLOSED: ChannelEnd = { kind: 'closed', reason: 'The connection was closed.' }
 
 export async function openLine({ open, clock, listener, isModern }: LineOptions, signal: AbortSignal): Promise<Line> {
@@ -51,6 +52,8 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
       },
       onEnd: end,
       onLost: peer.lose,
+      // Whoever answers now has told nobody of what is different since.
+      onBroken: () => listener().notice(TOOLS_CHANGED, {}),
     },
     signal,
   )

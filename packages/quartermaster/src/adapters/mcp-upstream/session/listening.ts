@@ -8,6 +8,10 @@ import type { SessionEvents, SessionFacts } from './session.ts'
 export interface Listening {
   /** Hears of these addresses too. */
   watch(uris: ReadonlySet<string>): void
+  /** The server says that it tells from now on. */
+  acknowledged(): void
+  /** Since when that is so without a break; nothing while it is not. */
+  since(): number | undefined
   stop(): void
 }
 
@@ -28,6 +32,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let uris: ReadonlySet<string> = new Set()
   let current = new AbortController()
   let isOver = false
+  let since: number | undefined
   const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
 
@@ -40,6 +45,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     if (isOver || (lists.length === 0 && uris.size === 0)) return
     const controller = new AbortController()
     current = controller
+    since = undefined
     const openedAt = clock.now()
     try {
       const params = { notifications: wanted(), _meta: envelope() }
@@ -49,6 +55,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       // It does not do this. What changes is found out with the next start.
       if (error instanceof RpcError) return
       // Anything else may be over in a moment. When nobody is there any more, the line ends by itself.
+    } finally {
+      if (current === controller) since = undefined
     }
     if (isOver || controller.signal.aborted) return
     cancelPause = clock.after(pauseAfter(clock.now() - openedAt), again)
@@ -76,6 +84,10 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       current.abort()
       void open()
     },
+    acknowledged() {
+      since = clock.now()
+    },
+    since: () => since,
     stop,
   }
 }

@@ -10,7 +10,7 @@ import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
-import { META, MODERN_VERSION } from './wire-names.ts'
+import { ACKNOWLEDGED, META, MODERN_VERSION } from './wire-names.ts'
 
 export interface ModernParts {
   readonly client: { readonly name: string; readonly version: string }
@@ -99,13 +99,17 @@ export function createModernSession(
     owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
+    listeningSince: listening.since,
     ended: line.ended,
     async close(end) {
       listening.stop()
       await line.close(end)
     },
   }
-  const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
+  const notice = (method: string, params: Params) => {
+    if (method === ACKNOWLEDGED) listening.acknowledged()
+    else takeNotice(method, params, { desk, events })
+  }
   return { session, listener: { serve: refuse, notice } }
 }
 

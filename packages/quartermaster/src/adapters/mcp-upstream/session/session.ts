@@ -70,6 +70,8 @@ export interface Session {
   isAtRest(): boolean
   /** When the last message came. */
   heardAt(): number
+  /** Since when whatever it tells of changes is heard without a break; nothing while it is not. */
+  listeningSince(): number | undefined
   /** When it last waited for an answer of ours: now, while it does. */
   owedAt(): number
   /** When the last request that somebody made ended; when it was opened before the first. */

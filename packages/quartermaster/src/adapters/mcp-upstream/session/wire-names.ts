@@ -12,6 +12,9 @@ export const META = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
+/** The first word of a subscription (MCP 2026-07-28): from here on changes are told. */
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
 export const LIST_CHANGED: Readonly<Record<string, 'tools' | 'prompts' | 'resources'>> = {
   'notifications/tools/list_changed': 'tools',
   'notifications/prompts/list_changed': 'prompts',

@@ -35,6 +35,7 @@ export interface ChildHerd {
   sweep(): Promise<number>
   /** Ends them all, and takes no more; safe to call again. */
   close(): Promise<void>
+  /** The process that ends them should we crash, while there is one. */
   readonly reaperPid: () => number | undefined
 }
 

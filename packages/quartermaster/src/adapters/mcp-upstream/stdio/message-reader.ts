@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream'
-import { createLineSplitter, type Line, type Message } from '../../mcp-wire/index.ts'
-import { takeMessages } from '../session/incoming-message.ts'
+import { createLineSplitter, type Line, type LineEnds, type Message } from '../../mcp-wire/index.ts'
+import { takeMessages, takeTooLong } from '../session/incoming-message.ts'
 import type { Trouble } from '../session/trouble.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
 
 export interface MessageReaderLimits {
   readonly maxLineBytes: number
+  /** As far as a line that is too long is followed to its end; what comes behind it is heard again. */
+  readonly maxSkippedBytes: number
   /** Lines that are no messages, one after the other. Some programs greet on their output. */
   readonly maxNoise: number
 }
@@ -66,8 +68,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   function take(chunk: Buffer): void {
     if (isStopped) return
     worker.add(splitter.push(chunk))
-    // It is known now; reading on to the end of a line of a gigabyte would only cost time.
-    if (splitter.isTooLong()) takeRest()
+    if (splitter.begunBytes() > limits.maxSkippedBytes) takeRest()
   }
 
   function takeRest(): void {
@@ -76,10 +77,16 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   }
 
   function handle(line: Line): undefined | Promise<void> {
-    if ('tooLong' in line) garbled(tooLong(excerpt(line.tooLong.head), limits.maxLineBytes))
+    if ('tooLong' in line) heardTooLong(line.tooLong)
     else if (line.text.trim() !== '')
       return takeMessages(line.text, (messages, excess) => heard(line.text, messages, excess))
     return undefined
+  }
+
+  /** It costs the call that it answers, and nobody else's. */
+  function heardTooLong(ends: LineEnds): void {
+    if (ends.bytes > limits.maxSkippedBytes) return garbled(withoutEnd(excerpt(ends.head), limits.maxSkippedBytes))
+    takeTooLong(ends, limits.maxLineBytes, (messages, excess) => heard(ends.head, messages, excess))
   }
 
   function heard(text: string, messages: readonly Message[], excess: string | undefined): void {
@@ -130,6 +137,6 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   }
 }
 
-function tooLong(head: string, maxBytes: number): Trouble {
+function withoutEnd(head: string, maxBytes: number): Trouble {
   return { reason: `It wrote a line of more than ${maxBytes} bytes.`, said: head }
 }

@@ -275,8 +275,22 @@ describe('a program that does not speak MCP', () => {
     expect(server.ends).toHaveLength(1)
   })
 
-  it('is given up as soon as a line is too long, however long it would be', async () => {
-    const server = await openChannel({ flags: [`--huge-line=${2 ** 30}`], limits: { maxLineBytes: 1_000_000 } })
+  it('is not ended for a line that is too long: what comes behind it is heard, and the log says why', async () => {
+    const limits = { maxLineBytes: 1_000_000 }
+    const server = await openChannel({ flags: ['--huge-line=3000000', '--huge-answer=3000000'], limits })
+    const message = 'Its answer is not taken. It is longer than 1000000 bytes. It may have done its work.'
+    const call = { name: 'echo', arguments: {} }
+    expect(await server.ask('tools/call', call)).toMatchObject({ error: { code: -32_603, message } })
+    expect(await server.ask('ping')).toMatchObject({ result: {} })
+    expect(server.messages).toHaveLength(2)
+    const why = 'A message is not taken. It is longer than 1000000 bytes. It begins: '
+    expect(textsOf(server)).toContainEqual(expect.stringContaining(`${why}xxx`))
+    expect(textsOf(server)).toContainEqual(expect.stringContaining(`${why}{"jsonrpc":"2.0","id":1,`))
+  })
+
+  it('is given up when a line has no end, however long it would be', async () => {
+    const limits = { maxLineBytes: 100_000, maxSkippedBytes: 1_000_000 }
+    const server = await openChannel({ flags: [`--huge-line=${2 ** 30}`], limits })
     expect(await server.ended).toEqual({
       kind: 'garbled',
       reason: 'It wrote a line of more than 1000000 bytes.',

@@ -40,6 +40,8 @@ export interface StdioChannelOptions {
 /** What is taken from a program and kept for it. */
 export const STDIO_LIMITS: StdioLimits = {
   maxLineBytes: MESSAGE_LIMITS.bytes,
+  // As long as an answer can be where programs make one: those of Node.js end at half of it.
+  maxSkippedBytes: 1024 * 1024 * 1024,
   maxNoise: 64,
   maxWaitingBytes: 64 * 1024 * 1024,
 }

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { ChannelFailure } from '../session/channel.ts'
+import { ChannelFailure, SendFailure, type WasSent } from '../session/channel.ts'
 import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
 
 it('tries ever less often while it cannot start, and says why', async () => {
@@ -150,4 +150,73 @@ it('is not tried again for nobody when it was refused, and remembers why', async
   expect(connection.state()).toMatchObject({ kind: 'idle', reason: 'A person has to sign in.' })
   await expect(take()).rejects.toMatchObject(refusal)
   expect(starts).toBe(2)
+})
+
+describe('a server that is busy when it is met', () => {
+  function busy(retryAfterMs: number, { isKept = true, wasSent = 'no' }: { isKept?: boolean; wasSent?: WasSent } = {}) {
+    const clock = createFakeClock()
+    const server = { starts: 0 }
+    const facts = { wasSent, status: 429, retryAfterMs }
+    const connection = connectionBy(clock, {
+      startMs: () => 5_000,
+      isKept,
+      async open() {
+        server.starts++
+        throw new SendFailure('The server is busy (HTTP 429).', facts)
+      },
+    })
+    return { clock, server, connection }
+  }
+
+  it('is left alone for as long as it asks, whoever looks at it, and is as it was meanwhile', async () => {
+    const { clock, server, connection } = busy(25_000)
+    connection.start()
+    for (let second = 1; second < 25; second++) {
+      await clock.advance(1_000)
+      const found = await connection.look(FOREVER, { isRequested: true })
+      expect(found).toMatchObject({ up: false, pending: true, reason: 'The server is busy (HTTP 429).' })
+    }
+    expect(server.starts).toBe(1)
+    expect(connection.state()).toMatchObject({ kind: 'waiting', isBusy: true, downSince: undefined })
+    await clock.advance(1_000)
+    expect(server.starts).toBe(2)
+  })
+
+  it('is gone where it may be a proxy that says so for it', async () => {
+    const { clock, connection } = busy(1_000, { wasSent: 'maybe' })
+    connection.start()
+    await clock.advance(0)
+    expect(await connection.look(FOREVER)).toEqual({ up: false, reason: 'The server is busy (HTTP 429).' })
+  })
+
+  it.each([
+    ['does not ask for long', 0, 12],
+    ['asks for a day', 86_400_000, 2],
+  ])('is tried ever later, every five minutes at least, where it %s', async (_what, retryAfterMs, starts) => {
+    const { clock, server, connection } = busy(retryAfterMs)
+    connection.start()
+    await clock.advance(120_000)
+    expect(server.starts).toBeLessThan(starts)
+    await clock.advance(180_000)
+    expect(server.starts).toBeGreaterThan(1)
+  })
+
+  it.each([true, false])(
+    'is waited for where that is of use, and said to be busy otherwise (kept: %s)',
+    async isKept => {
+      const { clock, server, connection } = busy(4_000, { isKept })
+      const begunAt = clock.now()
+      const take = (budgetMs: number) => {
+        const taking = connection.take({ budgetMs, signal: FOREVER })
+        return taking.catch(({ details, message }) => [details, message, clock.now() - begunAt])
+      }
+      const taking = take(5_000)
+      await clock.advance(5_000)
+      const message = '"upstream-s" cannot be reached: The server is busy (HTTP 429).'
+      // There is no use in waiting where it asks for longer.
+      expect(await taking).toEqual([{ dependency: 'upstream-s', retryAfterMs: 4_000 }, message, 4_000])
+      expect(await take(2_000)).toEqual([{ dependency: 'upstream-s', retryAfterMs: 3_000 }, message, 5_000])
+      expect(server.starts).toBe(2)
+    },
+  )
 })

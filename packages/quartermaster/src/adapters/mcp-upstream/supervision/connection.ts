@@ -7,9 +7,9 @@ import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
 import { type ConnectionState, stateOf } from './life.ts'
-import { HANG_MS } from './patient-ping.ts'
 import { createRefusals } from './refusals.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
+import { HANG_MS } from './silence.ts'
 
 /** A connection that is kept up. */
 export interface Connection {
@@ -72,7 +72,7 @@ const SOONEST_IDLE_MS = 1_000
 /** Whoever was heard within this needs no look. */
 const FRESH_MS = 1_000
 /** It is known by then, unless it was at work when it was asked. */
-const MOST_DOUBT_MS = 2 * HANG_MS
+const MOST_ASKING_MS = 2 * HANG_MS
 
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
@@ -96,8 +96,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
   async function awaited(options: TakeOptions): Promise<Session> {
     waiters++
     try {
-      const doubted = session()
-      const budgetMs = doubted ? await doubt(doubted, options) : options.budgetMs
+      const silent = session()
+      const budgetMs = silent ? await askFirst(silent, options) : options.budgetMs
       const taken = await waitFor(runner, deps, { ...options, budgetMs })
       hangs.attend(taken)
       return taken
@@ -107,16 +107,16 @@ export function createConnection(deps: ConnectionDeps): Connection {
   }
 
   /** What was not sent yet can still go to the next one, whatever it does. Answers how much of the budget is left. */
-  async function doubt(doubted: Session, { budgetMs, signal }: TakeOptions): Promise<number> {
+  async function askFirst(silent: Session, { budgetMs, signal }: TakeOptions): Promise<number> {
     // Whoever cannot wait at all takes it as it is.
     if (budgetMs <= 0) return budgetMs
     const begunAt = clock.now()
     let isKnown = false
-    const until = hangs.suspect(doubted).then(() => void (isKnown = true))
-    await pause(Math.min(MOST_DOUBT_MS, budgetMs), { clock, signal, until })
+    const until = hangs.suspect(silent).then(() => void (isKnown = true))
+    await pause(Math.min(MOST_ASKING_MS, budgetMs), { clock, signal, until })
     throwIfCancelled(signal)
     const left = Math.max(0, budgetMs - (clock.now() - begunAt))
-    if (!isKnown && left === 0) throw unreachable(deps, 'It has not answered yet whether it is there.')
+    if (!isKnown && left === 0) throw unreachable(deps, { reason: 'It has not answered yet whether it is there.' })
     return left
   }
 
@@ -171,18 +171,27 @@ function watchIdleness(session: Session, idleness: Idleness, inMs = idleness.idl
 
 async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal }: TakeOptions): Promise<Session> {
   const { clock } = deps
+  if (budgetMs > 0) await woken(runner, signal)
+  const until = clock.now() + budgetMs
   const found = await withTimeLimit(budgetMs, { clock, signal, reason: 'It took too long.' }, async either => {
     for (;;) {
       runner.tell({ what: 'wanted' })
-      const { kind, session } = runner.life()
-      const isHopeless = kind === 'stopped' || kind === 'needsLogin'
+      const { kind, session, nextStartAt = 0 } = runner.life()
+      const isTooLong = stateOf(runner.life()).isBusy && nextStartAt > until
+      const isHopeless = kind === 'stopped' || kind === 'needsLogin' || isTooLong
       if (session || isHopeless || either.aborted || budgetMs <= 0) return session
       await runner.moved(either)
     }
   })
   throwIfCancelled(signal)
   if (found) return found
-  throw unreachable(deps, stateOf(runner.life()).reason)
+  throw unreachable(deps, stateOf(runner.life()))
+}
+
+/** Waking it is no restart: that takes as long as a start may, and nothing from the budget. */
+async function woken(runner: Runner, signal: CancelSignal): Promise<void> {
+  runner.tell({ what: 'wanted' })
+  while (stateOf(runner.life()).isWaking && !signal.aborted) await runner.moved(signal)
 }
 
 /** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
@@ -190,10 +199,15 @@ function concernedBy({ agent, upstream, dependency }: ConnectionDeps): Concerned
   return agent === undefined ? { dependency } : { upstream, agent }
 }
 
-function unreachable(deps: ConnectionDeps, reason: string): AppError {
+type Standing = Pick<ConnectionState, 'reason'> & Partial<ConnectionState>
+
+function unreachable(deps: ConnectionDeps, { kind, reason, isBusy, nextStartAt = 0 }: Standing): AppError {
   const whom = deps.agent === undefined ? '' : ` for "${deps.agent}"`
+  // In the place of what was stopped there may be another one by now.
+  const concerned = kind === 'stopped' ? { upstream: deps.upstream } : concernedBy(deps)
+  const later = isBusy ? { retryAfterMs: Math.max(0, Math.round(nextStartAt - deps.clock.now())) } : {}
   return new AppError('DEPENDENCY_UNAVAILABLE', `"${deps.dependency}" cannot be reached${whom}: ${reason}`, {
-    details: { ...concernedBy(deps) },
+    details: { ...concerned, ...later },
   })
 }
 
@@ -208,7 +222,7 @@ async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Pro
   const verdict = () => verdictOf(stateOf(runner.life()), clock.now())
   if (!session || clock.now() - session.heardAt() < FRESH_MS) return verdict()
   const found = await hangs.look(session, signal)
-  if (found === 'inDoubt') throw new Error('It did not answer.')
+  if (found === 'suspected') throw new Error('It did not answer.')
   const isSilent = found !== 'answers' && runner.life().session === session
   return isSilent ? { up: true, reason: SILENCE[found] } : verdict()
 }
@@ -218,9 +232,13 @@ const SILENCE = { atWork: 'It is at work.', excused: 'It did not answer, which n
 /** A server that has forgotten a session and is there opens another one within this. */
 const ANEW_WITHIN_MS = 2_000
 
-function verdictOf({ kind, reason, since, isForgotten }: ConnectionState, now: number): Look {
+/** What a connection that stands there means to those who need it. */
+export function verdictOf(state: ConnectionState, now: number): Look {
+  const { kind, reason, since, isForgotten, isWaking, isBusy } = state
   const isLate = isForgotten && kind === 'starting' && now - since >= ANEW_WITHIN_MS
   if (isLate) return { up: false, recovering: true, reason: 'It has forgotten the session, and opens no other one.' }
   if (kind === 'up' || kind === 'idle' || isForgotten) return { up: true, reason }
-  return kind === 'starting' ? { up: false, recovering: true, reason } : { up: false, reason }
+  const isComing = kind === 'starting' || isBusy
+  const isUnharmed = kind === 'stopped' || isWaking || isBusy
+  return { up: false, reason, ...(isComing && { recovering: true }), ...(isUnharmed && { pending: true }) }
 }

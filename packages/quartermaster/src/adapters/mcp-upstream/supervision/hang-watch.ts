@@ -1,31 +1,56 @@
 import { pause } from '../pausing.ts'
 import type { ChannelEnd } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
-import { createPatientPing, HANG_MS, LEARN_MS, type PatientPingDeps, QUIET_MS } from './patient-ping.ts'
-import { ping } from './pinging.ts'
-import { createSilenceAtRest, RIPE_MS } from './silence-at-rest.ts'
+import { type PingOptions, ping } from './pinging.ts'
+import { createSilence, HANG_MS, QUIET_MS, RIPE_MS, type SilenceDeps } from './silence.ts'
 
-/** Finds out whether a server hangs. */
+/**
+ * Finds out whether a server hangs, by asking it whether it is there. What it means that no answer comes:
+ *
+ * | it is asked because         | and it                                | no answer within        | so it is           |
+ * |-----------------------------|---------------------------------------|-------------------------|--------------------|
+ * | it is at work, and was not  | has nothing to do, or listens at work | `HANG_MS`               | hanging            |
+ * | heard for `QUIET_MS`, or it | may be deaf at its work               | `callMs` - `QUIET_MS` * | hanging            |
+ * | is under suspicion          | was heard meanwhile, or asked us      | either of these         | there              |
+ * | it is looked at             | has requests under way                | `LOOK_MS`               | `atWork`           |
+ * |                             | has none; its silence is `nothing`    | `LOOK_MS`               | `excused`          |
+ * |                             | has none; its silence is `unclear`    | `LOOK_MS`               | `excused`; hanging |
+ * |                             |                                       | and `callMs` * more     | after that         |
+ * |                             | has none; its silence is `proof`      | `LOOK_MS`               | `suspected`        |
+ * | something is to be learned  | (only an answer says something)       | whatever                | left alone         |
+ *
+ * (*) But no less than `HANG_MS`. What `nothing`, `unclear` and `proof` are is told at `SilenceAtRest`. `suspected` is under
+ * suspicion: it is asked once more.
+ *
+ * A question that gets lost says nothing of one that has requests under way, unless it is under suspicion: then the way to it is
+ * broken, if nothing is heard of it. Any other that is looked at is `suspected`.
+ *
+ * Calls to a program wait for the first two lines where these take no longer than `HANG_MS`, unless it waits for an answer of ours.
+ * The first call to one whose silence would be `proof`, and that was not heard for `QUIET_MS`, puts it under suspicion.
+ */
 export interface HangWatch {
   /** It has just come up. */
   meet(session: Session): void
   /** Somebody is about to use it: silence is looked into from here on, as long as it is at work. */
   attend(session: Session): void
-  /** The same, unless it has to be known first whether it is still there. Answers whether it need not be. */
+  /** The same for a call that comes now. Answers whether it may be sent: if not, it has to be known first whether it hangs. */
   attendNow(session: Session): boolean
-  /** Asks it whether it is there. Silence is looked into; `excused` where it need not mean anything. */
-  look(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'inDoubt'>
+  /** Looks at it, while nobody need be using it. */
+  look(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'suspected'>
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
 }
 
-export interface HangWatchDeps extends PatientPingDeps {
+export interface HangWatchDeps extends SilenceDeps {
   /** The one that is in use. */
   current(): Session | undefined
   /** In a while, if that is the same one then. */
   later(ms: number, task: () => void): void
   onHang(session: Session, end: ChannelEnd): void
 }
+
+/** So long after it came up or was set to work a server is asked, so that it is known to answer before it ever hangs. */
+const LEARN_MS = 250
 
 /** In which a program that has ended is noticed to have. */
 const MOMENT_MS = 250
@@ -35,131 +60,149 @@ export const LOOK_MS = 1_500
 
 export function createHangWatch(deps: HangWatchDeps): HangWatch {
   const { clock, callMs, current, later } = deps
-  const { ask, learn, patienceWith } = createPatientPing(deps)
-  const silence = createSilenceAtRest(deps)
+  const silence = createSilence(deps)
   const attended = new WeakSet<Session>()
-  const suspicions = new WeakMap<Session, Promise<void>>()
-  const waitedFor = new WeakSet<Session>()
-  /** Programs of which it is known soon whether they hang, and how often that is being found out: calls wait for all of it. */
-  const judged = new Map<Session, number>()
+  const suspicions: Suspicions = new WeakMap()
+  const patientSuspicions: Suspicions = new WeakMap()
+  /** How many questions are open whose answers calls wait for. */
+  const awaited = new Map<Session, number>()
 
-  async function check(session: Session): Promise<void> {
+  /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
+  async function ask(session: Session, withinMs = silence.patienceWith(session)): Promise<Found> {
+    const [askedAt, heardBefore] = [clock.now(), session.heardAt()]
+    const found = await ping(session, { clock, withinMs })
+    // What was sent before the question is still open, so it was not answered in turn.
+    if (found === 'answers' && (session.workingSince() ?? askedAt) < askedAt) silence.answeredAtWork()
+    // Whoever waits for an answer of ours may be unable to hear anything else.
+    const isExcused = session.heardAt() > heardBefore || session.owedAt() > askedAt
+    return found === 'silent' && isExcused ? 'answers' : found
+  }
+
+  /** Asks it as one that should have nothing to do. That it answers then is remembered. */
+  async function askAtRest(session: Session, options: Omit<PingOptions, 'clock'>): Promise<Found> {
+    const answered = silence.asked(session)
+    const found = await ping(session, { clock, ...options })
+    if (found === 'answers') answered()
+    return found
+  }
+
+  /** To learn whether it answers such questions at all. To servers that are far away the looks are enough. */
+  function learnAtRest(session: Session): void {
+    if (isProgram(session)) void askAtRest(session, { withinMs: HANG_MS })
+  }
+
+  function learnAtWork(session: Session): void {
+    if (!silence.listensAtWork() && session.workingSince() !== undefined) void ask(session)
+  }
+
+  async function watchWork(session: Session): Promise<void> {
     const since = session.workingSince()
     if (since === undefined) return void attended.delete(session)
     const quietMs = clock.now() - Math.max(since, session.heardAt(), session.owedAt())
-    if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void check(session))
-    const found = await judging(session, ask(session))
+    if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void watchWork(session))
+    const found = await holdingCalls(session, ask(session))
     // A question that got lost says nothing about the work that is under way.
-    if (found === 'silent') judge(session, found)
-    if (current() === session) later(QUIET_MS, () => void check(session))
+    if (found === 'silent') end(session, found)
+    if (current() === session) later(QUIET_MS, () => void watchWork(session))
   }
 
   function attend(session: Session): void {
     if (attended.has(session)) return
     attended.add(session)
-    later(LEARN_MS, () => learn(session))
-    later(QUIET_MS, () => void check(session))
+    later(LEARN_MS, () => learnAtWork(session))
+    later(QUIET_MS, () => void watchWork(session))
   }
 
-  /**
-   * It would answer, because it has nothing to do, and nothing was heard of it for a while. To a server that is far away every
-   * question is felt, and it may be another that answers it.
-   */
-  function isInDoubt(session: Session): boolean {
+  /** To a server that is far away every question is felt, and it may be another that answers it. */
+  function isToBeAskedFirst(session: Session): boolean {
     const quietMs = clock.now() - Math.max(session.heardAt(), session.owedAt())
-    return quietMs >= QUIET_MS && silence.isTelling(session) && isProgram(session)
+    return quietMs >= QUIET_MS && silence.atRest(session) === 'proof' && isProgram(session)
   }
 
-  /** Whether it answers such questions at all. To servers that are far away the looks are enough. */
-  async function getToKnow(session: Session): Promise<void> {
-    if (!isProgram(session)) return
-    const isRipe = silence.isRipe(session)
-    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session, isRipe)
+  async function holdingCalls<T>(session: Session, finding: Promise<T>): Promise<T> {
+    // One that may be deaf at its work, or waits for an answer of ours, gets what comes: it may take long to know.
+    const isSoonKnown = silence.patienceWith(session) <= HANG_MS && session.owedAt() < clock.now()
+    if (!isSoonKnown || !isProgram(session)) return finding
+    awaited.set(session, (awaited.get(session) ?? 0) + 1)
+    try {
+      return await finding
+    } finally {
+      const left = (awaited.get(session) ?? 0) - 1
+      if (left > 0) awaited.set(session, left)
+      else awaited.delete(session)
+    }
   }
 
-  async function settle(session: Session, patienceMs?: number): Promise<void> {
+  /** Asks it, and ends it if it hangs or the way to it is broken. */
+  async function findOut(session: Session, withinMs?: number): Promise<void> {
     const heardBefore = session.heardAt()
-    const found = await ask(session, patienceMs)
+    const found = await ask(session, withinMs)
     if (found === 'answers') return
     // How it ended says more than that it did, and is told in a moment.
     if (found === 'broken') await pause(MOMENT_MS, { clock, until: session.ended })
-    if (session.heardAt() === heardBefore) judge(session, found)
+    if (session.heardAt() === heardBefore) end(session, found)
   }
 
-  function judge(session: Session, found: 'silent' | 'broken'): void {
+  function end(session: Session, found: 'silent' | 'broken'): void {
     if (current() !== session) return
     if (found === 'silent' && session.isAtRest()) silence.ended()
     deps.onHang(session, found === 'silent' ? HUNG : BROKEN)
   }
 
   function suspect(session: Session): Promise<void> {
-    if (current() !== session) return Promise.resolve()
-    const known = suspicions.get(session) ?? judging(session, settle(session)).finally(() => suspicions.delete(session))
-    suspicions.set(session, known)
-    return known
-  }
-
-  async function judging<T>(session: Session, finding: Promise<T>): Promise<T> {
-    // One that may be deaf at its work, or waits for an answer of ours, gets what comes: it may take long to know.
-    const isSoonKnown = patienceWith(session) <= HANG_MS && session.owedAt() < clock.now()
-    if (!isSoonKnown || !isProgram(session)) return finding
-    judged.set(session, (judged.get(session) ?? 0) + 1)
-    try {
-      return await finding
-    } finally {
-      const left = (judged.get(session) ?? 0) - 1
-      if (left > 0) judged.set(session, left)
-      else judged.delete(session)
-    }
+    return once(suspicions, session, () => holdingCalls(session, findOut(session)))
   }
 
   /** One that may be deaf for a good reason has the time that a call may take, and calls go to it meanwhile. */
-  function waitFor(session: Session): void {
-    if (current() !== session || waitedFor.has(session)) return
-    waitedFor.add(session)
-    void settle(session, Math.max(HANG_MS, callMs())).finally(() => waitedFor.delete(session))
+  function suspectPatiently(session: Session): Promise<void> {
+    return once(patientSuspicions, session, () => findOut(session, Math.max(HANG_MS, callMs())))
+  }
+
+  function once(under: Suspicions, session: Session, find: () => Promise<void>): Promise<void> {
+    if (current() !== session) return Promise.resolve()
+    const finding = under.get(session) ?? find().finally(() => under.delete(session))
+    under.set(session, finding)
+    return finding
   }
 
   return {
     meet(session) {
       silence.meet(session)
       // One that answers now and hangs before it is ripe is known to have answered.
-      later(LEARN_MS, () => void getToKnow(session))
+      later(LEARN_MS, () => learnAtRest(session))
       later(RIPE_MS, () => {
         silence.ripen(session)
-        void getToKnow(session)
+        learnAtRest(session)
       })
     },
     attend,
     attendNow(session) {
-      if (judged.has(session)) return false
+      if (awaited.has(session)) return false
       // Calls that follow each other need no more than this.
       if (attended.has(session)) return true
-      if (isInDoubt(session)) return false
+      if (isToBeAskedFirst(session)) return false
       attend(session)
       return true
     },
     async look(session, signal) {
-      const isRipe = silence.isRipe(session)
-      const found = await ping(session, { clock, withinMs: LOOK_MS, signal })
-      if (found === 'answers') {
-        silence.answered(session, isRipe)
-        return found
-      }
+      const found = await askAtRest(session, { withinMs: LOOK_MS, signal })
+      if (found === 'answers') return found
       // That it hangs is found out by its calls.
       if (current() === session && session.busy() > 0) return 'atWork'
-      // One that never answers such a question says nothing by it.
-      if (found === 'silent' && !silence.doesAnswer()) return 'excused'
-      if (found === 'broken' || silence.isTelling(session)) {
+      const meaning = found === 'broken' ? 'proof' : silence.atRest(session)
+      if (meaning === 'proof') {
         void suspect(session)
-        return 'inDoubt'
+        return 'suspected'
       }
-      waitFor(session)
+      if (meaning === 'unclear') void suspectPatiently(session)
       return 'excused'
     },
     suspect,
   }
 }
+
+type Found = 'answers' | 'silent' | 'broken'
+type Suspicions = WeakMap<Session, Promise<void>>
 
 function isProgram(session: Session): boolean {
   return session.pids().length > 0

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelEnd } from '../session/channel.ts'
 import { DELAYS_MS, STABLE_MS } from './backoff.ts'
-import { ANEW_MS, type Life, type LifeEvent, LOGIN_RETRY_MS, MOST_EARLY, newLife, next, stateOf } from './life.ts'
+import {
+  ANEW_MS,
+  type Life,
+  type LifeEvent,
+  LOGIN_RETRY_MS,
+  MOST_BUSY_MS,
+  MOST_EARLY,
+  newLife,
+  next,
+  stateOf,
+} from './life.ts'
 
 type Event = LifeEvent<string>
 type Kind = Life<string>['kind']
@@ -189,6 +199,16 @@ describe('what is done', () => {
   it('about one that wants a person is to wait for long, and not to look at it from outside', () => {
     expect(deedsOf(PLACES.starting, failed(1, REFUSED)).slice(1)).toEqual([{ deed: 'wait', ms: LOGIN_RETRY_MS }])
   })
+
+  it.each([true, false])(
+    'about one that is busy is to wait for as long as it asks and no more (missed: %s)',
+    isMissed => {
+      const busy = (busyMs: number): Event => ({ ...failed(1, LOST, isMissed), busyMs }) as Event
+      expect(deedsOf(PLACES.starting, busy(25_000)).slice(1)).toEqual([{ deed: 'wait', ms: 25_000 }])
+      expect(deedsOf(PLACES.starting, busy(86_400_000)).slice(1)).toEqual([{ deed: 'wait', ms: MOST_BUSY_MS }])
+      expect(deedsOf(PLACES.starting, busy(0)).slice(1)).toEqual([{ deed: 'wait', ms: DELAYS_MS[1] }])
+    },
+  )
 
   it('about one that nobody misses is nothing but to say so', () => {
     expect(deedsOf(PLACES.starting, failed(1, EXITED, false))).toEqual([{ deed: 'note', text: EXITED.reason }])

@@ -21,6 +21,10 @@ export interface ConnectionState {
   readonly downSince?: number | undefined
   /** Whether nothing is wrong but that it needs another session, and no start has failed since. */
   readonly isForgotten?: boolean | undefined
+  /** Whether it is being started, and nothing went wrong before. */
+  readonly isWaking?: boolean | undefined
+  /** Whether it was there when it was last tried, and asked to come back later. */
+  readonly isBusy?: boolean | undefined
 }
 
 /** All that a connection is and that decides what becomes of it. Immutable; every event makes the next. */
@@ -50,6 +54,7 @@ interface LastTrouble extends Trouble {
   readonly at: number
   readonly isRefusal: boolean
   readonly isForgotten: boolean
+  readonly isBusy: boolean
 }
 
 /** What happens to a connection. */
@@ -74,6 +79,8 @@ export type LifeEvent<S> =
 interface Afterwards {
   /** How the way to it ended, where that is known. */
   readonly end?: ChannelEnd | undefined
+  /** For how long it asks to be left alone, where it is there. */
+  readonly busyMs?: number | undefined
   /** Whether it is to come back by itself. */
   readonly isMissed: boolean
   /** From 0 to 1. */
@@ -97,6 +104,8 @@ export interface Step<S> {
 
 /** What was refused for want of a login may be let in again without one: a proxy was down, a key was put back. */
 export const LOGIN_RETRY_MS = 30_000
+/** It may ask for a day, and be well long before. */
+export const MOST_BUSY_MS = 5 * 60_000
 /** Whoever wants to know whether it works has it started no more often than this. */
 export const LOOK_STARTS_MS = 5_000
 /** Nobody has more new sessions made than one in this time, however soon the server forgets them. */
@@ -126,7 +135,7 @@ export function newLife<S>(now: number): Life<S> {
 /** What an event makes of it. What has no meaning where it stands leaves it as it is, the very same. */
 export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S> {
   const { kind } = life
-  const isDown = kind === 'waiting' || kind === 'needsLogin'
+  const isDown = (kind === 'waiting' && !isOnly(life, 'isBusy')) || kind === 'needsLogin'
   if (kind === 'stopped') return stay(life)
   switch (event.what) {
     case 'wanted':
@@ -156,12 +165,14 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
 /** What others see of it. */
 export function stateOf<S>(life: Life<S>): ConnectionState {
   const { kind, why, since, nextStartAt, falls, fellAt } = life
-  const isForgotten = isOnlyForgotten(life)
+  const isForgotten = isOnly(life, 'isForgotten')
+  const isBusy = isOnly(life, 'isBusy')
+  const isWaking = kind === 'starting' && falls.count === 0
   // What fell once while nobody missed it comes back for the next who needs it; what could not start is not known to.
   const isFallen = kind === 'idle' ? falls.count > 1 : falls.count > 0 && (kind === 'starting' || kind === 'waiting')
-  const downSince = isFallen && !isForgotten ? fellAt : undefined
+  const downSince = isFallen && !isForgotten && !isBusy ? fellAt : undefined
   const { reason, said } = why
-  return { kind, reason, said, since, nextStartAt, downSince, isForgotten }
+  return { kind, reason, said, since, nextStartAt, downSince, isForgotten, isWaking, isBusy }
 }
 
 function stay<S>(life: Life<S>): Step<S> {
@@ -172,8 +183,9 @@ function isComing<S>(life: Life<S>, { start }: { readonly start: number }): bool
   return life.kind === 'starting' && life.start === start
 }
 
-function isOnlyForgotten<S>({ why, lastTrouble }: Life<S>): boolean {
-  return lastTrouble !== undefined && why === lastTrouble && lastTrouble.isForgotten
+/** Whether that is all that is known to be wrong with it. */
+function isOnly<S>({ why, lastTrouble }: Life<S>, what: 'isForgotten' | 'isBusy'): boolean {
+  return lastTrouble !== undefined && why === lastTrouble && lastTrouble[what]
 }
 
 type Place = Pick<Life<unknown>, 'kind' | 'why'> & { readonly nextStartAt?: number }
@@ -185,7 +197,7 @@ function moved<S>(life: Life<S>, place: Place, now: number): Life<S> {
 /** One that forgets each session at once would be met without end. */
 function needed<S>(life: Life<S>, now: number): Step<S> {
   const at = Math.round(life.startedAt + ANEW_MS)
-  if (!isOnlyForgotten(life) || now >= at) return started(life, now)
+  if (!isOnly(life, 'isForgotten') || now >= at) return started(life, now)
   if (life.nextStartAt !== undefined && life.nextStartAt <= at) return stay(life)
   return { life: { ...life, nextStartAt: at }, deeds: [{ deed: 'wait', ms: at - now }] }
 }
@@ -231,10 +243,12 @@ type Down = Afterwards & { readonly trouble: Trouble; readonly isForgotten?: boo
 function down<S>(life: Life<S>, event: Down, now: number): Step<S> {
   const { isForgotten = false, trouble, end } = event
   const { reason, said } = trouble
-  const why = { reason, said, at: Math.round(now), isRefusal: end?.kind === 'unauthorized', isForgotten }
+  const isBusy = event.busyMs !== undefined
+  const why = { reason, said, at: Math.round(now), isRefusal: end?.kind === 'unauthorized', isForgotten, isBusy }
   const told = { ...life, lastTrouble: why }
-  const missed = () => (isForgotten ? forgotten(told, event, now) : waiting(told, event, now))
-  const after = event.isMissed ? missed() : resting(told, now)
+  const missed = () => (isForgotten ? reopening(told, event, now) : waiting(told, event, now))
+  // What asks to be left alone is, whoever needs it next.
+  const after = event.isMissed || isBusy ? missed() : resting(told, now)
   return { ...after, deeds: [{ deed: 'note', text: forPeople(why) }, ...after.deeds] }
 }
 
@@ -244,23 +258,27 @@ function resting<S>(life: Life<S>, now: number): Step<S> {
 }
 
 /** It is there, so it is up for whoever needs it. Before anybody does it is met ever later, in case that it keeps no session. */
-function forgotten<S>(life: Life<S>, { luck }: Afterwards, now: number): Step<S> {
+function reopening<S>(life: Life<S>, { luck }: Afterwards, now: number): Step<S> {
   const ms = delayAfter(life.forgotten, () => luck)
   if (ms === 0) return started(life, now)
   const after = { ...resting(life, now).life, nextStartAt: Math.round(now + ms) }
   return { life: after, deeds: [{ deed: 'wait', ms }] }
 }
 
-function waiting<S>(life: Life<S>, { end, luck }: Afterwards, now: number): Step<S> {
+function waiting<S>(life: Life<S>, { end, luck, busyMs }: Afterwards, now: number): Step<S> {
   const why = life.lastTrouble ?? life.why
   // What was let in until now may be let in again, with other credentials: that is found out at once.
   const needsLogin = end?.kind === 'unauthorized' && life.falls.count > 1
-  const ms = needsLogin ? LOGIN_RETRY_MS : delayAfter(life.falls, () => luck)
+  const delayMs = Math.max(
+    delayAfter(life.falls, () => luck),
+    Math.min(busyMs ?? 0, MOST_BUSY_MS),
+  )
+  const ms = needsLogin ? LOGIN_RETRY_MS : delayMs
   if (ms === 0) return started(life, now)
   const kind = needsLogin ? 'needsLogin' : 'waiting'
   const after = moved(life, { kind, why, nextStartAt: Math.round(now + ms) }, now)
   const wait: Deed<S> = { deed: 'wait', ms }
-  if (needsLogin || life.early >= MOST_EARLY) return { life: after, deeds: [wait] }
+  if (needsLogin || busyMs !== undefined || life.early >= MOST_EARLY) return { life: after, deeds: [wait] }
   return { life: after, deeds: [wait, { deed: 'lookOutside', downSince: life.fellAt }] }
 }
 

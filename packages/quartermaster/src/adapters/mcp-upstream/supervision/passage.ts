@@ -60,7 +60,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
         giveUp.because(error)
       }
       const { retryAfterMs } = error
-      const isLast = tries >= MOST_TRIES || (isTurnedAway(error) && ++turnedAway > MOST_TURNED_AWAY)
+      const isLast = tries >= MOST_TRIES || (hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY)
       if (isLast) noteRefusal(connection, error, options)
       if (isLast || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
       // Whether it hangs may take longer to find out than this call has.
@@ -76,8 +76,26 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   }
 }
 
+/*
+ * What a failure means here, which `wasSent` alone does not say:
+ *
+ * | `wasSent`    | `status`             | what it means                    | sent again               | may be done     |
+ * |--------------|----------------------|----------------------------------|--------------------------|-----------------|
+ * | `no`         | none                 | it never got there               | yes                      | no              |
+ * | `no`         | 429, 503 with a time | the server is busy               | at its time              | no              |
+ * | `no`         | 400, 404             | it has forgotten the session     | once                     | the second time |
+ * | `no`         | 408, 425             | it did not take it in            | once                     | no              |
+ * | `turnedAway` | 401                  | it does not take the key         | once, in another session | no              |
+ * | `turnedAway` | any other            | it says that there is no session | the same, if it may be   | yes             |
+ * | `refused`    | any                  | it turned it down                | never                    | no              |
+ * | `maybe`      | any, or none         | nobody knows                     | if it may be             | yes             |
+ *
+ * The functions below tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), or is a session
+ * forgotten (`isForgotten`).
+ */
+
 /** The server has answered that it did not take it in, and not that there is a better time. */
-function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
+function hasOneMoreTry({ wasSent, status, retryAfterMs }: SendFailure): boolean {
   return wasSent === 'turnedAway' || (wasSent === 'no' && status !== undefined && retryAfterMs === undefined)
 }
 

@@ -1,4 +1,4 @@
-import type { Cancel, Clock, Random } from '../../../core/kernel/index.ts'
+import type { Cancel, CancelSignal, Clock, Random } from '../../../core/kernel/index.ts'
 import { type ChannelEnd, ChannelFailure, isShut, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
@@ -15,7 +15,7 @@ export interface Runner {
   /** In a while, unless it stands elsewhere by then. */
   later(ms: number, task: () => void): void
   /** Resolves when it stands elsewhere, or the signal says so. Whoever waits wants it back. */
-  moved(signal: AbortSignal): Promise<void>
+  moved(signal: CancelSignal): Promise<void>
   /** Resolves when nothing is being opened or ended. */
   settled(): Promise<unknown>
 }
@@ -62,7 +62,14 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
   }
 
   function failed(start: number, error: unknown): void {
-    tell({ what: 'failed', start, trouble: troubleOf(error), end: endOf(error), ...afterwards() })
+    tell({
+      what: 'failed',
+      start,
+      trouble: troubleOf(error),
+      end: endOf(error),
+      busyMs: busyMsOf(error),
+      ...afterwards(),
+    })
   }
 
   return {
@@ -209,7 +216,12 @@ function endOf(error: unknown): ChannelEnd | undefined {
     : undefined
 }
 
-function once(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
+/** A 503 that does not say for how long may be a proxy's, before a server that is gone. */
+function busyMsOf(error: unknown): number | undefined {
+  return error instanceof SendFailure && error.wasSent === 'no' ? error.retryAfterMs : undefined
+}
+
+function once(watchers: Set<() => void>, signal: CancelSignal): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       watchers.delete(end)

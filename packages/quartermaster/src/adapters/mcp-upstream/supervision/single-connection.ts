@@ -1,7 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
-import type { Connection, TakeOptions } from './connection.ts'
+import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
 import type { ConnectionState } from './life.ts'
 
 export interface SingleConnectionDeps {
@@ -91,8 +91,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       if (!inner && lease.standing().kind === 'unknown') await lease.look()
       const found = current()
       if (found) return found.look(signal, options)
-      const { kind, reason } = state()
-      return { up: kind === 'idle', reason, ...(kind === 'starting' && { recovering: true }) }
+      return verdictOf(state(), clock.now())
     },
     suspect: async session => inner?.suspect(session),
     refused: (what, reason) => inner?.refused(what, reason),

@@ -24,11 +24,12 @@ export function maskedChannel(open: OpenChannel, redact: Redact): OpenChannel {
   }
 }
 
-function maskedEvents({ onMessage, onEnd, onLost }: ChannelEvents, redact: Redact): ChannelEvents {
+function maskedEvents({ onMessage, onEnd, onLost, onBroken }: ChannelEvents, redact: Redact): ChannelEvents {
   return {
     onMessage: message => onMessage(maskedMessage(message, redact)),
     onEnd: end => onEnd(maskedEnd(end, redact)),
     onLost: (id, reason) => onLost?.(id, redact(reason)),
+    onBroken: () => onBroken?.(),
   }
 }
 

@@ -1,4 +1,3 @@
-import type { UpstreamConfig } from '../../../contracts/index.ts'
 import type { OpenChannel } from '../session/channel.ts'
 
 /** Where a server is, and how it is reached. */
@@ -13,6 +12,3 @@ export interface Target {
   /** Agents that people have signed in for, beside those that are configured. */
   agentsSignedIn(): Promise<readonly string[]>
 }
-
-/** Makes the way to a server. Throws `CONFIG_INVALID` for one that can never work. */
-export type TargetFactory = (name: string, config: UpstreamConfig) => Target

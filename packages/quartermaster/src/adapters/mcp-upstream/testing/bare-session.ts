@@ -11,6 +11,7 @@ export function factsOf(facts: Partial<SessionFacts> = {}): SessionFacts {
 
 /** A session with a server that has tools, and can do no more than list them. */
 export function listedSession(page: Session['page']): Session {
-  const session: Pick<Session, 'facts' | 'page'> = { facts: factsOf({ capabilities: { tools: {} } }), page }
+  const facts = factsOf({ capabilities: { tools: {} } })
+  const session: Pick<Session, 'facts' | 'page' | 'listeningSince'> = { facts, page, listeningSince: () => 0 }
   return session as Session
 }

@@ -1,4 +1,5 @@
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
+import { pause } from '../pausing.ts'
 import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { type Connection, type ConnectionDeps, createConnection } from '../supervision/connection.ts'
@@ -25,6 +26,8 @@ export function stage({
     lives,
     /** Whether a start comes to an end. */
     opens: true,
+    /** How long a start takes. */
+    startsInMs: 0,
     answers: true,
     starts: 0,
     running: 0,
@@ -44,6 +47,7 @@ export function stage({
   async function open(): Promise<Session> {
     server.starts++
     server.onStart()
+    if (server.startsInMs > 0) await pause(server.startsInMs, { clock })
     if (!server.opens) await untilAborted(FOREVER)
     if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
     server.running++
@@ -71,6 +75,7 @@ export function stage({
       workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
       isAtRest: () => server.busy === 0 && !server.isHaunted,
       heardAt: () => heard,
+      listeningSince: () => 0,
       owedAt: () => 0,
       usedAt: () => server.usedAt,
       ended,

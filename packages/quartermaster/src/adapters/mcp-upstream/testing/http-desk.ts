@@ -12,6 +12,8 @@ export interface HttpDesk {
   readonly lost: { id: Id; reason: string }[]
   readonly lines: string[]
   readonly ended: Promise<ChannelEnd>
+  /** How often it was told that a connection was ended. */
+  broken(): number
   /** The next message that comes. */
   next(): Promise<Message>
   /** The next request that is lost. */
@@ -24,6 +26,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
   const messages: Message[] = []
   const lost: { id: Id; reason: string }[] = []
   const lines: string[] = []
+  let broken = 0
   let tellMessage: (message: Message) => void = () => {}
   let tellLost: (lost: { id: Id; reason: string }) => void = () => {}
   let tellEnd: (end: ChannelEnd) => void = () => {}
@@ -49,6 +52,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
         tellLost({ id, reason })
       },
       onEnd: end => tellEnd(end),
+      onBroken: () => void broken++,
     },
     new AbortController().signal,
   )
@@ -60,6 +64,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
     lost,
     lines,
     ended,
+    broken: () => broken,
     next: () => new Promise(resolve => (tellMessage = resolve)),
     nextLost: () => new Promise(resolve => (tellLost = resolve)),
   }

@@ -31,6 +31,8 @@ export interface HttpEndpoint {
   readonly visits: Visit[]
   /** Resolves when so many have come. */
   arrived(count: number): Promise<void>
+  /** Ends all connections, and takes new ones. */
+  dropAll(): void
   close(): Promise<void>
 }
 
@@ -70,6 +72,7 @@ export async function httpEndpoint(
     port,
     visits,
     close,
+    dropAll: () => server.closeAllConnections(),
     arrived: count =>
       new Promise(resolve => {
         const look = () => {
