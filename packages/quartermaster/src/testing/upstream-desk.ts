@@ -94,7 +94,7 @@ export async function upstreamDesk({
     const state = left.length > 1 ? left.shift() : left[0]
     return status(name, state ?? 'up')
   }
-  const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'fetch' | 'stop'> = {
+  const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'download' | 'stop'> = {
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),

@@ -32,7 +32,7 @@ export function secretPieces(name: string, pieces: readonly string[]): string[] 
   // What begins like that stands behind the credential: `@host/path`.
   const own = ownPieces(pieces).filter(piece => piece === pieces[0] || !/^[@/]/.test(piece))
   const surely = [...(known.length > 0 ? known : own), ...passwordPieces(pieces)]
-  return surely.length > 0 ? surely : pieces.filter(piece => /\w/.test(piece) && !/:\/\/$/.test(piece))
+  return surely.length > 0 ? surely : pieces.filter(piece => /\w/.test(piece) && !piece.endsWith('://'))
 }
 
 /** Those that the name of their place makes credentials: no part of a path or an address. */
