@@ -58,7 +58,7 @@ describe('a server whose name cannot be used', () => {
     })
     await startUp(dir)
     const upstreams = (await run('upstreams', '--json')).json<{ name: string; state: string }[]>()
-    expect(upstreams).toMatchObject([{ name: 'brave search', state: 'off' }, { name: 'greeter' }])
+    expect(upstreams).toMatchObject([{ name: 'greeter' }, { name: 'brave search', state: 'off' }])
     for (const words of [['review'], ['show', 'greeter'], ['show', 'brave search']])
       expect(await run('upstreams', ...words)).toMatchObject({ code: 0 })
   })
