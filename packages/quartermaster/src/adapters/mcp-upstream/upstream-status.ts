@@ -32,8 +32,8 @@ export function standingOf(
 ): Standing {
   const { main } = connections
   const { kind, since, nextStartAt, downSince, isBusy, ...trouble } = main.state()
-  // Of one that is busy nobody knows that it is gone, however long it asks to be left alone.
-  const fallen = isBusy && kind !== 'idle' ? 'recovering' : fallenState(downSince, recoveringFrom)
+  const isExcused = isBusy && kind !== 'idle' && downSince === undefined
+  const fallen = isExcused ? 'recovering' : fallenState(downSince, recoveringFrom)
   const facts = main.session()?.facts
   const lastError = connections.lastError()
   return {

@@ -50,7 +50,7 @@ function ownPieces(pieces: readonly string[]): string[] {
 
 /** Also a short one: `:pw` of `${USER}:pw`. */
 function passwordPieces(pieces: readonly string[]): string[] {
-  return pieces.filter((piece, i) => i > 0 && /^:(?!\d+$)[^\s/\\=+-]\S*$/.test(piece))
+  return pieces.filter((piece, i) => i > 0 && /^:(?!\d+(?:\/|$))[^\s/\\=+-]\S*$/.test(piece))
 }
 
 /** What is shorter is the end of an address, or a sign between two. */

@@ -176,7 +176,7 @@ describe('a server that is seen again', () => {
     expect(unlisted.offered.map(({ name }) => name)).toEqual(expect.arrayContaining(['p', 'x://1']))
     expect([first.problems, unlisted.problems]).toEqual([
       [],
-      [expect.objectContaining({ message: expect.stringContaining('"github" refuses to list its prompts.') })],
+      [expect.objectContaining({ message: expect.stringContaining('"github" does not list its prompts.') })],
     ])
     const listed = see({ tools: [tool('a')], prompts: [] })
     expect(listed.offered.map(({ name }) => name)).not.toContain('p')

@@ -80,7 +80,7 @@ function unlistedProblems(upstream: string, unlisted: readonly PinRow[]): Proble
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where: `upstream:${upstream}`,
-    message: `"${upstream}" refuses to list its ${things}. Those it listed before are not used until it does.`,
+    message: `"${upstream}" does not list its ${things}. Those it listed before are not used until it does.`,
     mend: `Look at what it says, and restart it: quartermaster logs ${upstream}`,
   }))
 }

@@ -300,7 +300,7 @@ describe('an address that is none', () => {
     async address => {
       const { code, asked, stderr } = await run(['a', address])
       expect({ code, asked }).toEqual({ code: 2, asked: [] })
-      expect(stderr).toMatch(/Write https:\/\/(?:mcp\.example\.com|localhost:3000|127\.0\.0\.1:80)…/)
+      expect(stderr).toMatch(/Write (?:https:\/\/mcp\.example\.com|http:\/\/(?:localhost:3000|127\.0\.0\.1:80))…/)
       expect(stderr).not.toContain('hush')
     },
   )

@@ -100,8 +100,9 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   }
   const [, host] = (args.length === 0 && BARE_ADDRESS.exec(first)) || []
   if (host !== undefined) {
+    const scheme = /^(?:localhost|\d)/i.test(host) ? 'http' : 'https'
     throw new UsageError(
-      `"${host}" is an address without its beginning. Write https://${host}…, or a program as ./${host}…`,
+      `"${host}" is an address without its beginning. Write ${scheme}://${host}…, or a program as ./${host}…`,
     )
   }
   if (header.length > 0) throw new UsageError('--header is for an address. For a program there is --env.')

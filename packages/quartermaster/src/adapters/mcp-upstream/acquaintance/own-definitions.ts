@@ -130,11 +130,16 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     const known =
       looks.get(session) ??
       withTimeLimit(listMs(), { clock, reason: 'It took too long.' }, signal => look(session, signal))
-        // What could not be looked at stays as strange as it is.
-        .catch(() => {})
+        // What could not be looked at stays as strange as it is, and is not looked at by everybody in turn.
+        .catch(() => postpone(session))
         .finally(() => looks.delete(session))
     looks.set(session, known)
     return known
+  }
+
+  function postpone(session: Session): void {
+    const seen = shown.get(session)
+    if (seen) shown.set(session, { ...seen, at: clock.now() })
   }
 
   async function checkAgain(session: Session, { kind, name, signal }: Wanted): Promise<void> {

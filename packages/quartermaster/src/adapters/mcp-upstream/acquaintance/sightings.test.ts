@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { SendFailure } from '../session/channel.ts'
+import { RpcError } from '../session/rpc-error.ts'
 import { factsOf, listedSession } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createSightings } from './sightings.ts'
@@ -10,14 +12,22 @@ const FOREVER = new AbortController().signal
 /** A server that is listed, as slowly as the test wants. */
 function stage(tools = {}) {
   const clock = createFakeClock()
-  const server = { lists: 0, isSlow: false, isWhole: true, listeningSince: clock.now() as number | undefined }
+  const server = {
+    lists: 0,
+    isSlow: false,
+    fails: undefined as Error | undefined,
+    isWhole: true,
+    listeningSince: clock.now() as number | undefined,
+  }
   const listed = listedSession(async (_kind, _cursor, signal) => {
     server.lists++
+    if (server.fails) throw server.fails
     return server.isSlow ? untilAborted(signal) : { tools: [] }
   })
   const listeningSince = () => server.listeningSince
   const session = { ...listed, facts: factsOf({ capabilities: { tools } }), listeningSince }
   const written: string[] = []
+  const seen: unknown[] = []
   const compared: string[] = []
   const notes: string[] = []
   const own = { session: () => session }
@@ -25,7 +35,8 @@ function stage(tools = {}) {
   const sightings = createSightings({
     clock,
     verdicts: {
-      async see() {
+      async see({ tools }) {
+        seen.push(tools)
         written.push('definitions')
         return false
       },
@@ -52,7 +63,7 @@ function stage(tools = {}) {
     otherTools: async () => [],
     note: text => void notes.push(text),
   })
-  return { clock, server, session, sightings, written, compared, notes }
+  return { clock, server, session, sightings, written, seen, compared, notes }
 }
 
 it('lists a server every now and then, also after a listing that took too long', async () => {
@@ -67,6 +78,29 @@ it('lists a server every now and then, also after a listing that took too long',
   const before = server.lists
   await clock.advance(3_600_000)
   expect(server.lists - before).toBeGreaterThan(30)
+})
+
+it.each([
+  ['refuses', new RpcError({ code: -32_603, message: 'Busy.' })],
+  ['breaks off', new SendFailure('HTTP 500', { wasSent: 'maybe' })],
+])('holds it against a server that it %s to list again only when that lasts', async (_what, error) => {
+  const { clock, server, session, sightings, seen, notes } = stage()
+  await sightings.take(session, FOREVER)
+  server.fails = error
+  sightings.again()
+  await clock.advance(1_000)
+  expect(server.lists).toBeGreaterThan(1)
+  server.fails = undefined
+  await clock.advance(10_000)
+  expect(notes).not.toEqual([])
+  expect(seen.every(tools => Array.isArray(tools))).toBe(true)
+  server.fails = error
+  sightings.again()
+  await clock.advance(120_000)
+  expect(seen.at(-1)).toBeUndefined()
+  server.fails = undefined
+  await clock.advance(60_000)
+  expect(seen.at(-1)).toEqual([])
 })
 
 it('lists one that tells of changes every minute too, but for as long as it is heard without a break, and lists all', async () => {

@@ -1,9 +1,10 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import type { Listing } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
-import { fetchListing } from '../session/fetch-listing.ts'
+import { fetchListing, hasLess, unlistedBy } from '../session/fetch-listing.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Acquaintance } from './acquaintance.ts'
@@ -44,13 +45,18 @@ export interface SightingsDeps {
 const RELIST_TELLING_MS = 10 * 60_000
 const RELIST_MS = 60_000
 const NEVER = Number.NEGATIVE_INFINITY
-/** Whoever breaks off so often when it is asked what it has tells of the next change before it is asked again. */
+/** Whoever fails so often when it is asked what it has is not asked again at once. */
 const MOST_FAILED_LISTS = 3
+/** What has failed for so long is no moment's trouble: nobody knows by now what it has. */
+const UNLISTED_AFTER_MS = 30_000
 
 export function createSightings(deps: SightingsDeps): Sightings {
   const { clock, note } = deps
   const relisting = createRelisting({ clock, list: listAgain })
-  let failures = 0
+  /** How often it could not be listed again, one after the other, and since when. */
+  let failures = { count: 0, since: 0 }
+  /** What each connection has listed last. */
+  const listings = new WeakMap<Session, Listing>()
   let isOver = false
   /** When it was last asked what it has, where it listed all that is known of it. */
   let askedAt = NEVER
@@ -58,16 +64,28 @@ export function createSightings(deps: SightingsDeps): Sightings {
   async function take(session: Session, signal: AbortSignal): Promise<void> {
     const begunAt = clock.now()
     const listing = await fetchListing(session, signal)
+    const last = listings.get(session)
+    // A moment's trouble of a server that has listed it before costs nobody anything.
+    if (last && hasLess(listing, last) && !isLasting()) throw new Error('It refuses to list all that it has.')
+    await see(session, listing, { begunAt, signal })
+  }
+
+  async function see(session: Session, listing: Listing, { begunAt, signal }: Look): Promise<void> {
     const others = await deps.otherTools()
     // It may be forgotten by now, and another one of its name be there.
     if (isOver) return void (await deps.own.compare(session, signal))
     const changed = await deps.verdicts.see(listing, others)
     const isWhole = await deps.own.took(session, listing)
+    listings.set(session, listing)
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
     askedAt = isWhole ? begunAt : NEVER
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()
+  }
+
+  function isLasting(): boolean {
+    return failures.count > 0 && clock.now() - failures.since >= UNLISTED_AFTER_MS
   }
 
   /** Not every server tells of changes, and what it says today may not be what was looked at. */
@@ -85,19 +103,17 @@ export function createSightings(deps: SightingsDeps): Sightings {
     const begunAt = clock.now()
     try {
       await inTime(deps, signal => take(session, signal))
-      failures = 0
+      failures = { count: 0, since: 0 }
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
       listLater()
-      if (error instanceof SendFailure) askAfter(session)
+      if (error instanceof SendFailure) void deps.main().suspect(session)
+      failures = { count: failures.count + 1, since: failures.count === 0 ? begunAt : failures.since }
+      // One exchange may break without the others, and what changed would stay unknown until the next start.
+      if (failures.count < MOST_FAILED_LISTS) relisting.soon()
+      else if (isLasting()) await inTime(deps, signal => see(session, unlistedBy(session), { begunAt, signal }))
     }
-  }
-
-  /** One exchange may break without the others, and what changed would stay unknown until the next start. */
-  function askAfter(session: Session): void {
-    void deps.main().suspect(session)
-    if (++failures < MOST_FAILED_LISTS) relisting.soon()
   }
 
   function stop(): void {
@@ -110,6 +126,11 @@ export function createSightings(deps: SightingsDeps): Sightings {
 
 function inTime<T>({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return withTimeLimit(config().startSeconds * 1000, { clock, reason: 'It took too long.' }, work)
+}
+
+interface Look {
+  readonly begunAt: number
+  readonly signal: AbortSignal
 }
 
 interface ComparingDeps extends SightingsDeps {

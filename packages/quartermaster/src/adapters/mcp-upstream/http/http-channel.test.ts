@@ -50,6 +50,10 @@ describe('a channel by HTTP', () => {
     await expect(givenUp).rejects.toThrow('it was given up')
     await gone
     expect(desk.broken()).toBe(2)
+    // One that goes on to is told of ever more seldom.
+    await end(5)
+    await desk.channel.send(call(6)).catch(() => {})
+    expect(desk.broken()).toBe(2)
   })
 
   it('hands over what comes on a stream in its order, the answer last', async () => {

@@ -51,8 +51,8 @@ export const CHANNEL_LIMITS: HttpLimits = {
   finishMs: 10 * 60_000,
 }
 
-/** A server that ends connections is said to no more often than this. */
-const BROKEN_MS = 10_000
+/** A server that ends connections is said to no more often than this, and ever more seldom where it goes on. */
+const BROKEN_MS = { least: 10_000, most: 60_000 }
 
 /** A way to a server by streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
@@ -79,12 +79,15 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   let isOver = false
   let isHeardAlways = false
   let listeningSince: number | undefined
-  let brokenAt = Number.NEGATIVE_INFINITY
+  let broke = { at: Number.NEGATIVE_INFINITY, pauseMs: BROKEN_MS.least }
 
   /** Some servers end every connection that rests for a moment, also that by which they were looked at for this. */
   function broken(): void {
-    if (isOver || clock.now() - brokenAt < BROKEN_MS) return
-    brokenAt = clock.now()
+    const at = clock.now()
+    const goneMs = at - broke.at
+    if (isOver || goneMs < broke.pauseMs) return
+    const goesOn = goneMs < 2 * BROKEN_MS.most
+    broke = { at, pauseMs: goesOn ? Math.min(2 * broke.pauseMs, BROKEN_MS.most) : BROKEN_MS.least }
     events.onBroken?.()
   }
 

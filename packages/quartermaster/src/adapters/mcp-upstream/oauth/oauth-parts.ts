@@ -37,7 +37,10 @@ export function toLoginError(error: unknown, upstream: string): AppError {
   if (error instanceof HttpFailure) {
     return new AppError('DEPENDENCY_UNAVAILABLE', `Nobody can sign in at "${upstream}" now: ${error.message}`, options)
   }
-  const reason = error instanceof TypeError ? error.message : (REASONS[nameOf(error)] ?? 'its answer makes no sense.')
+  const reason =
+    error instanceof TypeError
+      ? error.message
+      : (REASONS[nameOf(error)] ?? 'its answer makes no sense. It may not ask anybody to sign in.')
   const code = oauthCode(error)
   return new AppError('LOGIN_FAILED', `Nobody was signed in at "${upstream}": ${code ?? reason}`, options)
 }

@@ -54,6 +54,8 @@ export interface SendOptions {
 /** What a channel tells whoever opened it. */
 export interface ChannelEvents {
   onMessage(message: Message): void
+  /** More of a long message came, which is not whole yet. */
+  onPart?(): void
   /** Once. Nothing comes after it, but for what a server that is shut still answers. */
   onEnd(end: ChannelEnd): void
   /** The exchange of a request ended without its answer. Everything else goes on. */
@@ -99,6 +101,11 @@ export class SendFailure extends Error {
     this.status = facts.status
     this.said = facts.said
   }
+}
+
+/** For how long a server asks to be left alone that is there. A 503 without that may be a proxy's, before one that is gone. */
+export function busyMsOf({ wasSent, retryAfterMs }: SendFailure): number | undefined {
+  return wasSent === 'no' ? retryAfterMs : undefined
 }
 
 interface SendFailureFacts {

@@ -28,6 +28,16 @@ export async function fetchListing(session: Session, signal: AbortSignal): Promi
   }
 }
 
+/** What is known of a server that does not list what it has. */
+export function unlistedBy({ facts: { server, instructions } }: Session): Listing {
+  return { server: { ...server, instructions } }
+}
+
+/** Whether one of the kinds is missing that were in another listing. */
+export function hasLess(listing: Listing, than: Listing): boolean {
+  return KINDS.some(kind => listing[kind] === undefined && than[kind] !== undefined)
+}
+
 const KINDS = ['tools', 'prompts', 'resources', 'templates'] as const satisfies readonly ListKind[]
 
 const FIELDS: Readonly<Record<ListKind, string>> = {

@@ -50,6 +50,9 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
         heard = clock.now()
         peer.receive(message)
       },
+      onPart() {
+        heard = clock.now()
+      },
       onEnd: end,
       onLost: peer.lose,
       // Whoever answers now has told nobody of what is different since.

@@ -15,6 +15,8 @@ export interface MessageReaderLimits {
 export interface MessageReaderOptions {
   readonly limits: MessageReaderLimits
   onMessage(message: Message): void
+  /** More of a long line came. */
+  onPart?(): void
   /** A line that is no message, or one that is not taken, and why. */
   onNoise(text: string, excess?: string): void
   /** It does not speak the protocol; nothing more is read. */
@@ -34,6 +36,9 @@ export interface MessageReader {
 
 /** More than is shown of it: what must not be seen is taken out before it is cut. */
 const GLIMPSE_BYTES = 4_096
+
+/** A line of less is whole in a moment, by any way. */
+const LONG_BYTES = 256 * 1024
 
 export function readMessages(stream: Readable, options: MessageReaderOptions): MessageReader {
   const { limits, onMessage, onNoise, onGarbled, excerpt } = options
@@ -68,7 +73,9 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   function take(chunk: Buffer): void {
     if (isStopped) return
     worker.add(splitter.push(chunk))
-    if (splitter.begunBytes() > limits.maxSkippedBytes) takeRest()
+    const begunBytes = splitter.begunBytes()
+    if (begunBytes >= LONG_BYTES) options.onPart?.()
+    if (begunBytes > limits.maxSkippedBytes) takeRest()
   }
 
   function takeRest(): void {

@@ -51,6 +51,14 @@ describe('a program that speaks MCP', () => {
     expect(await callTool(server, 'echo', { text })).toBe(text)
   })
 
+  it('is heard while a long answer comes', async () => {
+    const server = await openChannel()
+    await callTool(server, 'echo', { text: 'x' })
+    expect(server.parts()).toBe(0)
+    await callTool(server, 'echo', { text: 'x'.repeat(3_000_000) })
+    expect(server.parts()).toBeGreaterThan(1)
+  })
+
   it('may answer in batches', async () => {
     const server = await openChannel({ flags: ['--batch'] })
     expect(await callTool(server, 'echo', { text: 'hello' })).toBe('hello')

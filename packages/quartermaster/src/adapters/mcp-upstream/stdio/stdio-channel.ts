@@ -80,6 +80,7 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   const reader = readMessages(child.stdout, {
     limits,
     onMessage: guardMessages(events.onMessage, text => log.add('gateway', text)),
+    onPart: () => events.onPart?.(),
     onNoise: (text, excess) =>
       log.add(
         'gateway',

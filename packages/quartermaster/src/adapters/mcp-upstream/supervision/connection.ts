@@ -234,11 +234,11 @@ const ANEW_WITHIN_MS = 2_000
 
 /** What a connection that stands there means to those who need it. */
 export function verdictOf(state: ConnectionState, now: number): Look {
-  const { kind, reason, since, isForgotten, isWaking, isBusy } = state
+  const { kind, reason, since, isForgotten, isWaking, isBusy, downSince } = state
   const isLate = isForgotten && kind === 'starting' && now - since >= ANEW_WITHIN_MS
   if (isLate) return { up: false, recovering: true, reason: 'It has forgotten the session, and opens no other one.' }
   if (kind === 'up' || kind === 'idle' || isForgotten) return { up: true, reason }
   const isComing = kind === 'starting' || isBusy
-  const isUnharmed = kind === 'stopped' || isWaking || isBusy
+  const isUnharmed = kind === 'stopped' || isWaking || (isBusy && downSince === undefined)
   return { up: false, reason, ...(isComing && { recovering: true }), ...(isUnharmed && { pending: true }) }
 }

@@ -156,9 +156,13 @@ it('knows soon of one under suspicion that has nothing to do', async () => {
   expect(hangs).toHaveLength(1)
 })
 
-it('knows of one under suspicion that the way to it is broken', async () => {
+it.each([
+  new SendFailure('It was reset.', { wasSent: 'maybe' }),
+  // A proxy's word, before a server that is gone.
+  new SendFailure('It says 503.', { wasSent: 'maybe', status: 503, retryAfterMs: 1_000 }),
+])('knows of one under suspicion that the way to it is broken: %s', async failure => {
   const { server, hangs, suspect } = stage()
-  server.answers = new SendFailure('It was reset.', { wasSent: 'maybe' })
+  server.answers = failure
   await suspect(250)
   expect(hangs).toMatchObject([{ reason: 'The connection to it is broken.' }])
 })

@@ -105,7 +105,7 @@ export interface Step<S> {
 /** What was refused for want of a login may be let in again without one: a proxy was down, a key was put back. */
 export const LOGIN_RETRY_MS = 30_000
 /** It may ask for a day, and be well long before. */
-export const MOST_BUSY_MS = 5 * 60_000
+export const MOST_BUSY_MS = 60_000
 /** Whoever wants to know whether it works has it started no more often than this. */
 export const LOOK_STARTS_MS = 5_000
 /** Nobody has more new sessions made than one in this time, however soon the server forgets them. */
@@ -170,7 +170,9 @@ export function stateOf<S>(life: Life<S>): ConnectionState {
   const isWaking = kind === 'starting' && falls.count === 0
   // What fell once while nobody missed it comes back for the next who needs it; what could not start is not known to.
   const isFallen = kind === 'idle' ? falls.count > 1 : falls.count > 0 && (kind === 'starting' || kind === 'waiting')
-  const downSince = isFallen && !isForgotten && !isBusy ? fellAt : undefined
+  // What asks to be left alone once is believed; what still does then is as good as gone.
+  const isExcused = isForgotten || (isBusy && falls.count <= afterFailedStart(NO_FALLS).count)
+  const downSince = isFallen && !isExcused ? fellAt : undefined
   const { reason, said } = why
   return { kind, reason, said, since, nextStartAt, downSince, isForgotten, isWaking, isBusy }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { withTimeLimit } from '../pausing.ts'
-import { SendFailure } from '../session/channel.ts'
+import { busyMsOf, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 
 export interface PingOptions {
@@ -21,8 +21,7 @@ export function ping(
       return 'answers'
     } catch (error) {
       if (signal.aborted) return 'silent'
-      // Whoever asks to come back later is there.
-      return error instanceof SendFailure && error.retryAfterMs !== undefined ? 'answers' : 'broken'
+      return error instanceof SendFailure && busyMsOf(error) !== undefined ? 'answers' : 'broken'
     }
   })
 }

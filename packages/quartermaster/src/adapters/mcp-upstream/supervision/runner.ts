@@ -1,5 +1,5 @@
 import type { Cancel, CancelSignal, Clock, Random } from '../../../core/kernel/index.ts'
-import { type ChannelEnd, ChannelFailure, isShut, SendFailure } from '../session/channel.ts'
+import { busyMsOf, type ChannelEnd, ChannelFailure, isShut, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { type Deed, type Life, type LifeEvent, newLife, next } from './life.ts'
@@ -67,7 +67,7 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
       start,
       trouble: troubleOf(error),
       end: endOf(error),
-      busyMs: busyMsOf(error),
+      busyMs: error instanceof SendFailure ? busyMsOf(error) : undefined,
       ...afterwards(),
     })
   }
@@ -214,11 +214,6 @@ function endOf(error: unknown): ChannelEnd | undefined {
   return error instanceof SendFailure && error.status === 401
     ? { kind: 'unauthorized', reason: error.message }
     : undefined
-}
-
-/** A 503 that does not say for how long may be a proxy's, before a server that is gone. */
-function busyMsOf(error: unknown): number | undefined {
-  return error instanceof SendFailure && error.wasSent === 'no' ? error.retryAfterMs : undefined
 }
 
 function once(watchers: Set<() => void>, signal: CancelSignal): Promise<void> {

@@ -24,9 +24,10 @@ export function maskedChannel(open: OpenChannel, redact: Redact): OpenChannel {
   }
 }
 
-function maskedEvents({ onMessage, onEnd, onLost, onBroken }: ChannelEvents, redact: Redact): ChannelEvents {
+function maskedEvents({ onMessage, onPart, onEnd, onLost, onBroken }: ChannelEvents, redact: Redact): ChannelEvents {
   return {
     onMessage: message => onMessage(maskedMessage(message, redact)),
+    onPart: () => onPart?.(),
     onEnd: end => onEnd(maskedEnd(end, redact)),
     onLost: (id, reason) => onLost?.(id, redact(reason)),
     onBroken: () => onBroken?.(),

@@ -41,6 +41,8 @@ export interface OpenedChannel {
   readonly channel: Channel
   readonly log: ChildLog
   readonly messages: Message[]
+  /** How often more of a long message came. */
+  parts(): number
   readonly ends: ChannelEnd[]
   /** Resolves with the first message like this, also one that has come already. */
   heard(isWanted: (message: Message) => boolean): Promise<Message>
@@ -68,6 +70,7 @@ export async function openChannel({
   const messages: Message[] = []
   const ends: ChannelEnd[] = []
   const listeners = new Set<(message: Message) => void>()
+  let parts = 0
   let tellEnd: (end: ChannelEnd) => void = () => {}
   const ended = new Promise<ChannelEnd>(resolve => {
     tellEnd = resolve
@@ -88,6 +91,9 @@ export async function openChannel({
       onMessage(message) {
         messages.push(message)
         for (const listener of [...listeners]) listener(message)
+      },
+      onPart() {
+        parts++
       },
       onEnd(end) {
         ends.push(end)
@@ -116,6 +122,7 @@ export async function openChannel({
     channel,
     log,
     messages,
+    parts: () => parts,
     ends,
     heard,
     ended,
