@@ -44,6 +44,7 @@ async function stage(
     onLog() {},
     onCrowded() {},
   })
+  const signedIn: string[] = []
   const meetings = createMeetings({
     target: {
       transport: 'http',
@@ -57,7 +58,7 @@ async function stage(
           log() {},
         }),
       fingerprint: async () => '',
-      agentsSignedIn: async () => [],
+      agentsSignedIn: async () => signedIn,
     },
     client: { name: 'test', version: '1' },
     clock,
@@ -77,7 +78,7 @@ async function stage(
     const session = await meetings.asAnybody(FOREVER)
     onTestFinished(() => session.close())
   }
-  return { meet, asked, told, isSeparate: () => isSeparate, era: () => last }
+  return { meet, meetings, signedIn, asked, told, isSeparate: () => isSeparate, era: () => last }
 }
 
 it('is let in with whichever key is good, and begins with that one the next time', async () => {
@@ -87,6 +88,19 @@ it('is let in with whichever key is good, and begins with that one the next time
   expect(isSeparate()).toBe(true)
   await meet()
   expect(asked.slice(3)).toEqual(['nobody', 'bob'])
+})
+
+it('knows who has credentials: by the configuration, and whoever is signed in now', async () => {
+  const { meetings, signedIn } = await stage(['ada'], () => undefined)
+  const known = async () => {
+    await meetings.recall()
+    return ['ada', 'bob'].filter(meetings.hasCredentials)
+  }
+  expect(await known()).toEqual(['ada'])
+  signedIn.push('bob')
+  expect(await known()).toEqual(['ada', 'bob'])
+  signedIn.pop()
+  expect(await known()).toEqual(['ada'])
 })
 
 it('takes no for an answer about one agent only, however it is said', async () => {

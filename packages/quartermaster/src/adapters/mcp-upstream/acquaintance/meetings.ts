@@ -13,7 +13,7 @@ export interface Meetings {
   as(agent: string, signal: AbortSignal): Promise<Session>
   /** Whether an agent has something of its own to show to the server. */
   hasCredentials(agent: string): boolean
-  /** Somebody may have signed in since. */
+  /** Somebody may have signed in or out since. */
   recall(): Promise<void>
 }
 
@@ -30,7 +30,8 @@ export interface MeetingsDeps {
 }
 
 export function createMeetings({ target, acquaintance, config, separate, ...deps }: MeetingsDeps): Meetings {
-  const credentialed = new Set(Object.keys(config().agents))
+  const configured = Object.keys(config().agents)
+  let credentialed: ReadonlySet<string> = new Set(configured)
   /** Who was let in last where nobody is without credentials. */
   let welcome: string | undefined
 
@@ -89,7 +90,7 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
     as: (agent, signal) => meet({ as: agent, events: deps.eventsFor(agent) }, signal),
     hasCredentials: agent => credentialed.has(agent),
     async recall() {
-      for (const agent of await target.agentsSignedIn()) credentialed.add(agent)
+      credentialed = new Set([...configured, ...(await target.agentsSignedIn())])
     },
   }
 }

@@ -39,7 +39,7 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
     isDue = true
     const next = Math.max(last + PAUSE_MS, paidAt - SAVED_MS)
     clock.after(Math.max(0, next - clock.now()), () => {
-      lists = lists.then(ask)
+      lists = lists.then(ask).catch(() => {})
     })
   }
 

@@ -27,7 +27,8 @@ function stage(tools = {}) {
   const listeningSince = () => server.listeningSince
   const session = { ...listed, facts: factsOf({ capabilities: { tools } }), listeningSince }
   const written: string[] = []
-  const seen: unknown[] = []
+  const taken: unknown[] = []
+  const store = { fails: undefined as Error | undefined }
   const compared: string[] = []
   const notes: string[] = []
   const own = { session: () => session }
@@ -35,14 +36,17 @@ function stage(tools = {}) {
   const sightings = createSightings({
     clock,
     verdicts: {
-      async see({ tools }) {
-        seen.push(tools)
+      async see() {
+        if (store.fails) throw store.fails
         written.push('definitions')
         return false
       },
     },
     own: {
-      took: async () => server.isWhole,
+      async took(_session, { tools }) {
+        taken.push(tools)
+        return server.isWhole
+      },
       async compare(_session, signal) {
         compared.push('definitions')
         if (server.isSlow) await untilAborted(signal)
@@ -63,7 +67,7 @@ function stage(tools = {}) {
     otherTools: async () => [],
     note: text => void notes.push(text),
   })
-  return { clock, server, session, sightings, written, seen, compared, notes }
+  return { clock, server, session, sightings, written, taken, store, compared, notes }
 }
 
 it('lists a server every now and then, also after a listing that took too long', async () => {
@@ -84,7 +88,7 @@ it.each([
   ['refuses', new RpcError({ code: -32_603, message: 'Busy.' })],
   ['breaks off', new SendFailure('HTTP 500', { wasSent: 'maybe' })],
 ])('holds it against a server that it %s to list again only when that lasts', async (_what, error) => {
-  const { clock, server, session, sightings, seen, notes } = stage()
+  const { clock, server, session, sightings, taken, notes } = stage()
   await sightings.take(session, FOREVER)
   server.fails = error
   sightings.again()
@@ -93,14 +97,55 @@ it.each([
   server.fails = undefined
   await clock.advance(10_000)
   expect(notes).not.toEqual([])
-  expect(seen.every(tools => Array.isArray(tools))).toBe(true)
+  expect(taken.every(tools => Array.isArray(tools))).toBe(true)
   server.fails = error
   sightings.again()
   await clock.advance(120_000)
-  expect(seen.at(-1)).toBeUndefined()
+  expect(taken.at(-1)).toBeUndefined()
   server.fails = undefined
   await clock.advance(60_000)
-  expect(seen.at(-1)).toEqual([])
+  expect(taken.at(-1)).toEqual([])
+})
+
+it('finds out soon what has changed in one that tells of it and cannot list it for a moment', async () => {
+  const { clock, server, session, sightings, taken } = stage({ listChanged: true })
+  await sightings.take(session, FOREVER)
+  server.fails = new RpcError({ code: -32_603, message: 'Busy.' })
+  sightings.again()
+  await clock.advance(2_000)
+  server.fails = undefined
+  const before = server.lists
+  await clock.advance(15_000)
+  expect(server.lists).toBe(before + 1)
+  expect(taken.at(-1)).toEqual([])
+  // What is over is not counted with what comes later.
+  await clock.advance(40_000)
+  server.fails = new SendFailure('HTTP 500', { wasSent: 'maybe' })
+  sightings.again()
+  await clock.advance(2_000)
+  expect(taken.at(-1)).toEqual([])
+})
+
+it('holds nothing against a server whose list takes too long, or that is busy', async () => {
+  const { clock, server, session, sightings, taken } = stage()
+  await sightings.take(session, FOREVER)
+  server.isSlow = true
+  await clock.advance(600_000)
+  server.isSlow = false
+  server.fails = new SendFailure('HTTP 429', { wasSent: 'no', status: 429, retryAfterMs: 5_000 })
+  await clock.advance(600_000)
+  expect(taken).toEqual([[]])
+})
+
+it('goes on when what it found could not be written down', async () => {
+  const { clock, server, session, sightings, store } = stage()
+  await sightings.take(session, FOREVER)
+  server.fails = new SendFailure('HTTP 500', { wasSent: 'maybe' })
+  store.fails = new Error('The database is locked.')
+  await clock.advance(180_000)
+  const before = server.lists
+  await clock.advance(180_000)
+  expect(server.lists).toBeGreaterThan(before)
 })
 
 it('lists one that tells of changes every minute too, but for as long as it is heard without a break, and lists all', async () => {

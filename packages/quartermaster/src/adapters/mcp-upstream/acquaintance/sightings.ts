@@ -3,9 +3,9 @@ import type { Clock } from '../../../core/kernel/index.ts'
 import type { Listing } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { withTimeLimit } from '../pausing.ts'
-import { SendFailure } from '../session/channel.ts'
-import { fetchListing, hasLess, unlistedBy } from '../session/fetch-listing.ts'
-import type { Session } from '../session/session.ts'
+import { busyMsOf, SendFailure } from '../session/channel.ts'
+import { fetchListing, listedKinds, unlistedBy } from '../session/fetch-listing.ts'
+import type { ListKind, Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Acquaintance } from './acquaintance.ts'
 import type { OwnDefinitions } from './own-definitions.ts'
@@ -45,6 +45,7 @@ export interface SightingsDeps {
 const RELIST_TELLING_MS = 10 * 60_000
 const RELIST_MS = 60_000
 const NEVER = Number.NEGATIVE_INFINITY
+const RELIST_FAILED_MS = 15_000
 /** Whoever fails so often when it is asked what it has is not asked again at once. */
 const MOST_FAILED_LISTS = 3
 /** What has failed for so long is no moment's trouble: nobody knows by now what it has. */
@@ -55,8 +56,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const relisting = createRelisting({ clock, list: listAgain })
   /** How often it could not be listed again, one after the other, and since when. */
   let failures = { count: 0, since: 0 }
-  /** What each connection has listed last. */
-  const listings = new WeakMap<Session, Listing>()
+  /** Of what each connection has given a list. */
+  const kinds = new WeakMap<Session, readonly ListKind[]>()
   let isOver = false
   /** When it was last asked what it has, where it listed all that is known of it. */
   let askedAt = NEVER
@@ -64,24 +65,31 @@ export function createSightings(deps: SightingsDeps): Sightings {
   async function take(session: Session, signal: AbortSignal): Promise<void> {
     const begunAt = clock.now()
     const listing = await fetchListing(session, signal)
-    const last = listings.get(session)
+    const missing = kinds.get(session)?.some(kind => listing[kind] === undefined) ?? false
     // A moment's trouble of a server that has listed it before costs nobody anything.
-    if (last && hasLess(listing, last) && !isLasting()) throw new Error('It refuses to list all that it has.')
-    await see(session, listing, { begunAt, signal })
+    const isSpared = missing && !isLasting()
+    const isWhole = await see(session, listing, { begunAt, signal, isSpared })
+    if (isSpared) throw new Unlisted('It refuses to list all that it has.')
+    if (isWhole) failures = { count: 0, since: 0 }
   }
 
-  async function see(session: Session, listing: Listing, { begunAt, signal }: Look): Promise<void> {
+  /** Answers whether it listed all that is known of it. */
+  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: Look): Promise<boolean> {
     const others = await deps.otherTools()
     // It may be forgotten by now, and another one of its name be there.
-    if (isOver) return void (await deps.own.compare(session, signal))
+    if (isOver) {
+      await deps.own.compare(session, signal)
+      return false
+    }
     const changed = await deps.verdicts.see(listing, others)
-    const isWhole = await deps.own.took(session, listing)
-    listings.set(session, listing)
+    const isWhole = !isSpared && (await deps.own.took(session, listing))
+    if (!isSpared) kinds.set(session, listedKinds(listing))
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
     askedAt = isWhole ? begunAt : NEVER
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()
+    return isWhole
   }
 
   function isLasting(): boolean {
@@ -103,17 +111,27 @@ export function createSightings(deps: SightingsDeps): Sightings {
     const begunAt = clock.now()
     try {
       await inTime(deps, signal => take(session, signal))
-      failures = { count: 0, since: 0 }
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
+      // Whatever it has told is not known yet.
+      askedAt = NEVER
       listLater()
+      if (doesNotList(error)) await failed(session, begunAt)
       if (error instanceof SendFailure) void deps.main().suspect(session)
-      failures = { count: failures.count + 1, since: failures.count === 0 ? begunAt : failures.since }
-      // One exchange may break without the others, and what changed would stay unknown until the next start.
-      if (failures.count < MOST_FAILED_LISTS) relisting.soon()
-      else if (isLasting()) await inTime(deps, signal => see(session, unlistedBy(session), { begunAt, signal }))
     }
+  }
+
+  async function failed(session: Session, begunAt: number): Promise<void> {
+    failures = { count: failures.count + 1, since: failures.count === 0 ? begunAt : failures.since }
+    // One exchange may break without the others, and what changed would stay unknown until the next start.
+    if (failures.count < MOST_FAILED_LISTS) return relisting.soon()
+    if (!isLasting()) return relisting.later(RELIST_FAILED_MS, () => true)
+    note('It has not listed what it has for a while: nothing of that is used until it does.')
+    const seeing = inTime(deps, signal => see(session, unlistedBy(session), { begunAt, signal, isSpared: false }))
+    await seeing.catch(error =>
+      note(`That it does not list what it has could not be written down: ${messageOf(error)}`),
+    )
   }
 
   function stop(): void {
@@ -128,9 +146,19 @@ function inTime<T>({ clock, config }: SightingsDeps, work: (signal: AbortSignal)
   return withTimeLimit(config().startSeconds * 1000, { clock, reason: 'It took too long.' }, work)
 }
 
+/** It answered without all that it had listed before. */
+class Unlisted extends Error {}
+
+/** One that only takes long, or asks to come back later, may be at work. */
+function doesNotList(error: unknown): boolean {
+  return error instanceof Unlisted || (error instanceof SendFailure && busyMsOf(error) === undefined)
+}
+
 interface Look {
   readonly begunAt: number
   readonly signal: AbortSignal
+  /** What is missing in it is not held against the server yet. */
+  readonly isSpared: boolean
 }
 
 interface ComparingDeps extends SightingsDeps {

@@ -33,9 +33,9 @@ export function unlistedBy({ facts: { server, instructions } }: Session): Listin
   return { server: { ...server, instructions } }
 }
 
-/** Whether one of the kinds is missing that were in another listing. */
-export function hasLess(listing: Listing, than: Listing): boolean {
-  return KINDS.some(kind => listing[kind] === undefined && than[kind] !== undefined)
+/** The kinds of which there is a list. */
+export function listedKinds(listing: Listing): ListKind[] {
+  return KINDS.filter(kind => listing[kind] !== undefined)
 }
 
 const KINDS = ['tools', 'prompts', 'resources', 'templates'] as const satisfies readonly ListKind[]

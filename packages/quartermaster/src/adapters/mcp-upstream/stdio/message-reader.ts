@@ -39,6 +39,8 @@ const GLIMPSE_BYTES = 4_096
 
 /** A line of less is whole in a moment, by any way. */
 const LONG_BYTES = 256 * 1024
+/** Less than this is no sign that it gets on with one. */
+const PART_BYTES = 16 * 1024
 
 export function readMessages(stream: Readable, options: MessageReaderOptions): MessageReader {
   const { limits, onMessage, onNoise, onGarbled, excerpt } = options
@@ -56,6 +58,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     },
   })
   let noise = 0
+  let nextPart = LONG_BYTES
   let isStopped = false
   let isAtEnd = false
   let isBusy = false
@@ -74,7 +77,11 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     if (isStopped) return
     worker.add(splitter.push(chunk))
     const begunBytes = splitter.begunBytes()
-    if (begunBytes >= LONG_BYTES) options.onPart?.()
+    if (begunBytes < LONG_BYTES) nextPart = LONG_BYTES
+    else if (begunBytes >= nextPart) {
+      nextPart = begunBytes + PART_BYTES
+      options.onPart?.()
+    }
     if (begunBytes > limits.maxSkippedBytes) takeRest()
   }
 

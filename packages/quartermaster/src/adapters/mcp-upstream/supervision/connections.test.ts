@@ -42,6 +42,16 @@ it('are one for all agents, but for those with credentials of their own', () => 
   expect(connections.of('ada')).toBe(connections.of('ada'))
 })
 
+it('are let go of, when all are restarted, by those that have no credentials any more', async () => {
+  const withCredentials = ['ada', 'bob']
+  const { connections, stopped, restarted } = stage({ withCredentials })
+  for (const agent of withCredentials) connections.of(agent)
+  withCredentials.shift()
+  await connections.restart()
+  expect({ stopped, restarted }).toEqual({ stopped: ['ada'], restarted: ['main', 'bob'] })
+  expect(connections.of('ada')).toBe(connections.main)
+})
+
 it('can be looked at without being made', () => {
   const { connections } = stage({ isSeparate: true })
   expect(connections.own('ada')).toBeUndefined()

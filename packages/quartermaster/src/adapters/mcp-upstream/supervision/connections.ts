@@ -53,13 +53,19 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     const unused = [...own].toSorted(([, a], [, b]) => rank(a) - rank(b)).find(([, one]) => rank(one) < USED)
     if (!unused)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
-    own.delete(unused[0])
-    void unused[1].stop()
+    letGo(...unused)
   }
+
+  function letGo(agent: string, connection: Connection): void {
+    own.delete(agent)
+    void connection.stop()
+  }
+
+  const isOwn = (agent: string) => isSeparate || hasCredentials(agent)
 
   return {
     main,
-    of: agent => (isSeparate || hasCredentials(agent) ? ownOf(agent) : main),
+    of: agent => (isOwn(agent) ? ownOf(agent) : main),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
     byAgent: () => own,
@@ -69,6 +75,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     },
     isSeparate: () => isSeparate,
     async restart() {
+      for (const [agent, connection] of own) if (!isOwn(agent)) letGo(agent, connection)
       await Promise.all([main, ...own.values()].map(connection => connection.restart()))
     },
     async stop() {
