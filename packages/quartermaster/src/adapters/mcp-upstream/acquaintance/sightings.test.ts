@@ -107,24 +107,28 @@ it.each([
   expect(taken.at(-1)).toEqual([])
 })
 
-it('finds out soon what has changed in one that tells of it and cannot list it for a moment', async () => {
-  const { clock, server, session, sightings, taken } = stage({ listChanged: true })
-  await sightings.take(session, FOREVER)
-  server.fails = new RpcError({ code: -32_603, message: 'Busy.' })
-  sightings.again()
-  await clock.advance(2_000)
-  server.fails = undefined
-  const before = server.lists
-  await clock.advance(15_000)
-  expect(server.lists).toBe(before + 1)
-  expect(taken.at(-1)).toEqual([])
-  // What is over is not counted with what comes later.
-  await clock.advance(40_000)
-  server.fails = new SendFailure('HTTP 500', { wasSent: 'maybe' })
-  sightings.again()
-  await clock.advance(2_000)
-  expect(taken.at(-1)).toEqual([])
-})
+it.each([true, false])(
+  'finds out soon what has changed in one that tells of it and cannot list it for a moment (whole: %s)',
+  async isWhole => {
+    const { clock, server, session, sightings, taken } = stage({ listChanged: true })
+    server.isWhole = isWhole
+    await sightings.take(session, FOREVER)
+    server.fails = new RpcError({ code: -32_603, message: 'Busy.' })
+    sightings.again()
+    await clock.advance(2_000)
+    server.fails = undefined
+    const before = server.lists
+    await clock.advance(15_000)
+    expect(server.lists).toBe(before + 1)
+    expect(taken.at(-1)).toEqual([])
+    // What is over is not counted with what comes later.
+    await clock.advance(40_000)
+    server.fails = new SendFailure('HTTP 500', { wasSent: 'maybe' })
+    sightings.again()
+    await clock.advance(2_000)
+    expect(taken.at(-1)).toEqual([])
+  },
+)
 
 it('holds nothing against a server whose list takes too long, or that is busy', async () => {
   const { clock, server, session, sightings, taken } = stage()

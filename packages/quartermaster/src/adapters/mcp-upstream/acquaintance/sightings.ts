@@ -68,19 +68,15 @@ export function createSightings(deps: SightingsDeps): Sightings {
     const missing = kinds.get(session)?.some(kind => listing[kind] === undefined) ?? false
     // A moment's trouble of a server that has listed it before costs nobody anything.
     const isSpared = missing && !isLasting()
-    const isWhole = await see(session, listing, { begunAt, signal, isSpared })
+    await see(session, listing, { begunAt, signal, isSpared })
     if (isSpared) throw new Unlisted('It refuses to list all that it has.')
-    if (isWhole) failures = { count: 0, since: 0 }
+    if (!missing) failures = { count: 0, since: 0 }
   }
 
-  /** Answers whether it listed all that is known of it. */
-  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: Look): Promise<boolean> {
+  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: Look): Promise<void> {
     const others = await deps.otherTools()
     // It may be forgotten by now, and another one of its name be there.
-    if (isOver) {
-      await deps.own.compare(session, signal)
-      return false
-    }
+    if (isOver) return void (await deps.own.compare(session, signal))
     const changed = await deps.verdicts.see(listing, others)
     const isWhole = !isSpared && (await deps.own.took(session, listing))
     if (!isSpared) kinds.set(session, listedKinds(listing))
@@ -89,7 +85,6 @@ export function createSightings(deps: SightingsDeps): Sightings {
     askedAt = isWhole ? begunAt : NEVER
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()
-    return isWhole
   }
 
   function isLasting(): boolean {

@@ -61,8 +61,24 @@ describe('the tokens of an upstream', () => {
 
   it('are an agent’s own where it signed in itself', async () => {
     const { auth, place } = await signedIn()
+    const researcher = { ...OWNER, agent: 'researcher' }
+    const own = auth.for(researcher, place.upstream)
+    const attempt = await auth.begin(researcher, place.upstream)
+    await attempt.take(place.approve(attempt.url))
+    expect(await own.token()).toBe('access-2')
+    await auth.forget(OWNER)
+    expect(await auth.for({ ...OWNER, agent: 'analyst' }, place.upstream).token()).toBeUndefined()
+  })
+
+  it('are those of all for an agent that has not signed in itself, also when they are renewed', async () => {
+    const { auth, place, clock, tokens } = await signedIn()
     const own = auth.for({ ...OWNER, agent: 'researcher' }, place.upstream)
-    expect(await own.token()).toBeUndefined()
+    expect(await own.token()).toBe('access-1')
+    await clock.advance(3_575_000)
+    expect(await Promise.all([own.token(), tokens.token()])).toEqual(['access-2', 'access-2'])
+    expect(await own.renew('access-2', {})).toBe('renewed')
+    expect(await tokens.token()).toBe('access-3')
+    expect(await auth.agentsAt(OWNER.upstream)).toEqual([])
   })
 
   it('are asked for with the rights that were lacking beside those there are', async () => {

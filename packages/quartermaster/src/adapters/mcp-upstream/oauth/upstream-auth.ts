@@ -44,6 +44,16 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
     return found instanceof Promise ? found.then(own) : own(found)
   }
 
+  /** An agent that has not signed in itself is let in with what all share, on a connection of its own as well. */
+  function inUse(owner: LoginOwner, upstream: HttpUpstream): InUse | Promise<InUse> {
+    const shared = { upstream: owner.upstream }
+    const orShared = (login: UpstreamLogin | undefined) =>
+      login || owner.agent === undefined
+        ? { owner, login }
+        : after(loginOf(shared, upstream), login => ({ owner: shared, login }))
+    return after(loginOf(owner, upstream), orShared)
+  }
+
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
   function renew(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin): Promise<UpstreamLogin | undefined> {
     const key = keyOf(owner)
@@ -72,23 +82,22 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         if (login) onLogin?.(login)
         return login
       }
-      const tokenOf = (login: UpstreamLogin | undefined) => {
+      const tokenOf = ({ owner, login }: InUse) => {
         told(login)
         if (!login || !isNearEnd(login)) return login?.accessToken
         return renew(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
       }
       return {
-        token() {
-          const found = loginOf(owner, upstream)
-          return found instanceof Promise ? found.then(tokenOf) : tokenOf(found)
-        },
+        token: () => after(inUse(owner, upstream), tokenOf),
         async renew(refused, challenge) {
+          const used = await inUse(owner, upstream)
+          const login = told(used.login)
           challenges.set(keyOf(owner), challenge)
-          const login = told(await loginOf(owner, upstream))
+          challenges.set(keyOf(used.owner), challenge)
           if (!login) return 'signIn'
           // Somebody else has seen to it meanwhile.
           if (login.accessToken !== refused) return 'renewed'
-          return (await renew(owner, upstream, login)) ? 'renewed' : 'signIn'
+          return (await renew(used.owner, upstream, login)) ? 'renewed' : 'signIn'
         },
         lacking: challenge => void challenges.set(keyOf(owner), challenge),
       }
@@ -126,6 +135,17 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
       return credentials.forgetAll(upstream)
     },
   }
+}
+
+/** What is shown to the server, and whose it is. */
+interface InUse {
+  readonly owner: LoginOwner
+  readonly login: UpstreamLogin | undefined
+}
+
+/** At once where it is known already: that is so for nearly every request. */
+function after<T, U>(value: T | Promise<T>, then: (value: T) => U | Promise<U>): U | Promise<U> {
+  return value instanceof Promise ? value.then(then) : then(value)
 }
 
 function unwanted({ upstream }: LoginOwner): AppError {
