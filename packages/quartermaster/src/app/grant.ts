@@ -1,7 +1,7 @@
 import { type AgentConfig, AppError, type CapabilityConfig, type ControlInput } from '../contracts/index.ts'
 import { refuseIssues } from '../core/agents/index.ts'
 import { type ConsentOperationDefinition, isOnceOnly } from '../core/catalogue/index.ts'
-import { didYouMean } from '../core/kernel/index.ts'
+import { didYouMean, whichThereAre } from '../core/kernel/index.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Gives an agent a capability, or takes it away, in its file. Nothing is written that would not resolve. */
@@ -44,7 +44,7 @@ function only(agent: AgentConfig, capability: string): AgentConfig {
 function refuseUnknownConsent(names: readonly string[], known: readonly string[]): void {
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
-  const hint = didYouMean(unknown, known) || ` There are: ${known.join(', ') || 'none'}.`
+  const hint = whichThereAre(unknown, known)
   throw new AppError('CONFIG_INVALID', `No capability declares the consent operation "${unknown}".${hint}`)
 }
 

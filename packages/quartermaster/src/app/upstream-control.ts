@@ -12,7 +12,7 @@ import {
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import { clashWith, type Generation } from '../core/catalogue/index.ts'
-import { type Clock, didYouMean } from '../core/kernel/index.ts'
+import { type Clock, whichThereAre } from '../core/kernel/index.ts'
 import { asFelt } from './felt-standing.ts'
 import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
@@ -76,7 +76,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     const found = find(name)
     if (found) return found
     const names = statuses().map(status => status.name)
-    const hint = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`
+    const hint = whichThereAre(name, names)
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
 

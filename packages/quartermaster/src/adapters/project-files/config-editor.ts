@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { type AddedUpstream, AppError, isAppError, type Problem, type RemovedUpstream } from '../../contracts/index.ts'
-import { canonicalJson, consentPrefix, didYouMean } from '../../core/kernel/index.ts'
+import { canonicalJson, consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
 import { problemsError } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
@@ -176,6 +176,6 @@ function taken(name: string): AppError {
 }
 
 function unknown(name: string, known: readonly string[]): AppError {
-  const hint = didYouMean(name, known) || ` There are: ${known.join(', ') || 'none'}.`
+  const hint = whichThereAre(name, known)
   return new AppError('NAME_UNKNOWN', `The configuration names no upstream "${name}".${hint}`)
 }

@@ -24,6 +24,11 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return match === undefined ? '' : ` Did you mean "${match}"?`
 }
 
+/** The same, or all that there are. */
+export function whichThereAre(word: string, candidates: readonly string[]): string {
+  return didYouMean(word, candidates) || ` There are: ${candidates.join(', ') || 'none'}.`
+}
+
 /** How many letters are wrong, missing, too many, or have changed places with the next; given up once it must reach `limit`. */
 function slipsBetween(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit

@@ -8,7 +8,7 @@ export { callForModel } from './call-for-model.ts'
 export { callerKey } from './caller-key.ts'
 export { type Cancellation, type CancelSignal, createCancellation, throwIfCancelled } from './cancellation.ts'
 export { canonicalJson } from './canonical-json.ts'
-export { closest, didYouMean } from './closest.ts'
+export { closest, didYouMean, whichThereAre } from './closest.ts'
 export { type PlacedWord, type ProgramLine, programIn, programLines, scriptIn } from './command-line.ts'
 export { type CommandParameter, choiceText, commandParameters } from './command-parameter.ts'
 export {

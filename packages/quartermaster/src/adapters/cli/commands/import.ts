@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { AppError, type ForeignServer, type ForeignServers } from '../../../contracts/index.ts'
-import { didYouMean } from '../../../core/kernel/index.ts'
+import { whichThereAre } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { EXIT, EXIT_CODES } from '../errors.ts'
@@ -111,7 +111,7 @@ function chosen(servers: readonly ForeignServer[], names: readonly string[]): Fo
     const match = servers.find(server => server.name === name) ?? servers.find(server => server.as === name)
     if (match) return match
     const known = servers.map(server => server.name)
-    const hint = didYouMean(name, known) || ` There are: ${known.join(', ') || 'none'}.`
+    const hint = whichThereAre(name, known)
     throw new AppError('NAME_UNKNOWN', `No server named "${name}" was found.${hint}`)
   })
 }

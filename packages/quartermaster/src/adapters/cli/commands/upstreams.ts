@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
-import { didYouMean } from '../../../core/kernel/index.ts'
+import { didYouMean, whichThereAre } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
@@ -73,7 +73,7 @@ async function showOne(session: Session, name: string): Promise<number> {
   const found = statuses.find(status => status.name === name)
   if (!found) {
     const names = statuses.map(status => status.name)
-    const hint = didYouMean(name, names) || ` There are: ${names.join(', ') || 'none'}.`
+    const hint = whichThereAre(name, names)
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
   await (session.json

@@ -39,9 +39,7 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
 
   /** Only what is for this very server: its entry may have been pointed at another. */
   function loginOf(owner: LoginOwner, { url }: HttpUpstream): ReturnType<UpstreamCredentialStore['load']> {
-    const own = (login: UpstreamLogin | undefined) => (login?.url === url ? login : undefined)
-    const found = credentials.load(owner)
-    return found instanceof Promise ? found.then(own) : own(found)
+    return after(credentials.load(owner), login => (login?.url === url ? login : undefined))
   }
 
   /** An agent that has not signed in itself is let in with what all share, on a connection of its own as well. */
