@@ -72,7 +72,6 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
-  const auth = createUpstreamAuth({ ...ports, credentials: core.createUpstreamCredentials(ports) })
   const pins = core.createPinBook(ports)
   const memory = core.createUpstreamMemory(ports)
   const secrets = () => project.upstreamSecrets()
@@ -81,6 +80,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
     leaseMs: settings.leaseSeconds * 1000,
     place: () => leasePlace(project, ports),
   })
+  const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
   const known = { herd, auth, pins, memory, secrets, leases }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {

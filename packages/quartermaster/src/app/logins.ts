@@ -1,4 +1,4 @@
-import type { LoginAttempt, UpstreamAuth } from '../adapters/mcp-upstream/index.ts'
+import type { LoginAttempt, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { AppError, type Control, type HttpUpstream, type LoginFacts, type UpstreamConfig } from '../contracts/index.ts'
 import type { Clock, Ids } from '../core/kernel/index.ts'
 import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
@@ -86,6 +86,21 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
       return { wasSignedIn }
     },
   }
+}
+
+/** Connects those upstreams anew at which somebody has signed in or out on another node. */
+export async function recallLogins({
+  auth,
+  upstreams,
+}: {
+  auth(): Promise<UpstreamAuth>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'restart'>
+}): Promise<void> {
+  const names = new Set(upstreams.statuses().map(({ name }) => name))
+  // Where there are none, nobody has read what is known of them.
+  if (names.size === 0) return
+  const changed = await (await auth()).recall()
+  await Promise.all(changed.filter(name => names.has(name)).map(name => upstreams.restart(name)))
 }
 
 /** How long the end of an attempt can be asked for. */

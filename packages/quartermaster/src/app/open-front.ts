@@ -15,16 +15,18 @@ import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
 import type { Log, Tracer } from '../core/kernel/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
+import type { StoreNews } from '../core/store/index.ts'
 import { a2aMounts } from './a2a-mounts.ts'
 import { apiDoor, skillsIn } from './api-door.ts'
 import { type BuiltExternalPeers, buildExternalPeers } from './build-external-peers.ts'
 import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
-import { followPins } from './follow-pins.ts'
+import { followTable } from './follow-table.ts'
 import type { GuestList } from './guest-list.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { lentFiles } from './lent-files.ts'
+import { recallLogins } from './logins.ts'
 import { metricsOf } from './metrics.ts'
 import { nodeFacts } from './node-facts.ts'
 import type { OpenedStore } from './open-store.ts'
@@ -105,8 +107,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   store.messages.tellUrl(url)
   await store.shared?.nodes.tellUrl(url)
   if (store.shared) {
-    const stopFollowing = followPins(store.shared.news, runtime.upstreams, log)
-    life.onClose(async () => stopFollowing())
+    for (const stopFollowing of followOthers(store.shared.news, runtime, log)) life.onClose(async () => stopFollowing())
   }
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   life.onClose(() => folder.removeEndpoint())
@@ -122,6 +123,16 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
     runtime.core.readings.stop()
   })
   return { url, control, seating }
+}
+
+/** What people decide and where they sign in on another node counts here too. */
+function followOthers(news: StoreNews, { upstreams, upstreamAuth }: Runtime, log: Log): (() => void)[] {
+  const pins = { table: 'pins', warning: 'what was decided about upstreams elsewhere could not be read' } as const
+  const logins = { table: 'secrets', warning: 'who has signed in at upstreams elsewhere could not be read' } as const
+  return [
+    followTable(news, { ...pins, log, look: upstreams.recall }),
+    followTable(news, { ...logins, log, look: () => recallLogins({ auth: upstreamAuth, upstreams }) }),
+  ]
 }
 
 function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => void {

@@ -15,6 +15,8 @@ export interface Departures {
 /** How long one may finish what it was called for. */
 const DRAIN_MS = 30_000
 const DRAIN_LOOK_MS = 50
+/** To whoever still waited for it to come up. */
+const REPLACED = 'It was removed, or its configuration was changed meanwhile.'
 
 export function createDepartures({ clock }: { readonly clock: Clock }): Departures {
   const leaving = new Set<Promise<void>>()
@@ -24,7 +26,7 @@ export function createDepartures({ clock }: { readonly clock: Clock }): Departur
     const until = clock.now() + DRAIN_MS
     const isWorking = () => upstream.busy() > 0 && clock.now() < until && !isHurried
     while (isWorking()) await pause(DRAIN_LOOK_MS, { clock })
-    await upstream.stop()
+    await upstream.stop(REPLACED)
   }
 
   return {

@@ -164,7 +164,10 @@ export function createMounts(deps: MountsDeps): Mounts {
       isStopped = true
       departures.hurry()
       await adopted.catch(() => {})
-      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop()), departures.settled()])
+      await Promise.all([
+        ...[...mounted.values()].map(upstream => upstream.stop('Quartermaster is stopping.')),
+        departures.settled(),
+      ])
     },
   }
 }

@@ -2,7 +2,7 @@ import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '.
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { downloadReason, mayNeedDownload } from './first-download.ts'
-import { offReason } from './switched-off.ts'
+import { offReason, SWITCHED_OFF } from './switched-off.ts'
 import { unseenStep } from './unseen-step.ts'
 import { countsOf, failingAgents, standingOf } from './upstream-status.ts'
 import { createWorkings, type UpstreamDeps, type Workings } from './workings.ts'
@@ -41,7 +41,8 @@ export interface Upstream {
   review<T>(decide: () => Promise<T>): Promise<T>
   /** It is to go: calls may end, but nothing of it is looked at or remembered any more. Resolves when nothing is being. */
   retire(): Promise<void>
-  stop(): Promise<void>
+  /** Whoever still waits for it is told why. */
+  stop(reason: string): Promise<void>
 }
 
 export function createUpstream(deps: UpstreamDeps): Upstream {
@@ -49,7 +50,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const parts = createWorkings(deps, () => config)
   const { connections, meetings, acquaintance, sightings, verdicts, offer } = parts
   // One that is switched off is never started, whoever asks for it.
-  if (!config.enabled) void connections.stop()
+  if (!config.enabled) void connections.stop(offReason(config) ?? SWITCHED_OFF)
 
   return {
     name: deps.name,
@@ -86,9 +87,9 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       sightings.stop()
       await verdicts.settled()
     },
-    async stop() {
+    async stop(reason) {
       sightings.stop()
-      await connections.stop()
+      await connections.stop(reason)
       await verdicts.settled()
       // Last: whoever has it next starts at once.
       await deps.lease?.release()

@@ -8,6 +8,7 @@ export { createRememberingStore, type RememberingStoreDeps } from './remembering
 export { createSharedTime, type SharedTime, type SharedTimeDeps } from './shared-time.ts'
 export type { CommitOutcome, FailedGuard, Query, SealedPlace, Sealer, Store } from './store.ts'
 export { isUnkeepable, unkeepable } from './unkeepable.ts'
+export { whileHeld } from './while-held.ts'
 export type { WantedWord, WordScope, WordSearch } from './word-search.ts'
 export {
   type Check,

@@ -17,6 +17,8 @@ export const UpstreamLogin = z.object({
   resource: z.string().optional(),
   accessToken: z.string(),
   refreshToken: z.string().optional(),
+  /** When the access token was issued. */
+  issuedAt: z.number().optional(),
   expiresAt: z.number().optional(),
   scope: z.string().optional(),
 })
@@ -32,6 +34,10 @@ export interface LoginOwner {
 export interface UpstreamCredentialStore {
   /** At once where it was read before: it is asked for with every request. */
   load(owner: LoginOwner): Promise<UpstreamLogin | undefined> | UpstreamLogin | undefined
+  /** As it is in the store, whatever was read before: another process may have written it since. */
+  reread(owner: LoginOwner): Promise<UpstreamLogin | undefined>
+  /** Other processes may have written and forgotten some. Answers at which upstreams there is one more, or one less. */
+  recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
   /** Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. */
   replace(
@@ -58,6 +64,8 @@ type Known = Promise<UpstreamLogin | undefined> | { readonly login: UpstreamLogi
 /** Reads each login once. */
 export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
   const known = new Map<string, Known>()
+  /** The names of those that upstreams here were told of. */
+  const present = new Set<string>()
 
   async function row({ name, workspace }: Place) {
     const { store } = await storage.open()
@@ -65,17 +73,29 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return found
   }
 
-  async function rowsAt(upstream: string) {
+  async function rows(isWanted: (name: string) => boolean) {
     const { store } = await storage.open()
     const found: (Place & { readonly id: string })[] = []
     for (let after: [string] | undefined; ; ) {
       const query = { columns: ['id', 'name', 'workspace'], order: { by: ['id'] }, limit: PAGE } as const
       const page = await store.find('secrets', after ? { ...query, after } : query)
-      found.push(...page.filter(({ name }) => isAt(upstream, name)))
+      found.push(...page.filter(({ name }) => isWanted(name)))
       const last = page.at(-1)
       if (!last || page.length < PAGE) return found
       after = [last.id]
     }
+  }
+
+  async function rowsAt(upstream: string) {
+    const isWanted = (name: string) => isAt(upstream, name)
+    const found = await rows(isWanted)
+    noteAll(found, isWanted)
+    return found
+  }
+
+  function noteAll(found: readonly Place[], isAmong: (name: string) => boolean): void {
+    for (const name of present) if (isAmong(name)) present.delete(name)
+    for (const { name } of found) present.add(name)
   }
 
   async function open(found: Awaited<ReturnType<typeof row>>): Promise<UpstreamLogin | undefined> {
@@ -123,9 +143,20 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       const found = known.get(place.name) ?? readOnce(place)
       return found instanceof Promise ? found : found.login
     },
+    reread: owner => readOnce(placeOf(owner)),
+    async recall() {
+      const before = new Set(present)
+      const found = await rows(isLogin)
+      known.clear()
+      noteAll(found, isLogin)
+      const gone = [...before].filter(name => !present.has(name))
+      const come = [...present].filter(name => !before.has(name))
+      return [...new Set([...gone, ...come].map(upstreamOf))]
+    },
     async save(owner, login) {
       const place = placeOf(owner)
       await write(place, login)
+      present.add(place.name)
       known.set(place.name, { login })
     },
     async replace(owner, { before, after }) {
@@ -149,6 +180,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       const { store } = await storage.open()
       const outcome = await store.commit([remove('secrets', { where: { workspace, name }, rows: 'any' })])
       known.delete(name)
+      present.delete(name)
       return outcome.committed && outcome.rows[0] !== 0
     },
     async forgetAll(upstream) {
@@ -156,6 +188,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       const { store } = await storage.open()
       if (ids.length > 0) await store.commit([remove('secrets', { where: { id: { in: ids } }, rows: 'any' })])
       for (const name of known.keys()) if (isAt(upstream, name)) known.delete(name)
+      noteAll([], name => isAt(upstream, name))
     },
   }
 }
@@ -173,6 +206,14 @@ function placeOf({ upstream, agent }: LoginOwner): Place {
   return agent === undefined
     ? { workspace: 'default', name: `login:${upstream}` }
     : { workspace: agent, name: `login:${upstream}:${agent}` }
+}
+
+function isLogin(name: string): boolean {
+  return name.startsWith('login:')
+}
+
+function upstreamOf(name: string): string {
+  return name.split(':')[1] ?? name
 }
 
 function isAt(upstream: string, name: string): boolean {

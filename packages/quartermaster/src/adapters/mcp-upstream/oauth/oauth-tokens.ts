@@ -41,6 +41,7 @@ function issued(
   return {
     accessToken: access_token,
     ...(refresh_token === undefined ? {} : { refreshToken: refresh_token }),
+    issuedAt: Math.round(asked.now),
     ...(expires_in === undefined ? {} : { expiresAt: Math.round(asked.now + expires_in * 1_000) }),
     ...(granted === undefined ? {} : { scope: granted }),
   }
@@ -74,10 +75,12 @@ export async function refreshLogin(
       refreshToken,
       fetchFn: fetch,
     })
-    return { ...login, ...issued(tokens, { scope: login.scope, now: clock.now() }) }
+    // What was said about the end of the old one says nothing about the new one.
+    const { expiresAt: _, ...kept } = login
+    return { ...kept, ...issued(tokens, { scope: login.scope, now: clock.now() }) }
   } catch (error) {
     if (isFinal(error)) return undefined
-    throw notRenewed(login, error)
+    throw notRenewed(login, reasonOf(error))
   }
 }
 
@@ -96,8 +99,11 @@ function isFinal(error: unknown): boolean {
 
 const FINAL = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_scope', 'invalid_target'])
 
-/** Without its cause: what a token endpoint says may hold anything. What we found out ourselves does not. */
-function notRenewed({ issuer }: UpstreamLogin, error: unknown): Error {
-  const reason = oauthCode(error) ?? (error instanceof TypeError ? error.message : 'its answer makes no sense.')
+/** What a token endpoint says may hold anything. What we found out ourselves does not. */
+function reasonOf(error: unknown): string {
+  return oauthCode(error) ?? (error instanceof TypeError ? error.message : 'its answer makes no sense.')
+}
+
+export function notRenewed({ issuer }: UpstreamLogin, reason: string): Error {
   return new Error(`The login at ${new URL(issuer).host} could not be renewed: ${reason}`)
 }

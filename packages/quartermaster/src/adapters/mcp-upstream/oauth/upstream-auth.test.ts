@@ -32,6 +32,30 @@ describe('the tokens of an upstream', () => {
     expect(place.tokenRequests[1]?.get('resource')).toBe(place.upstream.url)
   })
 
+  it('are used for half of their time when that is short, and not renewed with every request', async () => {
+    const { place, clock, tokens } = await signedIn({ tokens: { expires_in: 20 } })
+    await clock.advance(9_000)
+    expect(await tokens.token()).toBe('access-1')
+    await clock.advance(1_000)
+    expect([await tokens.token(), await tokens.token()]).toEqual(['access-2', 'access-2'])
+    expect(place.tokenRequests).toHaveLength(2)
+  })
+
+  it('have no end when the issuer names none for the next ones, whatever it said of those before', async () => {
+    const { place, clock, tokens } = await signedIn({
+      onToken(visit) {
+        const isRefresh = new URLSearchParams(visit.text).get('grant_type') === 'refresh_token'
+        if (isRefresh) visit.json(200, { access_token: 'endless', token_type: 'Bearer' })
+        return isRefresh
+      },
+    })
+    await clock.advance(3_575_000)
+    expect([await tokens.token(), await tokens.token()]).toEqual(['endless', 'endless'])
+    await clock.advance(90_000)
+    expect(await tokens.token()).toBe('endless')
+    expect(place.tokenRequests).toHaveLength(2)
+  })
+
   it('are renewed when the server no longer takes them, within the request that met it', async () => {
     const { place, tokens } = await signedIn()
     place.accept('something else')
@@ -87,6 +111,19 @@ describe('the tokens of an upstream', () => {
     const attempt = await auth.begin(OWNER, place.upstream)
     expect(new URL(attempt.url).searchParams.get('scope')?.split(' ').toSorted()).toEqual(['read', 'write'])
     attempt.cancel()
+  })
+
+  it('are asked for with what an agent lacked that was let in with those of all', async () => {
+    const { auth, place } = await signedIn()
+    const researcher = { ...OWNER, agent: 'researcher' }
+    const own = auth.for(researcher, place.upstream)
+    await own.token()
+    own.lacking({ error: 'insufficient_scope', scope: 'write' })
+    for (const owner of [OWNER, researcher]) {
+      const attempt = await auth.begin(owner, place.upstream)
+      expect(new URL(attempt.url).searchParams.get('scope')).toContain('write')
+      attempt.cancel()
+    }
   })
 
   it('are renewed by an issuer within fifteen seconds, or by the next who asks', async () => {

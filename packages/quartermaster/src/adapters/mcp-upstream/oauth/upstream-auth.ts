@@ -1,12 +1,13 @@
 import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock, Ids } from '../../../core/kernel/index.ts'
+import { type Leases, whileHeld } from '../../../core/store/index.ts'
 import type { LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
 import { createGuardedFetch } from '../http/guarded-fetch.ts'
 import type { Challenge, HttpAuth } from '../http/http-auth.ts'
 import { askForChallenge } from './oauth-discovery.ts'
 import { beginLogin, type LoginAttempt } from './oauth-login.ts'
-import { refreshLogin } from './oauth-tokens.ts'
+import { notRenewed, refreshLogin } from './oauth-tokens.ts'
 
 /** Tokens for channels, and attempts of people to sign in. One for the whole process. */
 export interface UpstreamAuth {
@@ -20,10 +21,14 @@ export interface UpstreamAuth {
   forget(owner: LoginOwner): Promise<boolean>
   /** As if nobody had ever signed in at an upstream, agents included. */
   forgetAll(upstream: string): Promise<void>
+  /** Other processes may have signed people in and out. Answers at which upstreams. */
+  recall(): Promise<string[]>
 }
 
 export interface UpstreamAuthDeps {
   readonly credentials: UpstreamCredentialStore
+  /** For what only one of the processes on a store may do at a time. */
+  readonly leases: Leases
   readonly clock: Clock
   readonly ids: Ids
   /** How names become addresses. */
@@ -32,14 +37,21 @@ export interface UpstreamAuthDeps {
 
 /** A token that ends while the request is on its way would be refused. */
 const EARLY_MS = 30_000
+/** Another process that renews it has the answer by then. */
+const OTHERS_MS = 20_000
 
-export function createUpstreamAuth({ credentials, clock, ids, resolve }: UpstreamAuthDeps): UpstreamAuth {
+export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }: UpstreamAuthDeps): UpstreamAuth {
   const renewing = new Map<string, Promise<UpstreamLogin | undefined>>()
   const challenges = new Map<string, Challenge>()
 
   /** Only what is for this very server: its entry may have been pointed at another. */
   function loginOf(owner: LoginOwner, { url }: HttpUpstream): ReturnType<UpstreamCredentialStore['load']> {
     return after(credentials.load(owner), login => (login?.url === url ? login : undefined))
+  }
+
+  async function rereadOf(owner: LoginOwner, { url }: HttpUpstream): Promise<UpstreamLogin | undefined> {
+    const login = await credentials.reread(owner)
+    return login?.url === url ? login : undefined
   }
 
   /** An agent that has not signed in itself is let in with what all share, on a connection of its own as well. */
@@ -55,9 +67,18 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
   function renew(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin): Promise<UpstreamLogin | undefined> {
     const key = keyOf(owner)
-    const begun = renewing.get(key) ?? renewNow(owner, upstream, login).finally(() => renewing.delete(key))
+    const begun = renewing.get(key) ?? renewAlone(owner, upstream, login).finally(() => renewing.delete(key))
     renewing.set(key, begun)
     return begun
+  }
+
+  /** Once for all processes on the store, too: whoever comes second finds what the first has got. */
+  async function renewAlone(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+    const late = () => notRenewed(login, 'another process has been at it for too long.')
+    return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
+      const now = await rereadOf(owner, upstream)
+      return now?.accessToken === login.accessToken ? renewNow(owner, upstream, login) : now
+    })
   }
 
   async function renewNow(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
@@ -65,13 +86,15 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
     if (next && (await credentials.replace(owner, { before: login, after: next }))) return next
-    const now = await loginOf(owner, upstream)
+    const now = await rereadOf(owner, upstream)
     // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
     return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
-  function isNearEnd({ expiresAt, refreshToken }: UpstreamLogin): boolean {
-    return expiresAt !== undefined && refreshToken !== undefined && expiresAt - EARLY_MS <= clock.now()
+  /** One that is good for less than a minute is used for half of its time, and not renewed with every request. */
+  function isNearEnd({ issuedAt = 0, expiresAt, refreshToken }: UpstreamLogin): boolean {
+    if (expiresAt === undefined || refreshToken === undefined) return false
+    return expiresAt - Math.min(EARLY_MS, (expiresAt - issuedAt) / 2) <= clock.now()
   }
 
   return {
@@ -80,8 +103,13 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         if (login) onLogin?.(login)
         return login
       }
+      let shown = owner
+      const wants = (challenge: Challenge) => {
+        for (const one of [owner, shown]) challenges.set(keyOf(one), challenge)
+      }
       const tokenOf = ({ owner, login }: InUse) => {
         told(login)
+        shown = owner
         if (!login || !isNearEnd(login)) return login?.accessToken
         return renew(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
       }
@@ -90,14 +118,14 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         async renew(refused, challenge) {
           const used = await inUse(owner, upstream)
           const login = told(used.login)
-          challenges.set(keyOf(owner), challenge)
-          challenges.set(keyOf(used.owner), challenge)
+          shown = used.owner
+          wants(challenge)
           if (!login) return 'signIn'
           // Somebody else has seen to it meanwhile.
           if (login.accessToken !== refused) return 'renewed'
           return (await renew(used.owner, upstream, login)) ? 'renewed' : 'signIn'
         },
-        lacking: challenge => void challenges.set(keyOf(owner), challenge),
+        lacking: wants,
       }
     },
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
@@ -123,7 +151,8 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         },
       })
     },
-    agentsAt: upstream => credentials.agentsAt(upstream),
+    agentsAt: credentials.agentsAt,
+    recall: credentials.recall,
     forget(owner) {
       challenges.delete(keyOf(owner))
       return credentials.forget(owner)

@@ -82,7 +82,7 @@ it('is waited for by nobody who has given up, nor at all where a call is not to 
 it('is no word about its server that it was stopped: another one may stand there already', async () => {
   const { connection } = stage()
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  await connection.stop()
+  await connection.stop('It was removed.')
   expect(await connection.look(FOREVER)).toMatchObject({ up: false, pending: true })
   await expect(connection.take({ budgetMs: 1_000, signal: FOREVER })).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',

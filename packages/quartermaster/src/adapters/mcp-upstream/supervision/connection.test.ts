@@ -107,7 +107,7 @@ it('is given up when it is to be, whatever its start waits for', async () => {
   await clock.advance(1_001)
   expect(connection.lastError()?.message).toBe('It was not ready within 1 s.')
   await clock.advance(500)
-  await connection.stop()
+  await connection.stop('It was removed.')
   expect(connection.state().kind).toBe('stopped')
 })
 
@@ -120,7 +120,7 @@ it('never has two of them, whatever is asked of it while it starts and stops', a
   crash()
   await clock.advance(1_000)
   expect(server.running).toBe(1)
-  await connection.stop()
+  await connection.stop('It was removed.')
   await clock.advance(60_000)
   expect(server.running).toBe(0)
   await expect(connection.take({ budgetMs: 10, signal: FOREVER })).rejects.toMatchObject({

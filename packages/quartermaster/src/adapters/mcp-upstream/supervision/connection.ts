@@ -38,7 +38,8 @@ export interface Connection {
   answered(what: string): void
   /** Ends what runs and starts anew, whatever it waited for. */
   restart(): Promise<void>
-  stop(): Promise<void>
+  /** For good. Whoever waits for it, or has asked it something, is told why. */
+  stop(reason: string): Promise<void>
 }
 
 export interface TakeOptions {
@@ -146,8 +147,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     refused: refusals.add,
     answered: refusals.answered,
     restart: async () => runner.tell({ what: 'renewed' }),
-    async stop() {
-      runner.tell({ what: 'stopped' })
+    async stop(reason) {
+      runner.tell({ what: 'stopped', reason })
       await runner.settled()
     },
   }

@@ -117,7 +117,7 @@ it('are restarted and stopped all together', async () => {
   const { connections, stopped, restarted } = stage({ isSeparate: true })
   connections.of('ada')
   await connections.restart()
-  await connections.stop()
+  await connections.stop('It was removed.')
   expect(restarted).toEqual(['main', 'ada'])
   expect(stopped).toEqual(['main', 'ada'])
 })

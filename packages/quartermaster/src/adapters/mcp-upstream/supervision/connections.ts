@@ -18,7 +18,8 @@ export interface Connections {
   separate(): void
   isSeparate(): boolean
   restart(): Promise<void>
-  stop(): Promise<void>
+  /** Whoever waits for one of them, or has asked it something, is told why. */
+  stop(reason: string): Promise<void>
 }
 
 export interface ConnectionsDeps {
@@ -53,12 +54,12 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     const unused = [...own].toSorted(([, a], [, b]) => rank(a) - rank(b)).find(([, one]) => rank(one) < USED)
     if (!unused)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
-    letGo(...unused)
+    letGo(...unused, 'Others needed its place.')
   }
 
-  function letGo(agent: string, connection: Connection): void {
+  function letGo(agent: string, connection: Connection, reason: string): void {
     own.delete(agent)
-    void connection.stop()
+    void connection.stop(reason)
   }
 
   const isOwn = (agent: string) => isSeparate || hasCredentials(agent)
@@ -75,11 +76,12 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     },
     isSeparate: () => isSeparate,
     async restart() {
-      for (const [agent, connection] of own) if (!isOwn(agent)) letGo(agent, connection)
+      for (const [agent, connection] of own)
+        if (!isOwn(agent)) letGo(agent, connection, 'It is not signed in itself any more.')
       await Promise.all([main, ...own.values()].map(connection => connection.restart()))
     },
-    async stop() {
-      await Promise.all([main, ...own.values()].map(connection => connection.stop()))
+    async stop(reason) {
+      await Promise.all([main, ...own.values()].map(connection => connection.stop(reason)))
     },
   }
 }

@@ -77,10 +77,10 @@ it('tells the calls that a person has ended why', async () => {
   await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'It is started anew.' })
 })
 
-it('tells the calls that the end of everything has ended why', async () => {
+it('tells the calls that its end has cut off why', async () => {
   const { connection, call } = await waitingCall()
-  await connection.stop()
-  await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'Quartermaster is stopping.' })
+  await connection.stop('It was removed.')
+  await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'It was removed.' })
 })
 
 it('ends with everything the calls too that a server might have answered which has forgotten us since', async () => {
@@ -93,7 +93,7 @@ it('ends with everything the calls too that a server might have answered which h
   const forgotten = connection.session()
   forget()
   await expect.poll(() => connection.session() !== forgotten && connection.state().kind).toBe('up')
-  await connection.stop()
+  await connection.stop('It was removed.')
   await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'The connection was closed.' })
 })
 

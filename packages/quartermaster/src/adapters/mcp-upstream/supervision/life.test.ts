@@ -28,7 +28,7 @@ const LOOKED_AT: Event = { what: 'lookedAt' }
 const DUE: Event = { what: 'due', isMissed: true }
 const CHANGED: Event = { what: 'changedOutside' }
 const RENEWED: Event = { what: 'renewed' }
-const STOPPED: Event = { what: 'stopped' }
+const STOPPED: Event = { what: 'stopped', reason: 'It was removed.' }
 const UNUSED: Event = { what: 'unused', session: 's1' }
 const opened = (start: number): Event => ({ what: 'opened', start, session: `s${start}`, note: 'Connected.' })
 const failed = (start: number, end = EXITED, isMissed = true): Event => ({

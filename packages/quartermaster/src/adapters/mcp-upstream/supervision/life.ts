@@ -74,7 +74,7 @@ export type LifeEvent<S> =
   | { readonly what: 'unused'; readonly session: S }
   /** A person wants it anew. */
   | { readonly what: 'renewed' }
-  | { readonly what: 'stopped' }
+  | { readonly what: 'stopped'; readonly reason: string }
 
 interface Afterwards {
   /** How the way to it ended, where that is known. */
@@ -158,7 +158,7 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
     case 'renewed':
       return renewed(life, now)
     case 'stopped':
-      return ended(life, now)
+      return ended(life, event.reason, now)
   }
 }
 
@@ -295,9 +295,8 @@ function renewed<S>(life: Life<S>, now: number): Step<S> {
   return { ...after, deeds: [...left(life, 'It is started anew.'), ...after.deeds] }
 }
 
-function ended<S>(life: Life<S>, now: number): Step<S> {
-  const after = moved(life, { kind: 'stopped', why: { reason: 'It was stopped.' } }, now)
-  return { life: after, deeds: left(life, 'Quartermaster is stopping.') }
+function ended<S>(life: Life<S>, reason: string, now: number): Step<S> {
+  return { life: moved(life, { kind: 'stopped', why: { reason } }, now), deeds: left(life, reason) }
 }
 
 /** What is under way is given up, and what is there is ended. */

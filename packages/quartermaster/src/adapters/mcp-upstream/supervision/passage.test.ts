@@ -375,6 +375,29 @@ it('leaves a connection that is not for its agent any more once it is up, and ta
   expect(seen.sessions[0]).toBe(ownSession)
 })
 
+it('leaves a connection that is given up while it waits for it, and takes the one that there is now', async () => {
+  const { send, seen, ways } = stage('done')
+  const over = new AppError('DEPENDENCY_UNAVAILABLE', '"upstream:s" cannot be reached: It was stopped.')
+  const sharedSession = {} as Session
+  const shared = {
+    takeNow: () => sharedSession,
+    take: async () => sharedSession,
+    answered() {},
+  } as unknown as Connection
+  const own = {
+    takeNow: () => undefined,
+    async take() {
+      ways.splice(0, 1, shared)
+      throw over
+    },
+  } as unknown as Connection
+  ways.push(own)
+  expect(await send()).toBe('done')
+  expect(seen.sessions).toEqual([sharedSession])
+  ways.splice(0, 1, { takeNow: () => undefined, take: () => Promise.reject(over) } as unknown as Connection)
+  await expect(send()).rejects.toBe(over)
+})
+
 it('knows nothing of what may have been done before it was refused', async () => {
   const refused = new SendFailure('HTTP 403.', { wasSent: 'refused', status: 403 })
   const { send } = stage(MAYBE_SENT, refused)

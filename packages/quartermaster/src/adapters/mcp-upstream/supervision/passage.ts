@@ -132,12 +132,19 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
   return session && { connection, session }
 }
 
-/** Whose credentials a connection takes may turn out with its start, and then it is not for everybody who waited for it. */
+/**
+ * Whose credentials a connection takes may turn out with its start, and then it is not for everybody who waited for it. One that
+ * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now.
+ */
 async function reach({ connection: current, signal }: PassageOptions, waiting: Budget): Promise<Way> {
   for (;;) {
     const connection = current()
-    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
-    if (current() === connection) return { connection, session }
+    try {
+      const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
+      if (current() === connection) return { connection, session }
+    } catch (error) {
+      if (signal.aborted || current() === connection) throw error
+    }
   }
 }
 

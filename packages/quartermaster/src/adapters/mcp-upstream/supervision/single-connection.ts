@@ -21,24 +21,25 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   let inner: Connection | undefined
   /** There is none while the last one has not ended. */
   let ending: Promise<void> | undefined
-  let [isStarted, isStopped] = [false, false]
+  let isStarted = false
+  let stopped: string | undefined
   let since = clock.now()
   const stopFollowing = lease.onChange(() => {
     since = clock.now()
-    if (lease.standing().kind !== 'held') end()
+    if (lease.standing().kind !== 'held') end('Another node runs it now.')
     else if (isStarted) current()?.start()
     onChange()
   })
 
   function current(): Connection | undefined {
-    if (isStopped || ending || lease.standing().kind !== 'held') return undefined
+    if (stopped !== undefined || ending || lease.standing().kind !== 'held') return undefined
     inner ??= create()
     return inner
   }
 
-  function end(): void {
+  function end(reason: string): void {
     if (!inner) return
-    ending = inner.stop().then(ended, ended)
+    ending = inner.stop(reason).then(ended, ended)
     inner = undefined
   }
 
@@ -46,7 +47,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   function ended(): void {
     ending = undefined
     if (isStarted) current()?.start()
-    if (!isStopped) onChange()
+    if (stopped === undefined) onChange()
   }
 
   function want(): void {
@@ -56,8 +57,9 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 
   function state(): ConnectionState {
-    const { kind, reason } = isStopped ? STOPPED : absence(lease, { isStarted, isEnding: ending !== undefined })
-    return inner?.state() ?? { kind, reason, since }
+    if (inner) return inner.state()
+    if (stopped !== undefined) return { kind: 'stopped', reason: stopped, since }
+    return { ...absence(lease, { isStarted, isEnding: ending !== undefined }), since }
   }
 
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
@@ -100,17 +102,16 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       want()
       await current()?.restart()
     },
-    async stop() {
-      isStopped = true
+    async stop(reason) {
+      stopped = reason
       stopFollowing()
-      end()
+      end(reason)
       await ending
     },
   }
 }
 
 const ENDING = { kind: 'starting', reason: 'It runs once, and the one before has not ended yet.' } as const
-const STOPPED = { kind: 'stopped', reason: 'It was stopped.' } as const
 
 /** Where it stands while it is not connected here. */
 function absence(

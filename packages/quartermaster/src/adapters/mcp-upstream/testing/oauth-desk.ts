@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import { HttpUpstream } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import type { StorageAccess } from '../../../core/operations/index.ts'
+import { createLeases, type LeasePlace } from '../../../core/store/index.ts'
 import { createUpstreamCredentials } from '../../../core/upstreams/credentials.ts'
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
 import type { Resolve } from '../../http-client/index.ts'
-import { createIds } from '../../system/index.ts'
+import { createIds, silentLog } from '../../system/index.ts'
 import { createUpstreamAuth, type UpstreamAuth } from '../oauth/upstream-auth.ts'
 import { type HttpEndpoint, httpEndpoint, type Visit } from './http-endpoint.ts'
 
@@ -140,6 +143,22 @@ function metadata(origin: string): Json {
 
 export const OWNER = { upstream: 'tracker' }
 
+/** Where tokens come from in one process, and what it shares with others on the same store, if there are any. */
+export function authOn(
+  storage: StorageAccess,
+  { clock, place, resolve }: { clock: Clock; place?: LeasePlace | undefined; resolve?: Resolve | undefined },
+): UpstreamAuth {
+  const ids = createIds()
+  const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place: async () => place })
+  return createUpstreamAuth({
+    credentials: createUpstreamCredentials({ storage, clock, ids }),
+    leases,
+    clock,
+    ids,
+    resolve,
+  })
+}
+
 /** Where logins are kept and tokens come from. */
 export function authDesk(options: { resolve?: Resolve } = {}): {
   readonly auth: UpstreamAuth
@@ -150,8 +169,6 @@ export function authDesk(options: { resolve?: Resolve } = {}): {
 } {
   const clock = createFakeClock()
   const storage = memoryStorage()
-  const ids = createIds()
-  const build = () =>
-    createUpstreamAuth({ credentials: createUpstreamCredentials({ storage, clock, ids }), clock, ids, ...options })
+  const build = () => authOn(storage, { clock, ...options })
   return { auth: build(), clock, storage, restarted: build }
 }

@@ -38,17 +38,18 @@ export async function stage({
   const clock = createSystemClock()
   const { herd, dataDir } = await herdDesk()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
+  const leases = createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at })
   const common = {
     ...ports,
     herd,
     dataDir,
     projectDir: await tempFolder(),
-    auth: createUpstreamAuth({ ...ports, credentials: createUpstreamCredentials(ports) }),
+    auth: createUpstreamAuth({ ...ports, leases, credentials: createUpstreamCredentials(ports) }),
     pins: createPinBook(ports),
     memory: createUpstreamMemory(ports),
     settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds: 10 },
     version: '1.0.0',
-    leases: createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at }),
+    leases,
     secrets: () => [],
     tools: async () => [],
   }

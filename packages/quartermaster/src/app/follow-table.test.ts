@@ -2,14 +2,15 @@ import { expect, it } from 'vitest'
 import { silentLog } from '../adapters/system/index.ts'
 import type { NewsListener } from '../core/store/index.ts'
 import { deferred } from '../testing/deferred.ts'
-import { followPins } from './follow-pins.ts'
+import { followTable } from './follow-table.ts'
 
-it('looks at what was decided elsewhere, once more for all that came while it looked, and also after a failure', async () => {
+it('looks at what was changed elsewhere, once more for all that came while it looked, and also after a failure', async () => {
   let told: NewsListener | undefined
   const news = { listen: (listener: NewsListener) => ((told = listener), () => {}), isHeard: () => true }
   const looks = [deferred(), deferred(), deferred()]
   let count = 0
-  followPins(news, { recall: () => looks[count++]?.promise ?? Promise.resolve() }, silentLog)
+  const look = () => looks[count++]?.promise ?? Promise.resolve()
+  followTable(news, { table: 'pins', log: silentLog, warning: 'It could not be read.', look })
   told?.changed([{ table: 'tokens', ids: ['t'] }])
   expect(count).toBe(0)
   for (let i = 0; i < 5; i++) told?.changed([{ table: 'pins', ids: ['p'] }])

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { type SharedStorage, sharedStorages } from '../../../testing/shared-storage.ts'
+import { authOn, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+
+const RESEARCHER = { ...OWNER, agent: 'researcher' }
+
+/** Two processes on one store, and a place to sign in at. */
+async function twoProcesses() {
+  const clock = createFakeClock()
+  const place = await oauthPlace()
+  const auths = (await sharedStorages(['a', 'b'], { clock })).map(storage => authOf(storage))
+
+  function authOf(storage: SharedStorage) {
+    const { store, news, owner } = storage
+    return authOn(storage, { clock, place: { store, news, self: { id: owner, host: owner, folder: owner } } })
+  }
+
+  const [here, there] = auths as [(typeof auths)[0], (typeof auths)[0]]
+  const signIn = async (owner = OWNER) => {
+    const attempt = await here.begin(owner, place.upstream)
+    await attempt.take(place.approve(attempt.url))
+  }
+  const refreshes = () => place.tokenRequests.filter(form => form.get('grant_type') === 'refresh_token').length
+  return { clock, place, here, there, signIn, refreshes }
+}
+
+describe('a login that several processes use', () => {
+  it('is renewed by one of them, also when all find its end near at the same moment', async () => {
+    const { clock, place, here, there, signIn, refreshes } = await twoProcesses()
+    await signIn()
+    const tokens = [here, there].map(auth => auth.for(OWNER, place.upstream))
+    expect(await Promise.all(tokens.map(one => one.token()))).toEqual(['access-1', 'access-1'])
+    await clock.advance(3_575_000)
+    const renewed = Promise.all(tokens.map(one => one.token()))
+    let isOver = false
+    void renewed.then(() => (isOver = true))
+    // Whoever comes second looks at the lease again when it is told to, and not before.
+    while (!isOver) await clock.advance(1)
+    expect(await renewed).toEqual(['access-2', 'access-2'])
+    expect(refreshes()).toBe(1)
+  })
+
+  it('is taken from the store where another one has renewed it, and not renewed with what is used up', async () => {
+    const { place, here, there, signIn, refreshes } = await twoProcesses()
+    await signIn()
+    const [mine, theirs] = [here, there].map(auth => auth.for(OWNER, place.upstream))
+    await theirs?.token()
+    expect(await mine?.renew('access-1', {})).toBe('renewed')
+    expect(await theirs?.renew('access-1', {})).toBe('renewed')
+    expect(await theirs?.token()).toBe('access-2')
+    expect(refreshes()).toBe(1)
+  })
+
+  it('is known in all of them once they have looked, and told where one came or went', async () => {
+    const { place, here, there, signIn } = await twoProcesses()
+    const theirs = there.for(OWNER, place.upstream)
+    expect(await there.agentsAt(OWNER.upstream)).toEqual([])
+    expect(await theirs.token()).toBeUndefined()
+    await signIn()
+    expect(await there.recall()).toEqual(['tracker'])
+    expect(await theirs.token()).toBe('access-1')
+    expect(await there.recall()).toEqual([])
+    await signIn(RESEARCHER)
+    expect(await there.recall()).toEqual(['tracker'])
+    expect(await there.agentsAt(OWNER.upstream)).toEqual(['researcher'])
+    await here.forgetAll(OWNER.upstream)
+    expect(await there.recall()).toEqual(['tracker'])
+    expect(await theirs.token()).toBeUndefined()
+    expect(await here.recall()).toEqual([])
+  })
+})
