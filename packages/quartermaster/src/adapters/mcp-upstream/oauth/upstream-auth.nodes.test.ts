@@ -34,7 +34,7 @@ describe('a login that several processes use', () => {
     await clock.advance(3_575_000)
     const renewed = Promise.all(tokens.map(one => one.token()))
     // Whoever comes second may look for the lease again in a moment.
-    const ended = vi.fn()
+    const ended = vi.fn<() => void>()
     void renewed.then(ended)
     await vi.waitUntil(async () => {
       await clock.advance(1)
