@@ -83,6 +83,23 @@ describe('a definition that its server changes', LONG, () => {
     expect(await desk.review()).toEqual([])
   })
 
+  it('can be taken back after it was accepted', async () => {
+    const desk = await openListingDesk([definition('note'), definition('same')])
+    const { client, names } = await watchingClient(desk)
+    await desk.say(definition('note', { description: 'Another.' }), definition('same'))
+    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await desk.run('upstreams', 'accept', 'desk', 'note')
+    await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same'])
+    const offered = await desk.run('upstreams', 'review', 'desk', '--offered')
+    expect(offered.stdout).toMatch(/^desk tool:note@\w{16} {2}offered$/m)
+    expect(await desk.run('upstreams', 'reject', 'desk', 'note')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/✓ tool:note@\w+ of desk is rejected/),
+    })
+    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    expect(await textOf(client, 'desk_note')).toContain('It was looked at and refused.')
+  })
+
   it('cannot be accepted by who has seen another version of it', async () => {
     const desk = await openListingDesk([definition('note')])
     await desk.say(definition('note', { description: 'Second.' }))

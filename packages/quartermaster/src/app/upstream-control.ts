@@ -120,7 +120,8 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     })
     if (clash) return { ...item, clash: clashText(clash) }
     // What was changed keeps its name, whatever is decided.
-    const heir = item.state === 'warned' ? heirText(item, deps.definitionProblems()) : undefined
+    const heir =
+      item.state === 'warned' || item.state === 'offered' ? heirText(item, deps.definitionProblems()) : undefined
     return heir === undefined ? item : { ...item, clash: heir }
   }
 
@@ -147,9 +148,9 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       await mounted(upstreams).restart(name)
       return (await settled(name)) ?? known(name)
     },
-    async reviewItems({ name, whole }) {
+    async reviewItems({ name, ...options }) {
       if (name !== undefined) known(name)
-      return ((await upstreams?.review(name, { whole })) ?? []).map(withClash)
+      return ((await upstreams?.review(name, options)) ?? []).map(withClash)
     },
     async decideReview(choice) {
       known(choice.upstream)

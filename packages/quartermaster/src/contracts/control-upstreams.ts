@@ -18,6 +18,8 @@ export const UPSTREAM_CONTROL = {
       name: z.string().optional(),
       /** With the definitions themselves, of which differences show only so much. */
       whole: z.literal(true).optional(),
+      /** Beside that what is offered and can be rejected. */
+      offered: z.literal(true).optional(),
     }),
     output: z.array(ReviewItem),
   },

@@ -170,9 +170,9 @@ export const ReviewItem = z.object({
   name: z.string(),
   /**
    * `new`: added or reworded after first sight, and never accepted. `changed`: not what was accepted. `suspicious`: held for its
-   * findings. `rejected`: by a person. `warned`: offered, with findings that nobody has looked at.
+   * findings. `rejected`: by a person. `warned`: offered, with findings that nobody has looked at. `offered`: without any.
    */
-  state: z.enum(['new', 'changed', 'suspicious', 'rejected', 'warned']),
+  state: z.enum(['new', 'changed', 'suspicious', 'rejected', 'warned', 'offered']),
   hash: z.string(),
   findings: z.array(UpstreamFinding),
   /** Field by field what differs from what was accepted; all of it for a new one. */

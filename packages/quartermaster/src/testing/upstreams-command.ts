@@ -68,7 +68,10 @@ export async function runUpstreams(argv: string[], situation: UpstreamsSituation
   const decided: ControlInput<'decideReview'>[] = []
   const control: Partial<Control> = {
     upstreams: async () => statuses,
-    reviewItems: async ({ whole }) => (whole ? items.map(item => ({ ...item, definition: '{"a":"\u200b"}' })) : items),
+    async reviewItems({ whole, offered }) {
+      const listed = items.filter(({ state }) => offered || state !== 'offered')
+      return whole ? listed.map(item => ({ ...item, definition: '{"a":"\u200b"}' })) : listed
+    },
     restartUpstream: async ({ name }) => ({ ...(statuses.find(one => one.name === name) ?? NOTES) }),
     decideReview: async choice => {
       decided.push(choice)

@@ -3,21 +3,21 @@ import { didYouMean } from '../../core/kernel/index.ts'
 import { escapeHidden } from './escape.ts'
 import { itemName, versionName } from './review-text.ts'
 
-/** What waits and is meant by the words of a command line, each once. Throws for a word that means nothing or two things. */
-export function chooseItems(words: readonly string[], waiting: readonly ReviewItem[]): ReviewItem[] {
-  return [...new Set(words.map(word => choose(word, waiting)))]
+/** What is there and is meant by the words of a command line, each once. Throws for a word that means nothing or two things. */
+export function chooseItems(words: readonly string[], items: readonly ReviewItem[]): ReviewItem[] {
+  return [...new Set(words.map(word => choose(word, items)))]
 }
 
 /** `NAME`, `KIND:NAME`, and either with `@` and the beginning of its hash. */
-function choose(word: string, waiting: readonly ReviewItem[]): ReviewItem {
+function choose(word: string, items: readonly ReviewItem[]): ReviewItem {
   const { name, hash } = readWord(word)
-  const named = waiting.filter(item => isCalled(name, item))
+  const named = items.filter(item => isCalled(name, item))
   const found = hash === undefined ? named : named.filter(item => item.hash.startsWith(hash))
   const [first, another] = found
   if (another) throw ambiguous(word, found)
   if (first) return first
   if (named.length > 0) throw changedMeanwhile(name)
-  throw unknown(word, waiting)
+  throw unknown(word, items)
 }
 
 /**
@@ -47,10 +47,11 @@ function changedMeanwhile(name: string): AppError {
   return new AppError('EDIT_CONFLICT', `"${name}" is not what you looked at any more. Nothing was decided.`)
 }
 
-function unknown(word: string, waiting: readonly ReviewItem[]): AppError {
+function unknown(word: string, items: readonly ReviewItem[]): AppError {
   if (/@[0-9a-f]{1,7}$/i.test(word))
     return new AppError('NAME_UNKNOWN', `Nothing named "${word}" waits. Of a hash at least 8 characters are needed.`)
-  const known = waiting.map(item => escapeHidden(item.name))
+  const known = items.map(item => escapeHidden(item.name))
+  const waiting = items.filter(({ state }) => state !== 'offered')
   const hint = didYouMean(word, known) || ` There wait: ${waiting.slice(0, 20).map(itemName).join(', ') || 'none'}.`
   return new AppError('NAME_UNKNOWN', `Nothing named "${word}" waits.${hint}`)
 }

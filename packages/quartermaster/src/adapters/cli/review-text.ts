@@ -13,6 +13,7 @@ const STATES = {
   suspicious: 'It is held for what was found in it.',
   rejected: 'It was rejected.',
   warned: 'It is offered. Accept it to end the warning, or reject it.',
+  offered: 'It is offered.',
 } as const satisfies Record<ReviewItem['state'], string>
 
 /** What waits for a person, each thing with its difference and what was found in it; nothing in it is hidden. */

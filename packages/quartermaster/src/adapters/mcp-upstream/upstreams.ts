@@ -7,7 +7,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
-import { type Decision, wantsTool } from '../../core/upstreams/index.ts'
+import { type Decision, type ListOptions, wantsTool } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
 import { createMounts, type StartChoice } from './mounts.ts'
@@ -30,7 +30,7 @@ export interface Upstreams {
   /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
   /** What waits for a person, what one has refused, and what is offered with a warning. */
-  review(name?: string, options?: { readonly whole?: true | undefined }): Promise<ReviewItem[]>
+  review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
   /** Somebody may have decided in another process: what is offered is judged anew by what is on record. */
@@ -112,7 +112,11 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()
       const items = await pins.list(name, options)
-      return items.filter(item => item.state !== 'warned' || isTold(item, configs().get(item.upstream))).map(withName)
+      const isShown = (item: ReviewItem) => item.state !== 'warned' || isTold(item, configs().get(item.upstream))
+      const shown = options?.offered
+        ? items.map(item => (isShown(item) ? item : { ...item, state: 'offered' as const }))
+        : items.filter(isShown)
+      return shown.map(withName)
     },
     async decide(choice) {
       const upstream = mounts.find(choice.upstream)

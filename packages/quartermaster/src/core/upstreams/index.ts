@@ -25,6 +25,7 @@ export {
   type ClaimChange,
   createPinBook,
   type Decision,
+  type ListOptions,
   type PinBook,
   type PinBookDeps,
   type Sighting,

@@ -37,6 +37,8 @@ export interface ClaimChange {
 export interface ListOptions {
   /** With the definitions themselves, of which differences show only so much. */
   readonly whole?: true | undefined
+  /** Beside that what is offered, for whoever wants to take it back. */
+  readonly offered?: true | undefined
 }
 
 /** What was accepted of every server, kept in the store. */
@@ -47,7 +49,7 @@ export interface PinBook {
   see(sighting: Sighting): Promise<Verdict>
   /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
-  /** Throws `NAME_UNKNOWN` for what does not wait, and `EDIT_CONFLICT` for what has changed since the person looked. */
+  /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
   decide(decision: Decision): Promise<ReviewItem[]>
   /**
    * Writes down which names things have now, and since when. What somebody else has written since they were read stays, and
@@ -101,7 +103,9 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
     },
     async list(upstream, options = {}) {
-      const pins = await reviewable(await open(), upstream === undefined ? {} : { upstream })
+      const where = upstream === undefined ? {} : { upstream }
+      const store = await open()
+      const pins = options.offered ? await allPins(store, { ...where, listed: true }) : await reviewable(store, where)
       return (await inTurns(itemsOf(pins, options), clock)).toSorted(byPlace)
     },
     async decide(decision) {
@@ -130,10 +134,11 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
   }
 
   /** Those that a person can decide about. */
-  async function choose(store: Store, { upstream, items }: Decision): Promise<PinRow[]> {
+  async function choose(store: Store, { upstream, items, decision }: Decision): Promise<PinRow[]> {
     const ids = items.map(item => pinId(digest, upstream, item))
     const named = await allPins(store, { upstream, listed: true, id: { in: ids } })
-    const byId = new Map(named.filter(isReviewable).map(pin => [pin.id, pin]))
+    const open = named.filter(pin => decision === 'reject' || isReviewable(pin))
+    const byId = new Map(open.map(pin => [pin.id, pin]))
     const strange = items.find((_item, i) => !byId.has(ids[i] ?? ''))
     if (strange) throw notWaiting(upstream, strange.name, await reviewable(store, { upstream }))
     if (items.some(({ hash }, i) => byId.get(ids[i] ?? '')?.hash !== hash)) throw changedMeanwhile(upstream)
@@ -231,7 +236,7 @@ function toItem(pin: PinRow): ReviewItem {
     upstream,
     kind,
     name,
-    state: heldState(pin) ?? 'warned',
+    state: heldState(pin) ?? (isWarned(pin) ? 'warned' : 'offered'),
     hash,
     findings,
     changes: differencesBetween(acceptedDefinition, definition),

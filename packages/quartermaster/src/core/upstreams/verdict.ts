@@ -25,7 +25,7 @@ export interface OfferedDefinition {
 }
 
 /** Why something is not offered. */
-export type HeldState = Exclude<ReviewItem['state'], 'warned'>
+export type HeldState = Exclude<ReviewItem['state'], 'warned' | 'offered'>
 
 /** Something of a server that waits for a person, or that a person refused. */
 export interface HeldDefinition {

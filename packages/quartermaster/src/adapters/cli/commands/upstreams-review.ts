@@ -16,7 +16,10 @@ export const registerReview: Register = (upstreams, act) => {
     .command('review')
     .description('Show what waits for you: new, changed and suspicious definitions, with the difference and a hash.')
     .addArgument(new CompletingArgument('[NAME]', 'only of this upstream', 'upstream'))
-    .action((name: string | undefined) => act(session => showReview(session, name)))
+    .option('--offered', 'also what is offered: reject it by name to take it back')
+    .action((name: string | undefined, { offered = false }: { offered?: boolean }) =>
+      act(session => showReview(session, { name, offered })),
+    )
   addExamples(review, [
     ['quartermaster upstreams review', 'everything that waits'],
     ['quartermaster upstreams review github', 'of one upstream'],
@@ -60,18 +63,19 @@ const DECISIONS = {
   },
   reject: {
     description:
-      'Keep back what waits, until it changes again. Where any of it has changed since it was shown, nothing is rejected.',
+      'Keep back what waits, or what is offered and you name, until it changes again. Where any of it has changed since it was shown, nothing is rejected.',
     done: 'stays away',
     verb: 'rejected',
     question: 'Reject',
   },
 } as const
 
-async function showReview(session: Session, name: string | undefined): Promise<number> {
+async function showReview(session: Session, wish: Wanted): Promise<number> {
+  const { name } = wish
   session.hints = defined({ upstream: name })
   const { items, statuses } = await session.connect(control =>
     session.attend('Looking', async options => ({
-      items: await control.reviewItems(wanted(session, name), options),
+      items: await control.reviewItems(wanted(session, wish), options),
       statuses: await control.upstreams({}, options),
     })),
   )
@@ -85,9 +89,15 @@ async function showReview(session: Session, name: string | undefined): Promise<n
   return EXIT.done
 }
 
+interface Wanted {
+  readonly name: string | undefined
+  /** Also what is offered. */
+  readonly offered: boolean
+}
+
 /** A program gets all of what differences show only so much of. */
-function wanted({ json }: Session, name: string | undefined): ControlInput<'reviewItems'> {
-  return { ...defined({ name }), ...(json && { whole: true }) }
+function wanted({ json }: Session, { name, offered }: Wanted): ControlInput<'reviewItems'> {
+  return { ...defined({ name }), ...(json && { whole: true }), ...(offered && { offered: true }) }
 }
 
 /** What was decided on, with the definitions that were looked at. */
@@ -105,14 +115,15 @@ function summary(items: readonly ReviewItem[]): string {
   if (items.length === 0) return 'Nothing waits for you.\n'
   const warned = items.filter(({ state }) => state === 'warned').length
   const told = warned === 0 ? '' : ` ${warned} ${warned === 1 ? 'is' : 'are'} offered with a warning.`
-  if (waiting + warned === 0) return '\nNothing waits for you; these you have rejected.\n'
+  const isAllRejected = items.every(({ state }) => state === 'rejected')
+  if (waiting + warned === 0) return `\nNothing waits for you${isAllRejected ? '; these you have rejected' : ''}.\n`
   const what = waiting === 0 ? 'Nothing waits' : `${count(waiting, 'definition')} wait${waiting === 1 ? 's' : ''}`
   return `\n${what}.${told} Then: quartermaster upstreams accept NAME ITEM@HASH, or reject\n`
 }
 
 /** What a person has refused is not swept up with the rest, and neither is what agents may be using. */
 function isWaiting({ state }: ReviewItem): boolean {
-  return state !== 'rejected' && state !== 'warned'
+  return state !== 'rejected' && state !== 'warned' && state !== 'offered'
 }
 
 interface Decision {
@@ -123,15 +134,16 @@ interface Decision {
   readonly decision: 'accept' | 'reject'
 }
 
-async function decide(session: Session, wish: Decision): Promise<number> {
-  const { name, items, all, decision } = wish
+async function decide(session: Session, { name, items, all, yes, decision }: Decision): Promise<number> {
   if (all === items.length > 0) throw new UsageError(`name what to ${decision}, or say --all.`)
   session.hints = { upstream: name }
   return session.connect(async control => {
-    const listed = await session.attend('Looking', options => control.reviewItems(wanted(session, name), options))
+    // Who has accepted something by mistake can take that back by its name.
+    const wish = wanted(session, { name, offered: decision === 'reject' && !all })
+    const listed = await session.attend('Looking', options => control.reviewItems(wish, options))
     session.hints = { upstream: name, isReview: true }
     const chosen = all ? listed.filter(isWaiting) : chooseItems(items, listed)
-    const isAsked = chosen.length > 0 && !wish.yes && canAsk(session)
+    const isAsked = chosen.length > 0 && !yes && canAsk(session)
     if (isAsked && !(await isWanted(session, chosen, decision))) return refused(session, decision)
     const decided = chosen.length > 0 ? await send(session, control, { name, chosen, decision }) : []
     if (session.json) await printItems(session, wholeOf(decided, chosen))

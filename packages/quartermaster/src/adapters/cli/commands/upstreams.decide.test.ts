@@ -66,6 +66,17 @@ describe('a decision', () => {
     ])
   })
 
+  it('takes back what is offered where that is named, and nothing of it otherwise', async () => {
+    const OFFERED: ReviewItem = { ...ODD, name: 'fetch', state: 'offered' }
+    const items = [CHANGED, OFFERED]
+    expect((await runUpstreams(['reject', 'notes', 'fetch'], { items })).decided[0]?.items).toEqual([
+      { kind: 'tool', name: 'fetch', hash: HASH },
+    ])
+    expect((await runUpstreams(['reject', 'notes', '--all'], { items })).decided[0]?.items).toEqual([READ])
+    const unknown = await runUpstreams(['reject', 'notes', 'nothing-like-it'], { items })
+    expect(unknown).toMatchObject({ code: 4, stderr: expect.stringContaining('There wait: tool:read.') })
+  })
+
   it('is about everything that waits only when that is said, and not about what was refused before', async () => {
     const items = [CHANGED, PROMPT, REFUSED, WARNED]
     expect((await runUpstreams(['accept', 'notes', '--all'], { items })).decided).toEqual([
