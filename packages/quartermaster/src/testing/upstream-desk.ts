@@ -98,6 +98,7 @@ export async function upstreamDesk({
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),
+    signedAnew: async owner => void done.push(['signedAnew', owner]),
     review: async name => (name === undefined || name === 'notes' ? [item] : []),
     decide: async choice => (done.push(choice), [item]),
     forget: async name => void done.push({ forgotten: name }),

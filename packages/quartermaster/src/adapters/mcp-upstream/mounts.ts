@@ -1,4 +1,4 @@
-import { AppError, messageOf, type UpstreamConfig } from '../../contracts/index.ts'
+import { AppError, messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
 import type { UpstreamParts } from './late-parts.ts'
@@ -18,10 +18,14 @@ export type StartChoice = 'all' | 'unseen' | 'unseenHere'
  */
 const MORE_FOR_DOWNLOAD_MS = 50_000
 
+const STOPPING = 'Quartermaster is stopping.'
+
 /** The upstreams that are mounted now. */
 export interface Mounts {
   /** By name. */
   all(): Upstream[]
+  /** By name. */
+  statuses(): UpstreamStatus[]
   /** Throws `NAME_UNKNOWN`. */
   find(name: string): Upstream
   /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
@@ -55,11 +59,11 @@ export interface MountsDeps {
 export function createMounts(deps: MountsDeps): Mounts {
   const { clock, log, onChange } = deps
   const mounted = new Map<string, Upstream>()
-  const departures = createDepartures(deps)
+  const departures = createDepartures()
   /** Who wants to know where they stand. */
   const watchers = createListeners()
-  /** Of these nobody can tell whether they were seen before. */
-  const unread = new Set<Upstream>()
+  /** Of these nobody can tell whether they were seen before, and why. */
+  const unread = new Map<Upstream, string>()
   let told: string | undefined
   let started: StartChoice | undefined
   let adopted: Promise<void> = Promise.resolve()
@@ -69,7 +73,7 @@ export function createMounts(deps: MountsDeps): Mounts {
     const { create } = await deps.parts()
     const upstream = create({ name, config, mountedAt, onChange, onState: watchers.tell })
     await upstream.remember().catch(error => {
-      unread.add(upstream)
+      unread.set(upstream, messageOf(error))
       tellOnce(name, messageOf(error))
     })
     mounted.set(name, upstream)
@@ -111,13 +115,11 @@ export function createMounts(deps: MountsDeps): Mounts {
     begin(upstream)
   }
 
-  /** Waits only for what is being written down. */
+  /** Waits only for what is being written down. Until there is another one, it serves whoever calls it. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
     unread.delete(upstream)
-    const retired = upstream.retire()
-    departures.add(upstream)
-    await retired
+    await upstream.retire()
   }
 
   async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
@@ -125,12 +127,26 @@ export function createMounts(deps: MountsDeps): Mounts {
     await Promise.all(gone.map(unmount))
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
     const now = Math.round(clock.now())
-    await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))
+    try {
+      await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))
+    } finally {
+      for (const one of gone) letGo(one)
+    }
     if (configs.size > 0 || gone.length > 0) onChange()
   }
 
+  /** Calls that waited for it, or still come to it, go to the one in its place. */
+  function letGo(upstream: Upstream): void {
+    const next = mounted.get(upstream.name)
+    if (next) upstream.handOver(next)
+    departures.add(upstream)
+  }
+
+  const all = () => [...mounted.values()].toSorted(byName)
+
   return {
-    all: () => [...mounted.values()].toSorted(byName),
+    all,
+    statuses: () => all().map(one => asUnread(one.status(), unread.get(one))),
     find: name => mounted.get(name) ?? unknown(name, mounted.keys()),
     adopt(configs) {
       adopted = adopted.catch(() => {}).then(() => (isStopped ? undefined : adopt(configs)))
@@ -156,20 +172,24 @@ export function createMounts(deps: MountsDeps): Mounts {
     download,
     async readAgain() {
       if (started === 'all' || started === undefined || unread.size === 0) return false
-      await Promise.all([...unread].map(readAgain))
+      await Promise.all([...unread.keys()].map(readAgain))
       onChange()
       return true
     },
     async stop() {
       isStopped = true
-      departures.hurry()
+      departures.hurry(STOPPING)
       await adopted.catch(() => {})
-      await Promise.all([
-        ...[...mounted.values()].map(upstream => upstream.stop('Quartermaster is stopping.')),
-        departures.settled(),
-      ])
+      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop(STOPPING)), departures.settled()])
     },
   }
+}
+
+/** Whether nobody has seen it is not known, and is no reason to start it. */
+function asUnread(status: UpstreamStatus, why: string | undefined): UpstreamStatus {
+  if (why === undefined || status.unseen === undefined) return status
+  const reason = `What is known of it could not be read: ${why}`
+  return { ...status, reason, unseen: 'Look again then: quartermaster upstreams' }
 }
 
 function canStay(upstream: Upstream, config: UpstreamConfig | undefined): boolean {

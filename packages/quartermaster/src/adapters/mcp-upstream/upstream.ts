@@ -2,6 +2,7 @@ import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '.
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { downloadReason, mayNeedDownload } from './first-download.ts'
+import type { Serving } from './offer/service.ts'
 import { offReason, SWITCHED_OFF } from './switched-off.ts'
 import { unseenStep } from './unseen-step.ts'
 import { countsOf, failingAgents, standingOf } from './upstream-status.ts'
@@ -16,8 +17,10 @@ export interface Upstream {
   reconfigure(config: UpstreamConfig): boolean
   /** Whether nobody has ever seen what it has. */
   isUnseen(): boolean
-  /** How many requests are under way. */
-  busy(): number
+  /** Who serves whatever is asked of it now: itself, or the one that is in its place. */
+  serving(): Serving
+  /** Another one is in its place. */
+  handOver(to: Pick<Upstream, 'serving'>): void
   /** Since when it is known. */
   knownSince(): number
   /** What agents call something of it, or would if it were offered. */
@@ -37,18 +40,30 @@ export interface Upstream {
   status(): UpstreamStatus
   logs(limit: number): UpstreamLogLine[]
   restart(): Promise<void>
+  /** Somebody has signed in or out there, or one agent has. */
+  signedAnew(agent: string | undefined): Promise<void>
   /** A person decides about something of it. */
   review<T>(decide: () => Promise<T>): Promise<T>
   /** It is to go: calls may end, but nothing of it is looked at or remembered any more. Resolves when nothing is being. */
   retire(): Promise<void>
-  /** Whoever still waits for it is told why. */
+  /** Ends when what is under way has; nothing new is begun. Whoever still waits for it is told why. */
+  leave(reason: string): Promise<void>
+  /** The same, at once. */
   stop(reason: string): Promise<void>
 }
 
 export function createUpstream(deps: UpstreamDeps): Upstream {
   let config = deps.config
   const parts = createWorkings(deps, () => config)
-  const { connections, meetings, acquaintance, sightings, verdicts, offer } = parts
+  const { connections, meetings, acquaintance, sightings, verdicts, offer, service } = parts
+
+  async function endedBy(end: Promise<void>): Promise<void> {
+    sightings.stop()
+    await end
+    await verdicts.settled()
+    // Last: whoever has it next starts at once.
+    await deps.lease?.release()
+  }
   // One that is switched off is never started, whoever asks for it.
   if (!config.enabled) void connections.stop(offReason(config) ?? SWITCHED_OFF)
 
@@ -65,7 +80,8 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       return true
     },
     isUnseen: () => offer.verdict() === undefined,
-    busy: () => connections.all().reduce((sum, one) => sum + (one.session()?.busy() ?? 0), 0),
+    serving: service.serving,
+    handOver: to => service.handOver(to.serving),
     knownSince: acquaintance.since,
     nameOf: offer.nameOf,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
@@ -82,18 +98,17 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       await meetings.recall()
       await connections.restart()
     },
+    async signedAnew(agent) {
+      await meetings.recall()
+      connections.exchange(agent)
+    },
     review: verdicts.review,
     async retire() {
       sightings.stop()
       await verdicts.settled()
     },
-    async stop(reason) {
-      sightings.stop()
-      await connections.stop(reason)
-      await verdicts.settled()
-      // Last: whoever has it next starts at once.
-      await deps.lease?.release()
-    },
+    leave: reason => endedBy(connections.leave(reason)),
+    stop: reason => endedBy(connections.stop(reason)),
   }
 }
 

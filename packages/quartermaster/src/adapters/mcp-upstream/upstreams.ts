@@ -7,7 +7,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
-import { type Decision, type ListOptions, wantsTool } from '../../core/upstreams/index.ts'
+import { type Decision, type ListOptions, type LoginOwner, wantsTool } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
 import { createMounts, type StartChoice } from './mounts.ts'
@@ -29,6 +29,8 @@ export interface Upstreams {
   logs(name: string, options: { limit: number }): UpstreamLogLine[]
   /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
+  /** Somebody has signed in or out there, or one agent has. Calls under way end on what they began with. Throws `NAME_UNKNOWN`. */
+  signedAnew(owner: LoginOwner): Promise<void>
   /** What waits for a person, what one has refused, and what is offered with a warning. */
   review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
@@ -105,9 +107,10 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
         })
       return asked !== 'full'
     },
-    statuses: () => mounts.all().map(upstream => upstream.status()),
+    statuses: mounts.statuses,
     logs: (name, { limit }) => mounts.find(name).logs(limit),
     restart: name => mounts.find(name).restart(),
+    signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()

@@ -11,6 +11,7 @@ import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer } from './offer/offer.ts'
+import { createService, type Service } from './offer/service.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
 import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
@@ -60,6 +61,7 @@ export interface Workings {
   readonly sightings: Sightings
   readonly verdicts: Verdicts
   readonly offer: Offer
+  readonly service: Service
   readonly own: OwnDefinitions
   readonly latencies: Latencies
   readonly crowds: Crowds
@@ -99,14 +101,9 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   })
   const main = () => connections.main
   const subscriptions = createUpstreamSubscriptions(main)
-  const calls = createUpstreamCalls({
-    upstream: name,
-    clock,
-    budgetMs: deps.restartWaitMs,
-    latencies,
-    connectionOf: agent => connections.of(agent),
-    check: own.check,
-  })
+  const service = createService({ connectionOf: connections.of, check: own.check })
+  const { serving } = service
+  const calls = createUpstreamCalls({ upstream: name, clock, budgetMs: deps.restartWaitMs, latencies, serving })
   const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: subscriptions.add })
   const verdicts = createVerdicts({ ...deps, offer, config, note })
   const connectionOf = connections.own
@@ -115,7 +112,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     eventsOf(agent, { sightings, subscriptions, connections, crowds, log })
   const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
   const open = opening({ meetings, sightings, subscriptions })
-  return { connections, meetings, acquaintance, sightings, verdicts, offer, own, latencies, crowds }
+  return { connections, meetings, acquaintance, sightings, verdicts, offer, service, own, latencies, crowds }
 }
 
 /** An agent that has not called for this long gets a new connection of its own with its next call. */

@@ -6,8 +6,8 @@ import type { Era, Session } from '../session/session.ts'
 export interface Acquaintance {
   /** The era it was of when it was last met. */
   era(): Era | undefined
-  /** It is of another era than was thought, or of none. */
-  turnedOut(era: Era | undefined): void
+  /** It is of this era, whatever was thought. */
+  turnedOut(era: Era): void
   /** Whether it has ever answered, reached in the way it is now. */
   isMet(): boolean
   /** Since when it is known. */

@@ -152,3 +152,24 @@ it.each([
     expect(server.era()).toBe(era)
   },
 )
+
+it('meets one that fails again and again in the era it is known by, and in both only now and then', async () => {
+  const methods: unknown[] = []
+  const server = await stage([], () => undefined, {
+    era: 'auto',
+    known: 'legacy',
+    answer(visit) {
+      methods.push(visit.body.method)
+      visit.drop()
+    },
+  })
+  const attempts: unknown[][] = []
+  for (let attempt = 0; attempt < 6; attempt++) {
+    methods.length = 0
+    await expect(server.meet()).rejects.toThrow()
+    attempts.push([...new Set(methods)])
+  }
+  const [known, both] = [['initialize'], expect.arrayContaining(['server/discover'])]
+  expect(attempts).toEqual([known, both, known, known, known, both])
+  expect(server.era()).toBe('legacy')
+})

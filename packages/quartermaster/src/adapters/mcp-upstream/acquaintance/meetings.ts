@@ -29,16 +29,25 @@ export interface MeetingsDeps {
   eventsFor(agent: string | undefined): SessionEvents
 }
 
+/**
+ * A program that ends when it is spoken to in an era that it does not know has to be found out about; to start one that crashes
+ * twice each time, once for each era, would be one start too many.
+ */
+const DOUBTED_EVERY = 4
+
 export function createMeetings({ target, acquaintance, config, separate, ...deps }: MeetingsDeps): Meetings {
   const configured = Object.keys(config().agents)
   let credentialed: ReadonlySet<string> = new Set(configured)
+  /** Meetings that have failed since the last that did not. */
+  let doubts = 0
   /** Who was let in last where nobody is without credentials. */
   let welcome: string | undefined
 
   /** What is known about its era saves a question; where it does not hold any more it is found out anew. */
   async function meet({ as: agent, events }: Meeting, signal: AbortSignal): Promise<Session> {
     const { era: wanted } = config()
-    const known = wanted === 'auto' ? acquaintance.era() : undefined
+    const isDoubted = doubts % DOUBTED_EVERY === 1
+    const known = wanted === 'auto' && !isDoubted ? acquaintance.era() : undefined
     const open = (era: Era | 'auto') =>
       openSession({ ...deps, era, isRemembered: era === known, open: target.open(agent), events }, signal)
     try {
@@ -48,9 +57,10 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
         return open('auto')
       })
       acquaintance.turnedOut(session.facts.era)
+      doubts = 0
       return session
     } catch (error) {
-      acquaintance.turnedOut(undefined)
+      doubts++
       throw error
     }
   }

@@ -8,6 +8,7 @@ import type { Session } from '../session/session.ts'
 import type { Connection, TakeOptions } from '../supervision/connection.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createLatencies } from './latencies.ts'
+import type { Serving } from './service.ts'
 import { createUpstreamCalls, type UpstreamCalls } from './upstream-calls.ts'
 
 const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
@@ -48,8 +49,7 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
     clock: hub.clock,
     budgetMs: 10_000,
     latencies: createLatencies(),
-    connectionOf: () => connection as Connection,
-    check: () => undefined,
+    serving: () => ({ connectionOf: () => connection as Connection, check: () => undefined }),
   })
   const caller = new AbortController()
   const ended = failureOf(hub.callAs('worker', 's_write', {}, { signal: caller.signal }))
@@ -106,16 +106,19 @@ it.each([
     const seen: string[] = []
     let refuses = ''
     const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
-    const calls = createUpstreamCalls({
-      upstream: 's',
-      clock: createFakeClock(),
-      budgetMs: 10_000,
-      latencies: createLatencies(),
+    const serving: Serving = {
       connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
       async check(_session, { kind, name }) {
         seen.push(`${kind} ${name}`)
         if (refuses === `${kind} ${name}`) throw new AppError('TOOL_DISABLED', 'It is held back.')
       },
+    }
+    const calls = createUpstreamCalls({
+      upstream: 's',
+      clock: createFakeClock(),
+      budgetMs: 10_000,
+      latencies: createLatencies(),
+      serving: () => serving,
     })
     await use(calls)
     expect(seen).toEqual([...wanted, 'asked'])

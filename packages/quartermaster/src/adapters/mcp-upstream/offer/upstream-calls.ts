@@ -15,9 +15,9 @@ import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts
 import type { OwnDefinitions } from '../acquaintance/own-definitions.ts'
 import { RPC, RpcError } from '../session/rpc-error.ts'
 import type { AskOptions, Behind, Session } from '../session/session.ts'
-import type { Connection } from '../supervision/connection.ts'
 import { type PassageOptions, pass } from '../supervision/passage.ts'
 import type { Latencies } from './latencies.ts'
+import type { Serving } from './service.ts'
 
 /** A tool as its server knows it. */
 export interface ServedTool {
@@ -55,10 +55,8 @@ export interface UpstreamCallsDeps {
   readonly clock: Clock
   readonly budgetMs: number
   readonly latencies: Latencies
-  /** The connection through which an agent's requests go. */
-  connectionOf(agent: string): Connection
-  /** Throws for what a connection shows differently than it was looked at. */
-  readonly check: OwnDefinitions['check']
+  /** Who serves a request now. Asked anew for each try. */
+  serving(): Serving
 }
 
 /**
@@ -70,7 +68,9 @@ export const MOST_UNDER_WAY = 128
 const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
-  const { upstream, clock, budgetMs, latencies, connectionOf, check } = deps
+  const { upstream, clock, budgetMs, latencies, serving } = deps
+  // By who serves it when the session was just taken: that is whose session it is.
+  const check: OwnDefinitions['check'] = (...asked) => serving().check(...asked)
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
 
   async function passFor<T>(
@@ -81,7 +81,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     const leave = places.enter(agent)
     try {
       const { what, signal, mayRepeat, mutates, call } = facts
-      const connection = () => connectionOf(agent)
+      const connection = () => serving().connectionOf(agent)
       return await pass({ upstream, clock, budgetMs, connection, what, signal, mayRepeat, mutates, call }, work)
     } finally {
       leave()

@@ -38,7 +38,11 @@ export interface Connection {
   answered(what: string): void
   /** Ends what runs and starts anew, whatever it waited for. */
   restart(): Promise<void>
-  /** For good. Whoever waits for it, or has asked it something, is told why. */
+  /** How many requests are under way on it. */
+  busy(): number
+  /** Nothing new is begun on it, and whoever waits for it is told why. Resolves when what was under way has ended, and it has. */
+  leave(reason: string): Promise<void>
+  /** For good, and at once. Whoever waits for it, or has asked it something, is told why. */
   stop(reason: string): Promise<void>
 }
 
@@ -74,6 +78,10 @@ const SOONEST_IDLE_MS = 1_000
 const FRESH_MS = 1_000
 /** It is known by then, unless it was at work when it was asked. */
 const MOST_ASKING_MS = 2 * HANG_MS
+/** How long a call may wait for a person beside its own time. */
+const MOST_ASKED_MS = 10 * 60_000
+/** How often one that is left is looked at whether everything on it has ended. */
+const LEAVE_LOOK_MS = 50
 
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
@@ -147,10 +155,14 @@ export function createConnection(deps: ConnectionDeps): Connection {
     refused: refusals.add,
     answered: refusals.answered,
     restart: async () => runner.tell({ what: 'renewed' }),
-    async stop(reason) {
-      runner.tell({ what: 'stopped', reason })
-      await runner.settled()
+    busy: runner.busy,
+    async leave(reason) {
+      runner.tell({ what: 'left', reason })
+      const until = clock.now() + callMs() + MOST_ASKED_MS
+      while (runner.busy() > 0 && clock.now() < until) await pause(LEAVE_LOOK_MS, { clock })
+      await runner.stop(reason)
     },
+    stop: runner.stop,
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
 import { createConnections, MOST_AGENTS } from './connections.ts'
 import type { ConnectionState } from './life.ts'
@@ -9,12 +10,23 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   const awaiting = new Set<string>()
   const stopped: string[] = []
   const restarted: string[] = []
+  const left: string[] = []
+  const started: string[] = []
+  /** What they have under way. */
+  const busy = new Map<string, number>()
   const errors = new Map<string, ReturnType<Connection['lastError']>>()
   const create = (agent = 'main') => {
     states.set(agent, 'up')
     const state = () => ({ kind: states.get(agent) ?? 'up', reason: '', since: 0 })
-    const connection: Pick<Connection, 'state' | 'isAwaited' | 'lastError' | 'stop' | 'restart'> = {
+    const connection: Partial<Connection> = {
       state,
+      session: () => (states.get(agent) === 'up' ? ({} as Session) : undefined),
+      busy: () => busy.get(agent) ?? 0,
+      start: () => void started.push(agent),
+      async leave() {
+        left.push(agent)
+        if (busy.has(agent)) await new Promise(() => {})
+      },
       isAwaited: () => awaiting.has(agent),
       lastError: () => errors.get(agent),
       stop: async () => void stopped.push(agent),
@@ -22,13 +34,14 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
     }
     return connection as Connection
   }
+  const seen = { stopped, restarted, left, started }
   const options = {
     upstream: 'desk',
     isSeparate,
     hasCredentials: (agent: string) => withCredentials.includes(agent),
     create,
   }
-  return { connections: createConnections(options), states, awaiting, stopped, restarted, errors }
+  return { connections: createConnections(options), states, awaiting, busy, ...seen, seen, errors }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -120,4 +133,46 @@ it('are restarted and stopped all together', async () => {
   await connections.stop('It was removed.')
   expect(restarted).toEqual(['main', 'ada'])
   expect(stopped).toEqual(['main', 'ada'])
+})
+
+it('are exchanged for the agent that has signed in or out, and for nobody else', () => {
+  const { connections, seen, busy } = stage({ isSeparate: true })
+  const [ada, bob, { main }] = [connections.of('ada'), connections.of('bob'), connections]
+  busy.set('ada', 1)
+  connections.exchange('ada')
+  expect(seen).toMatchObject({ left: ['ada'], stopped: [], started: [] })
+  expect(connections.of('bob')).toBe(bob)
+  expect(connections.main).toBe(main)
+  expect(connections.of('ada')).not.toBe(ada)
+  // What is under way on the one before counts.
+  busy.set('ada', 2)
+  expect(connections.busy()).toBe(4)
+})
+
+it('are exchanged all when the login of all is another one, and that by which the server is known is started', () => {
+  const { connections, seen } = stage({ isSeparate: true })
+  const { main } = connections
+  connections.of('ada')
+  connections.exchange(undefined)
+  expect(seen).toEqual({ left: ['ada', 'main'], stopped: [], restarted: [], started: ['main'] })
+  expect(connections.main).not.toBe(main)
+  expect(connections.all()).toHaveLength(1)
+})
+
+it('are exchanged with the one by which the server is known where that is not let in', () => {
+  const { connections, states, seen } = stage()
+  states.set('main', 'needsLogin')
+  connections.exchange('ada')
+  expect(seen).toMatchObject({ left: ['main'], started: ['main'] })
+})
+
+it.each(['leave', 'stop'] as const)('are made no more after the end (%s)', async end => {
+  const { connections, seen } = stage({ isSeparate: true })
+  connections.of('ada')
+  await connections[end]('It was removed.')
+  expect(seen[end === 'leave' ? 'left' : 'stopped']).toEqual(['main', 'ada'])
+  expect(connections.of('bob')).toBe(connections.of('bob'))
+  expect(seen.stopped.at(-1)).toBe('bob')
+  connections.exchange(undefined)
+  expect(seen.started).toEqual([])
 })

@@ -18,7 +18,16 @@ export interface Connections {
   separate(): void
   isSeparate(): boolean
   restart(): Promise<void>
-  /** Whoever waits for one of them, or has asked it something, is told why. */
+  /** How many requests are under way on any of them, also on those that were left. */
+  busy(): number
+  /**
+   * Somebody has signed in or out, or one agent has: from here on requests go over new connections. What is under way on those
+   * before ends there.
+   */
+  exchange(agent: string | undefined): void
+  /** No new one is made, and nothing new is begun on any. Resolves when what was under way has ended, and so have they. */
+  leave(reason: string): Promise<void>
+  /** For good, and at once. Whoever waits for one of them, or has asked it something, is told why. */
   stop(reason: string): Promise<void>
 }
 
@@ -35,17 +44,41 @@ export interface ConnectionsDeps {
 export const MOST_AGENTS = 64
 
 export function createConnections({ upstream, hasCredentials, create, ...deps }: ConnectionsDeps): Connections {
-  const main = create(undefined)
+  let main = create(undefined)
   const own = new Map<string, Connection>()
+  /** Those in whose place there are others, until what they have under way has ended. */
+  const left = new Map<Connection, Promise<void>>()
   let isSeparate = deps.isSeparate
+  /** Why there are no more. */
+  let over: string | undefined
 
   function ownOf(agent: string): Connection {
     const known = own.get(agent)
     if (known) return known
-    makeRoom()
+    if (over === undefined) makeRoom()
     const made = create(agent)
     own.set(agent, made)
+    // Whoever asks for one after the end is told so by one that never begins.
+    if (over !== undefined) void made.stop(over)
     return made
+  }
+
+  function leaveOne(connection: Connection, reason: string): void {
+    const leaving = connection.leave(reason).finally(() => left.delete(connection))
+    left.set(connection, leaving)
+  }
+
+  function exchangeOwn(agent: string): void {
+    const one = own.get(agent)
+    if (!one) return
+    own.delete(agent)
+    leaveOne(one, SIGNED_ANEW)
+  }
+
+  function exchangeMain(): void {
+    leaveOne(main, SIGNED_ANEW)
+    main = create(undefined)
+    main.start()
   }
 
   /** Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. */
@@ -65,7 +98,9 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
   const isOwn = (agent: string) => isSeparate || hasCredentials(agent)
 
   return {
-    main,
+    get main() {
+      return main
+    },
     of: agent => (isOwn(agent) ? ownOf(agent) : main),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
@@ -76,12 +111,24 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     },
     isSeparate: () => isSeparate,
     async restart() {
-      for (const [agent, connection] of own)
-        if (!isOwn(agent)) letGo(agent, connection, 'It is not signed in itself any more.')
+      for (const [agent, connection] of own) if (!isOwn(agent)) letGo(agent, connection, SIGNED_ANEW)
       await Promise.all([main, ...own.values()].map(connection => connection.restart()))
     },
+    busy: () => [main, ...own.values(), ...left.keys()].reduce((sum, one) => sum + one.busy(), 0),
+    exchange(agent) {
+      if (over !== undefined) return
+      for (const one of agent === undefined ? [...own.keys()] : [agent]) exchangeOwn(one)
+      // One that is there may be used by others, who have nothing to do with this.
+      if (agent === undefined || !main.session()) exchangeMain()
+    },
+    async leave(reason) {
+      over ??= reason
+      for (const one of [main, ...own.values()]) leaveOne(one, reason)
+      await Promise.all(left.values())
+    },
     async stop(reason) {
-      await Promise.all([main, ...own.values()].map(connection => connection.stop(reason)))
+      over ??= reason
+      await Promise.all([main, ...own.values(), ...left.keys()].map(connection => connection.stop(reason)))
     },
   }
 }
@@ -91,6 +138,9 @@ function lastOf(errors: readonly ReturnType<Connection['lastError']>[]): ReturnT
   const among = standing.length > 0 ? standing : errors
   return among.reduce((last, error) => ((error?.at ?? 0) > (last?.at ?? 0) ? error : last), undefined)
 }
+
+/** What those are told who still waited for the one before. */
+const SIGNED_ANEW = 'Somebody has signed in or out there meanwhile.'
 
 const USED = 2
 

@@ -83,6 +83,30 @@ it('tells the calls that its end has cut off why', async () => {
   await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'It was removed.' })
 })
 
+it('lets the call under way end when it is left, and ends then', async () => {
+  const person = deferred<Answer>()
+  const { clock, connection, call } = await waitingCall({ open: asking, answer: () => person.promise })
+  const left = connection.leave('It was removed.')
+  await clock.advance(60_000)
+  expect(connection.state().kind).toBe('up')
+  person.resolve({ action: 'accept', content: { name: 'Ada' } })
+  expect(await call).toEqual({ told: { action: 'accept', content: { name: 'Ada' } } })
+  await clock.advance(50)
+  await left
+  expect(connection.state()).toMatchObject({ kind: 'stopped', reason: 'It was removed.' })
+})
+
+it('is ended at once after it was left, when there is no time any more', async () => {
+  const { clock, connection, call } = await waitingCall()
+  const left = connection.leave('It was removed.')
+  await connection.stop('Quartermaster is stopping.')
+  await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'Quartermaster is stopping.' })
+  expect(connection.busy()).toBe(0)
+  await clock.advance(50)
+  await left
+  expect(connection.state().kind).toBe('stopped')
+})
+
 it('ends with everything the calls too that a server might have answered which has forgotten us since', async () => {
   let forget = () => {}
   const forgetful: OpenChannel = async (events, signal) => {

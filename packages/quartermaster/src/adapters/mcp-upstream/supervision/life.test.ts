@@ -247,6 +247,24 @@ describe('what is done', () => {
     expect(deedsOf(PLACES.up, STOPPED)).toMatchObject([{ deed: 'close', session: 's1' }])
   })
 
+  it('about one that is left is to end what is there when that is over, and to start nothing', () => {
+    const LEFT: Event = { what: 'left', reason: 'It was removed.' }
+    for (const place of ['idle', 'starting', 'waiting', 'needsLogin'] as const)
+      expect(next(PLACES[place], LEFT, LATER).life).toMatchObject({
+        kind: 'stopped',
+        why: { reason: 'It was removed.' },
+      })
+    expect(deedsOf(PLACES.starting, LEFT)).toMatchObject([{ deed: 'giveUp' }])
+    const { life, deeds } = next(PLACES.up, LEFT, LATER)
+    expect({ kind: life.kind, session: life.session, deeds }).toEqual({ kind: 'up', session: 's1', deeds: [] })
+    for (const event of [fell('s1'), UNUSED, RENEWED, STOPPED])
+      expect(next(life, event, LATER)).toMatchObject({
+        life: { kind: 'stopped', session: undefined },
+        deeds: [{ deed: 'close', session: 's1' }],
+      })
+    for (const event of [fell('s0'), WANTED, LOOKED_AT, DUE]) expect(next(life, event, LATER).life).toBe(life)
+  })
+
   it('about one that is not used is to end it', () => {
     expect(deedsOf(PLACES.up, UNUSED)).toEqual([{ deed: 'close', session: 's1', isInTheWay: true }])
   })

@@ -48,6 +48,8 @@ export interface Life<S> {
   /** Starts that became necessary because it fell, or did not come up. */
   readonly restarts: number
   readonly lastTrouble: LastTrouble | undefined
+  /** Why nothing new is begun on it, where it only ends what it has. */
+  readonly leaving: string | undefined
 }
 
 interface LastTrouble extends Trouble {
@@ -74,6 +76,8 @@ export type LifeEvent<S> =
   | { readonly what: 'unused'; readonly session: S }
   /** A person wants it anew. */
   | { readonly what: 'renewed' }
+  /** Another one is there in its place, or none: what is under way on it may end, and nothing else. */
+  | { readonly what: 'left'; readonly reason: string }
   | { readonly what: 'stopped'; readonly reason: string }
 
 interface Afterwards {
@@ -129,6 +133,7 @@ export function newLife<S>(now: number): Life<S> {
     early: 0,
     restarts: 0,
     lastTrouble: undefined,
+    leaving: undefined,
   }
 }
 
@@ -137,6 +142,7 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
   const { kind } = life
   const isDown = (kind === 'waiting' && !isOnly(life, 'isBusy')) || kind === 'needsLogin'
   if (kind === 'stopped') return stay(life)
+  if (life.leaving !== undefined) return departing(life, event, { reason: life.leaving, now })
   switch (event.what) {
     case 'wanted':
       return kind === 'idle' ? needed(life, now) : stay(life)
@@ -157,6 +163,8 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
       return life.session === event.session ? asleep(life, event.session, now) : stay(life)
     case 'renewed':
       return renewed(life, now)
+    case 'left':
+      return kind === 'up' ? { life: { ...life, leaving: event.reason }, deeds: [] } : ended(life, event.reason, now)
     case 'stopped':
       return ended(life, event.reason, now)
   }
@@ -297,6 +305,15 @@ function renewed<S>(life: Life<S>, now: number): Step<S> {
 
 function ended<S>(life: Life<S>, reason: string, now: number): Step<S> {
   return { life: moved(life, { kind: 'stopped', why: { reason } }, now), deeds: left(life, reason) }
+}
+
+/** It is not started again for anything. What its server may still answer after it has ended is waited for. */
+function departing<S>(life: Life<S>, event: LifeEvent<S>, { reason, now }: { reason: string; now: number }): Step<S> {
+  if (event.what === 'stopped') return ended(life, event.reason, now)
+  if (event.what === 'unused' || event.what === 'renewed') return ended(life, reason, now)
+  if (event.what !== 'fell' || event.session !== life.session) return stay(life)
+  const close: Deed<S> = { deed: 'close', session: event.session, isInTheWay: true, end: event.end }
+  return { life: moved(life, { kind: 'stopped', why: { reason } }, now), deeds: [close] }
 }
 
 /** What is under way is given up, and what is there is ended. */

@@ -5,6 +5,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
 import type { Session } from '../session/session.ts'
+import { UnreadableAnswer } from '../session/unreadable-answer.ts'
 import type { Connection } from './connection.ts'
 import { pass } from './passage.ts'
 
@@ -118,6 +119,20 @@ it('sends again what may have been sent, if sending it twice is the same as once
 it('sends nothing else again that may have been sent: its outcome is unknown', async () => {
   const { send, seen } = stage(MAYBE_SENT, 'done')
   await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { upstream: 's' } })
+  expect(seen.tries).toHaveLength(1)
+})
+
+it.each([
+  [
+    { mayRepeat: true, mutates: false },
+    { code: 'DEPENDENCY_UNAVAILABLE', details: { upstream: 's' } },
+  ],
+  [{ mayRepeat: true, mutates: true }, { code: 'OUTCOME_UNKNOWN' }],
+  [{ mayRepeat: false, mutates: true }, { code: 'OUTCOME_UNKNOWN' }],
+])('sends nothing again that would fail again, whatever it does: %j', async (facts, error) => {
+  const failure = new SendFailure('It could not be given the answer.', { wasSent: 'maybe', isFinal: true })
+  const { send, seen } = stage(failure, 'done')
+  await expect(send(facts)).rejects.toMatchObject(error)
   expect(seen.tries).toHaveLength(1)
 })
 
@@ -322,6 +337,17 @@ it('passes on what the server says, and sends nothing again that it has refused'
     message: 'The tool "t" of "s" answered with an error: No such thing.',
     details: { code: -32_602 },
   })
+  expect(seen).toMatchObject({ tries: [0], suspected: 0 })
+})
+
+it.each([
+  [{ mutates: true }, 'OUTCOME_UNKNOWN', ' It may have done its work. Look before you call it again.'],
+  [{ mutates: true, mayRepeat: true }, 'OUTCOME_UNKNOWN', ' It may have done its work. Look before you call it again.'],
+  [{ mayRepeat: true }, 'OUTPUT_INVALID', ''],
+])('sends nothing again whose answer nobody can read: %o is %s', async (facts, code, end) => {
+  const { send, seen } = stage(new UnreadableAnswer('It is no result.'))
+  const message = `The tool "t" of "s" answered, and its answer is not taken: It is no result.${end}`
+  await expect(send(facts)).rejects.toMatchObject({ code, message, details: { upstream: 's' } })
   expect(seen).toMatchObject({ tries: [0], suspected: 0 })
 })
 

@@ -1,10 +1,11 @@
 import { isAppError } from '../../../contracts/index.ts'
 import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
-import { type Concerned, outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
+import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
+import { UnreadableAnswer } from '../session/unreadable-answer.ts'
 import type { Connection } from './connection.ts'
 
 /** One request on its way to a server, over as many connections as it takes. */
@@ -51,9 +52,9 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       return answer
     } catch (error) {
       if (signal.aborted) throw givenUp(error, way, signal)
-      if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
+      if (!(error instanceof SendFailure)) throw answeredBy(error, options)
       giveUp.failed(error, connection)
-      if (error.wasSent === 'refused' || (mayBeDone(error) && !mayRepeat)) {
+      if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
         noteRefusal(connection, error, options)
@@ -88,7 +89,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
  * | `turnedAway` | 401                  | it does not take the key         | once, in another session | no              |
  * | `turnedAway` | any other            | it says that there is no session | the same, if it may be   | yes             |
  * | `refused`    | any                  | it turned it down                | never                    | no              |
- * | `maybe`      | any, or none         | nobody knows                     | if it may be             | yes             |
+ * | `maybe`      | any, or none         | nobody knows                     | if it may be, and not    | yes             |
+ * |              |                      |                                  | when it `isFinal`        |                 |
  *
  * The functions below tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), or is a session
  * forgotten (`isForgotten`).
@@ -137,13 +139,13 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
  * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now.
  */
 async function reach({ connection: current, signal }: PassageOptions, waiting: Budget): Promise<Way> {
-  for (;;) {
+  for (let failures = 0; ; failures++) {
     const connection = current()
     try {
       const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
       if (current() === connection) return { connection, session }
     } catch (error) {
-      if (signal.aborted || current() === connection) throw error
+      if (signal.aborted || failures >= MOST_TRIES || current() === connection) throw error
     }
   }
 }
@@ -159,9 +161,21 @@ interface GivingUp {
   because(error: unknown): never
 }
 
+/** What a server says, or what we find wrong with what it says, once it has answered. */
+function answeredBy(error: unknown, options: PassageOptions): unknown {
+  return error instanceof UnreadableAnswer && isDifferentAfter(options)
+    ? unreadOutcome(error, options)
+    : toUpstreamError(error, options)
+}
+
+/** Whether whoever called it has to know whether it was done. */
+function isDifferentAfter({ mutates, mayRepeat }: PassageOptions): boolean {
+  return mutates || !mayRepeat
+}
+
 /** Of what changes something nobody knows how it ended once a server may have seen it, whatever the last try came to. */
 function createGivingUp(options: PassageOptions): GivingUp {
-  const isDifferent = options.mutates || !options.mayRepeat
+  const isDifferent = isDifferentAfter(options)
   let forgotten = 0
   let concerned: Concerned | undefined
   const giveUp: GivingUp = {
@@ -169,7 +183,7 @@ function createGivingUp(options: PassageOptions): GivingUp {
     undone: 'neverSent',
     failed(failure, connection) {
       // A server that says so is there.
-      concerned = isForgotten(failure) ? { upstream: options.upstream } : connection.concerned
+      concerned = isForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
       if (mayBeDone(failure) || (isForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined

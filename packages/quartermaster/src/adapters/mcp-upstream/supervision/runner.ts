@@ -12,12 +12,14 @@ export interface Runner {
   tell(event: LifeEvent<Session>): void
   /** It is over with it, whoever found that out. */
   fell(session: Session, end: ChannelEnd): void
+  /** How many requests are under way, also of those that were let in by a server which lets nobody in any more. */
+  busy(): number
+  /** For good, and at once. */
+  stop(reason: string): Promise<void>
   /** In a while, unless it stands elsewhere by then. */
   later(ms: number, task: () => void): void
   /** Resolves when it stands elsewhere, or the signal says so. Whoever waits wants it back. */
   moved(signal: CancelSignal): Promise<void>
-  /** Resolves when nothing is being opened or ended. */
-  settled(): Promise<unknown>
 }
 
 export interface RunnerDeps {
@@ -47,10 +49,11 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
   function tell(event: LifeEvent<Session>): boolean {
     const step = next(life, event, clock.now())
     if (step.life === life) return false
+    const isSame = step.life.session !== undefined && step.life.session === life.session
     life = step.life
-    timers.clear()
+    // What a session is watched for goes on for as long as it does.
+    if (!isSame) timers.clear()
     for (const deed of step.deeds) hands.carryOut(deed)
-    if (event.what === 'stopped') hands.cutOff()
     if (event.what === 'opened') deps.onUp(event.session)
     onChange()
     for (const see of [...watchers]) see()
@@ -76,9 +79,14 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
     life: () => life,
     tell: event => void tell(event),
     fell,
+    busy: () => (life.session?.busy() ?? 0) + hands.finishing(),
+    async stop(reason) {
+      tell({ what: 'stopped', reason })
+      hands.cutOff()
+      await hands.settled()
+    },
     later: timers.later,
     moved: signal => once(watchers, signal),
-    settled: hands.settled,
   }
 }
 
@@ -118,8 +126,11 @@ interface Ears {
 /** What does the deeds. */
 interface Hands {
   carryOut(deed: Deed<Session>): void
+  /** How many requests a server may still answer that lets nobody in any more. */
+  finishing(): number
   /** Leaves no time to what is finishing. */
   cutOff(): void
+  /** Resolves when nothing is being opened or ended. */
   settled(): Promise<unknown>
 }
 
@@ -153,6 +164,7 @@ function createHands(deps: RunnerDeps, ears: Ears): Hands {
 
   return {
     carryOut: deed => (deeds[deed.deed] as (deed: Deed<Session>) => void)(deed),
+    finishing: closings.finishing,
     cutOff: closings.cutOff,
     settled: () => Promise.all([openings.settled(), closings.settled()]),
   }
@@ -172,6 +184,8 @@ function hopesFor(start: number, { tell, fell, failed }: Ears): Hopes {
 interface Closings {
   /** Resolves when nothing of it is left. */
   add(session: Session, end: ChannelEnd | undefined): Promise<void>
+  /** How many requests those have that are shut. */
+  finishing(): number
   /** Ends those that are shut, and may still be answered what they have let in. */
   cutOff(): void
   settled(): Promise<unknown>
@@ -197,6 +211,7 @@ function createClosings(): Closings {
       if (end && isShut(end)) finishing.add(session)
       return close(session, end)
     },
+    finishing: () => [...finishing].reduce((sum, one) => sum + one.busy(), 0),
     cutOff() {
       for (const one of finishing) void close(one, undefined)
       finishing.clear()

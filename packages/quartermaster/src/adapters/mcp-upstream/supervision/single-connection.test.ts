@@ -50,6 +50,8 @@ function situation() {
       refused() {},
       answered() {},
       restart: async () => {},
+      busy: () => 0,
+      leave: async () => {},
       async stop() {
         await ended.promise
         running.delete(number)

@@ -102,6 +102,13 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       want()
       await current()?.restart()
     },
+    busy: () => inner?.busy() ?? 0,
+    async leave(reason) {
+      stopped = reason
+      // The lease is heard of meanwhile: whoever has lost it runs nothing.
+      await inner?.leave(reason)
+      stopFollowing()
+    },
     async stop(reason) {
       stopped = reason
       stopFollowing()

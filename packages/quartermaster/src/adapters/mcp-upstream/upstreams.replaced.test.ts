@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import { type HttpEndpoint, httpEndpoint, type Visit } from './testing/http-endpoint.ts'
+import { answerLegacy } from './testing/legacy-answers.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+
+/** A server that answers a call when the test has it do so, and who called it with what. */
+async function countingServer() {
+  const calls: Visit[] = []
+  const server = await httpEndpoint(visit => {
+    if (visit.body.method === 'tools/call') calls.push(visit)
+    else answerLegacy(visit)
+  })
+  const finish = (index: number) => calls[index] && answerLegacy(calls[index])
+  return { server, calls, finish, callers: () => calls.map(({ headers }) => headers['x-version']) }
+}
+
+const entryFor = ({ url }: HttpEndpoint, version: string, more: object = {}) =>
+  UpstreamConfig.parse({ url, era: 'legacy', headers: { 'X-Version': version }, ...more })
+
+/** The tool as the agent was given it, whatever became of its server since. */
+async function toolOf({ units }: Awaited<ReturnType<typeof stage>>) {
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  return (agent = 'ada') => {
+    const context = { caller: { name: agent }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    return Promise.resolve(tool?.handler({} as never, context as never))
+  }
+}
+
+describe.each(['shared', 'perAgent'] as const)('an upstream whose entry is changed (%s)', connection => {
+  it('ends the calls that are under way on what they began with, and sends all others to what is there now', async () => {
+    const desk = await stage()
+    const { server, calls, finish, callers } = await countingServer()
+    await desk.configure({ tracker: entryFor(server, '1', { connection }) })
+    await desk.isUp('tracker')
+    const call = await toolOf(desk)
+    const before = call()
+    await expect.poll(() => calls.length, PATIENT).toBe(1)
+    await desk.configure({ tracker: entryFor(server, '2', { connection }) })
+    const since = [call(), call('bob')]
+    await expect.poll(callers, PATIENT).toEqual(['1', '2', '2'])
+    for (const index of calls.keys()) finish(index)
+    for (const one of [before, ...since]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
+  })
+
+  it('starts nothing any more that was removed, and says so', async () => {
+    const desk = await stage()
+    const { server, callers } = await countingServer()
+    await desk.configure({ tracker: entryFor(server, '1', { connection }) })
+    await desk.isUp('tracker')
+    const call = await toolOf(desk)
+    await desk.configure({})
+    await expect.poll(() => call().catch((error: Error) => error.message), PATIENT).toContain('It was removed')
+    expect(callers()).toEqual([])
+  })
+})
+
+it('sends a call that waited for a server which cannot be reached to the one that the mended entry names', async () => {
+  const desk = await stage()
+  const { server, calls, finish, callers } = await countingServer()
+  await desk.configure({ tracker: entryFor(server, '1') })
+  await desk.isUp('tracker')
+  const call = await toolOf(desk)
+  const gone = UpstreamConfig.parse({ url: 'http://127.0.0.1:9/mcp', era: 'legacy' })
+  await desk.configure({ tracker: gone })
+  const waiting = call()
+  await expect.poll(() => desk.status('tracker')?.state, PATIENT).toBe('recovering')
+  await desk.configure({ tracker: entryFor(server, '2') })
+  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  finish(0)
+  expect(await waiting).toMatchObject({ content: [{ text: '3 issues' }] })
+  expect(callers()).toEqual(['2'])
+})
+
+describe('an upstream at which somebody signs in or out', () => {
+  it.each([
+    ['shared', undefined, ['ada', 'bob']],
+    ['perAgent', 'ada', ['ada']],
+  ] as const)(
+    'ends the calls that are under way, and connects anew for whom it concerns (%s)',
+    async (connection, agent, anew) => {
+      const desk = await stage()
+      const { server, calls, finish } = await countingServer()
+      await desk.configure({ tracker: entryFor(server, '1', { connection }) })
+      await desk.isUp('tracker')
+      const call = await toolOf(desk)
+      const before = ['ada', 'bob'].map(call)
+      await expect.poll(() => calls.length, PATIENT).toBe(2)
+      const meetings = () => server.visits.filter(({ body }) => body.method === 'initialize').length
+      const met = meetings()
+      await desk.upstreams.signedAnew({ upstream: 'tracker', agent })
+      const since = ['ada', 'bob'].map(call)
+      await expect.poll(() => calls.length, PATIENT).toBe(4)
+      for (const index of calls.keys()) finish(index)
+      for (const one of [...before, ...since]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
+      expect(meetings() - met).toBe(connection === 'shared' ? 1 : anew.length)
+      await expect.poll(() => desk.status('tracker'), PATIENT).toMatchObject({ state: 'up' })
+    },
+  )
+})
