@@ -1,5 +1,5 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { loginStep, sentence, withoutLoginStep } from '../../core/kernel/index.ts'
+import { commandOf, neededLogin, sentence, withoutLoginStep } from '../../core/kernel/index.ts'
 import { aheadInWords, inWords } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import { count, fields } from './layout.ts'
@@ -44,13 +44,20 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
     troubleOf(status),
   ]
-  const notes = [fetchingNote(status), nextStepOf(status), clashStep(status)].filter(note => note !== undefined)
+  const notes = [fetchingNote(status), unlistedText(status), nextStepOf(status), clashStep(status)].filter(
+    note => note !== undefined,
+  )
   return notes.length === 0 ? { cells } : { cells, notes }
 }
 
 /** Others say no more than that it starts. */
 function fetchingNote({ state, reason, isFetching }: UpstreamStatus): string | undefined {
   return state === 'starting' && isFetching ? reason : undefined
+}
+
+function unlistedText({ name, unlisted = [] }: UpstreamStatus): string | undefined {
+  if (unlisted.length === 0) return undefined
+  return `It does not list its ${unlisted.join(' and ')}, and none of them is used until it does: quartermaster logs ${name}`
 }
 
 function clashStep({ name, clashes = [] }: UpstreamStatus): string | undefined {
@@ -81,7 +88,7 @@ function reasonOf(status: UpstreamStatus): string {
 }
 
 function nextStepOf({ name, state, reason, tools, warned = 0, hasSpoken, unseen }: UpstreamStatus): string | undefined {
-  if (state === 'needsLogin') return loginStep(name)
+  if (state === 'needsLogin') return neededLogin({ name, reason })
   // Of one that starts it is said already.
   if (unseen !== undefined && state !== 'starting')
     return `Not seen yet. ${state === 'idle' ? `${reason} ` : ''}${unseen}`
@@ -129,6 +136,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ],
       ['Not asked', unaskedText(status, ago)],
       ['Last error', lastErrorText(status, ago)],
+      ['Not listed', unlistedText(status)],
       ...failingRows(status),
       ...clashRows(status),
       ['Next', nextStepOf(status)],
@@ -177,11 +185,11 @@ export function askedBy({ from, host }: Pick<Session, 'from' | 'host'>): Asked {
 
 /** One upstream in a sentence: `up, 12 tools`. Who has met it in this very process leaves nothing that starts. */
 export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 'up', hasLeft: false }): string {
-  const { name, state, reason, tools } = status
+  const { state, reason, tools } = status
   const held = reviewText(status)
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
   if (state === 'starting') return startingSentence(status, asked)
-  if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
+  if (state === 'needsLogin') return `it needs a login (${commandOf(neededLogin(status))})${held}`
   // It ends within a longer one.
   const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
   return `it ${state === 'keyRefused' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`

@@ -68,8 +68,11 @@ export function failingAgents({ byAgent }: Pick<Connections, 'byAgent'>): NonNul
 export function countsOf(
   verdict: Verdict | undefined,
   { connections, config }: { connections: Connections; config: UpstreamConfig },
-): Pick<UpstreamStatus, 'tools' | 'warned' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'> {
-  const { offered = [], held = [] } = verdict ?? {}
+): Pick<
+  UpstreamStatus,
+  'tools' | 'warned' | 'unlisted' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'
+> {
+  const { offered = [], held = [], unlisted } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
   const isWanted = ({ name }: { name: string }) => wantsTool(config, name)
@@ -85,6 +88,7 @@ export function countsOf(
       ...(rejected > 0 ? { rejected } : {}),
     },
     ...(warned > 0 ? { warned } : {}),
+    ...(unlisted ? { unlisted: [...unlisted] } : {}),
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,

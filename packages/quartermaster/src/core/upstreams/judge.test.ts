@@ -178,6 +178,7 @@ describe('a server that is seen again', () => {
       [],
       [expect.objectContaining({ message: expect.stringContaining('"github" does not list its prompts.') })],
     ])
+    expect([first.unlisted, unlisted.unlisted]).toEqual([undefined, ['prompts']])
     const listed = see({ tools: [tool('a')], prompts: [] })
     expect(listed.offered.map(({ name }) => name)).not.toContain('p')
     expect(listed.problems).toEqual([])

@@ -63,8 +63,9 @@ export function judge(options: JudgeOptions): Judgement {
   const verdict = verdictOn(upstream, { present, absent }, { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
-  const problems = [...seen.problems, ...unlistedProblems(upstream, unlisted), ...verdict.problems]
-  return { ...verdict, problems, writes, standing }
+  const missing = missingLists(unlisted)
+  const problems = [...seen.problems, ...unlistedProblems(upstream, missing), ...verdict.problems]
+  return { ...verdict, problems, writes, standing, ...(missing.length > 0 ? { unlisted: missing } : {}) }
 }
 
 const UNLISTED = [
@@ -74,9 +75,13 @@ const UNLISTED = [
 ] as const satisfies readonly (readonly [PinKind, string])[]
 
 /** Nothing of such a kind is used, as nobody can tell what it is by now. Resources are data, and are. */
-function unlistedProblems(upstream: string, unlisted: readonly PinRow[]): Problem[] {
+function missingLists(unlisted: readonly PinRow[]): string[] {
   const offered = new Set(unlisted.filter(pin => pin.listed && pin.state === 'accepted').map(({ kind }) => kind))
-  return UNLISTED.filter(([kind]) => offered.has(kind)).map(([, things]) => ({
+  return UNLISTED.filter(([kind]) => offered.has(kind)).map(([, things]) => things)
+}
+
+function unlistedProblems(upstream: string, missing: readonly string[]): Problem[] {
+  return missing.map(things => ({
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where: `upstream:${upstream}`,

@@ -45,6 +45,8 @@ export interface Verdict {
   readonly held: readonly HeldDefinition[]
   /** Tools that it had once and lists no more, by name. */
   readonly gone: readonly string[]
+  /** What it has and does not list, so that none of that is used: `tools`, `prompts`. */
+  readonly unlisted?: readonly string[]
   readonly problems: readonly Problem[]
 }
 

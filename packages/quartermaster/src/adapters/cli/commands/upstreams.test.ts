@@ -70,6 +70,16 @@ describe('upstreams', () => {
     )
   })
 
+  it('that need the login of one agent say whose', async () => {
+    const login = 'quartermaster login notes --agent bob'
+    const status = { ...NOTES, state: 'needsLogin' as const, reason: `"notes" lets nobody in. Sign in: ${login}` }
+    for (const argv of [[], ['show', 'notes'], ['restart', 'notes']]) {
+      const { stdout } = await runUpstreams(argv, { statuses: [status] })
+      expect(stdout.split(login)).toHaveLength(2)
+      expect(stdout.split('quartermaster login')).toHaveLength(2)
+    }
+  })
+
   it('say of an agent whose own connection fails why', async () => {
     const statuses = [{ ...NOTES, failing: [{ agent: 'bob', reason: 'HTTP 500.' }] }]
     expect((await runUpstreams(['show', 'notes'], { statuses })).stdout).toMatch(/^For "bob" +HTTP 500\.$/m)
@@ -117,6 +127,13 @@ describe('upstreams', () => {
       stdout: '[]\n',
       stderr: line,
     })
+  })
+
+  it('say what they do not list, so that it is not used', async () => {
+    const statuses = [{ ...NOTES, unlisted: ['tools', 'prompts'] }]
+    const told = 'It does not list its tools and prompts, and none of them is used until it does: quartermaster logs notes\n'
+    expect((await runUpstreams([], { statuses })).stdout).toContain(`  └ ${told}`)
+    expect((await runUpstreams(['show', 'notes'], { statuses })).stdout).toContain(`Not listed   ${told}`)
   })
 
   it('say which of their names are taken', async () => {
