@@ -92,3 +92,15 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   expect(out.json()).toEqual({ wasSignedIn: true })
   await reaches(cwd, 'needsLogin')
 }, 60_000)
+
+it('signs in for no agent that there is not, and says which one may be meant', async () => {
+  const place = await oauthPlace()
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url: place.upstream.url } } }),
+    'agents/researcher.json': JSON.stringify({ capabilities: { tracker: {} } }),
+  })
+  const { code, stderr } = await quartermaster(['login', 'tracker', '--agent', 'reseacher', '--no-browser'], { cwd })
+  expect(code).toBe(4)
+  expect(stderr).toContain('There is no agent "reseacher". Did you mean "researcher"?')
+  expect(place.registered).toEqual([])
+}, 60_000)

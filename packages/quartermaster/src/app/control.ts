@@ -163,7 +163,10 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       clock: createSystemClock(),
       ids: createIds(),
       upstream: name => runtime.project.upstreams().get(name),
-      restart: name => runtime.upstreams.restart(name),
+      async expectAgent(workspace) {
+        await holderNamed(runtime, await parts.organisation(), { organisation: DEFAULT_ORGANISATION, workspace })
+      },
+      signedAnew: owner => runtime.upstreams.signedAnew(owner),
     }),
     ...createDocsControl(runtime),
     reload: () => runtime.reload(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
 import { createIds } from '../adapters/system/index.ts'
-import { type HttpUpstream, UpstreamConfig } from '../contracts/index.ts'
+import { AppError, type HttpUpstream, UpstreamConfig } from '../contracts/index.ts'
 import { createLogins } from './logins.ts'
 
 const FILES = UpstreamConfig.parse({ command: 'files' })
@@ -16,7 +16,10 @@ async function desk() {
     clock,
     ids: createIds(),
     upstream: name => (name === 'files' ? FILES : name === 'tracker' ? tracker : undefined),
-    restart: async name => void restarted.push(name),
+    async expectAgent(name) {
+      if (name !== 'bob') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
+    },
+    signedAnew: async ({ upstream }) => void restarted.push(upstream),
   })
   return { place, auth, logins, restarted, change: (to: HttpUpstream | undefined) => (tracker = to) }
 }
@@ -76,6 +79,18 @@ describe('logins', () => {
     await expect(finished).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
     expect(await auth.forget({ upstream: 'tracker' })).toBe(false)
     expect(restarted).toEqual([])
+  })
+
+  it('are for agents that there are', async () => {
+    const { place, logins } = await desk()
+    await expect(logins.beginLogin({ upstream: 'tracker', agent: 'bobb' })).rejects.toMatchObject({
+      code: 'AGENT_NOT_FOUND',
+    })
+    expect(place.registered).toEqual([])
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker', agent: 'bob' })
+    expect(await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })).toMatchObject({ agent: 'bob' })
+    // What was left behind by one that is gone can still be forgotten.
+    expect(await logins.logout({ upstream: 'tracker', agent: 'bobb' })).toEqual({ wasSignedIn: false })
   })
 
   it('are for upstreams that are reached by HTTP', async () => {

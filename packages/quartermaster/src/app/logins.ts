@@ -12,8 +12,10 @@ export interface LoginsDeps {
   readonly ids: Ids
   /** The configuration of an upstream. */
   upstream(name: string): UpstreamConfig | undefined
-  /** Connects it anew, with whatever credentials there are now. */
-  restart(name: string): Promise<void>
+  /** Throws when there is no agent of this name. */
+  expectAgent(name: string): Promise<unknown>
+  /** Has it connected anew for whom this concerns, with whatever credentials there are now. */
+  signedAnew(owner: LoginOwner): Promise<void>
 }
 
 interface Begun {
@@ -25,7 +27,7 @@ interface Begun {
 const MOST_ATTEMPTS = 16
 
 /** Keeps the attempts of people to sign in until they have come back. */
-export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps): LoginControl {
+export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAnew }: LoginsDeps): LoginControl {
   const begun = new Map<string, Begun>()
 
   function find(name: string): HttpUpstream {
@@ -47,7 +49,7 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
 
   async function finished(id: string, { owner, attempt }: Begun): Promise<LoginFacts> {
     const login = await attempt.ended.finally(() => begun.delete(id))
-    await restart(owner.upstream).catch(() => {
+    await signedAnew(owner).catch(() => {
       // The login is kept; an upstream that does not start says so itself.
     })
     return factsOf(owner, login)
@@ -56,6 +58,7 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
   return {
     async beginLogin(owner) {
       const found = find(owner.upstream)
+      if (owner.agent !== undefined) await expectAgent(owner.agent)
       const isWanted = () => {
         const now = upstream(owner.upstream)
         return now !== undefined && 'url' in now && now.url === found.url
@@ -82,7 +85,7 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
     async logout(owner) {
       find(owner.upstream)
       const wasSignedIn = await (await auth()).forget(owner)
-      if (wasSignedIn) await restart(owner.upstream)
+      if (wasSignedIn) await signedAnew(owner)
       return { wasSignedIn }
     },
   }
@@ -94,13 +97,13 @@ export async function recallLogins({
   upstreams,
 }: {
   auth(): Promise<UpstreamAuth>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'restart'>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
 }): Promise<void> {
   const names = new Set(upstreams.statuses().map(({ name }) => name))
   // Where there are none, nobody has read what is known of them.
   if (names.size === 0) return
   const changed = await (await auth()).recall()
-  await Promise.all(changed.filter(name => names.has(name)).map(name => upstreams.restart(name)))
+  await Promise.all(changed.filter(name => names.has(name)).map(upstream => upstreams.signedAnew({ upstream })))
 }
 
 /** How long the end of an attempt can be asked for. */

@@ -20,6 +20,8 @@ it('tells of servers what they are, and sends nobody to read what was never said
   expect(told(off, 'It was stopped.')).toEqual(['optedOut', SWITCHED_OFF, undefined])
   expect(told({ state: 'off', reason: WRONG }, 'It was stopped.')).toEqual(['down', WRONG, undefined])
   expect(told({ state: 'needsLogin' }, `It lets nobody in. ${LOGIN}`)).toEqual(['down', 'It lets nobody in.', LOGIN])
+  const own = `${LOGIN} --agent bob`
+  expect(told({ state: 'needsLogin' }, `It lets nobody in. ${own}`)).toEqual(['down', 'It lets nobody in.', own])
   expect(told({ state: 'down', hasSpoken: true }, 'It ended.')).toEqual(['down', 'It ended.', LOGS])
   expect(told({ state: 'down' }, 'It ended.')).toEqual(['down', 'It ended.', undefined])
   expect(told({ state: 'idle', unseen: START }, 'It was never started.')[2]).toBe(START)

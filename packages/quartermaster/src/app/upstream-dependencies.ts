@@ -1,6 +1,6 @@
 import { SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
 import type { DependencyOptions, DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
-import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
 
 const PREFIX = 'upstream-'
@@ -34,7 +34,10 @@ export function asUpstreams(
 function asUpstream({ mend: logs, ...known }: DependencyStatus, status: UpstreamStatus): DependencyStatus {
   const { name, state, reason, unseen, hasSpoken } = status
   if (state === 'off') return { ...known, ...(reason === SWITCHED_OFF ? { state: 'optedOut' } : {}), reason }
-  if (state === 'needsLogin') return { ...known, reason: withoutLoginStep(known.reason, name), mend: loginStep(name) }
+  if (state === 'needsLogin') {
+    const { reason } = known
+    return { ...known, reason: withoutLoginStep(reason, name), mend: neededLogin({ name, reason }) }
+  }
   // Whoever has said nothing is not to be read.
   const mend = unseen ?? (hasSpoken ? logs : undefined)
   return mend === undefined ? known : { ...known, mend }

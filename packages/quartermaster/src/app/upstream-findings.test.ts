@@ -45,6 +45,10 @@ describe('an upstream that is down', () => {
 it.each([
   ['It answers, but refused "read": Sign in: quartermaster login notes', 'Sign in: quartermaster login notes'],
   [
+    'It answers, but refused "read" for "bob": Sign in: quartermaster login notes --agent bob',
+    'Sign in: quartermaster login notes --agent bob',
+  ],
+  [
     'It answers, but refused "read" for "bob": Change "headers.Authorization".',
     'Mend what is said here, then: quartermaster upstreams restart notes',
   ],
@@ -68,6 +72,11 @@ it.each([
   ['It answered with HTTP 500.', {}, 'Mend what is said here; the next call of "bob" tries it again.'],
   ['It ended.', { hasSpoken: true }, 'See what it said: quartermaster logs notes'],
   ['It lets nobody in. Sign in: quartermaster login notes', {}, 'Sign in: quartermaster login notes'],
+  [
+    'It lets nobody in. Sign in: quartermaster login notes --agent bob',
+    {},
+    'Sign in: quartermaster login notes --agent bob',
+  ],
 ])('is told with the next step where it is up for all but an agent: %s', async (reason, more, mend) => {
   const status = { ...DOWN, ...more, state: 'up' as const, failing: [{ agent: 'bob', reason }] }
   const what = `Upstream "notes" could not be reached for "bob": ${reason.replace(/ Sign in.*/, '')}`
@@ -76,6 +85,13 @@ it.each([
   expect(await findingsOf({ ...status, state: 'down', reason })).toHaveLength(1)
   const lastError = { message: 'It answers, but refused "read".', at: 1, isStanding: true as const }
   expect(await findingsOf({ ...status, lastError })).toMatchObject([{ level: 'warning' }, { level: 'warning', what }])
+})
+
+it.each(['', ' --agent bob'])('that needs a login is told with the one that helps: %s', async whose => {
+  const mend = `Sign in: quartermaster login notes${whose}`
+  const what = 'Upstream "notes" needs a login: It lets nobody in.'
+  const status = { ...DOWN, state: 'needsLogin' as const, reason: `It lets nobody in. ${mend}` }
+  expect(await findingsOf(status)).toEqual([{ level: 'warning', what, mend }])
 })
 
 describe('an upstream that shows one agent something else', () => {

@@ -1,7 +1,7 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
-import { hasLoginStep, loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { loginStepIn, neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
@@ -65,7 +65,7 @@ function stateFinding(status: UpstreamStatus): Finding {
       return {
         level: 'warning',
         what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
-        mend: loginStep(name),
+        mend: neededLogin(status),
       }
     case 'keyRefused':
       return { level: 'error', what: `${upstream} does not let us in: ${reason}` }
@@ -83,9 +83,7 @@ function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefine
   if (!lastError?.isStanding) return undefined
   const { message } = lastError
   const what = `Upstream "${name}" is up, but not for everything: ${withoutLoginStep(message, name)}`
-  const mend = hasLoginStep(message, name)
-    ? loginStep(name)
-    : `Mend what is said here, then: quartermaster upstreams restart ${name}`
+  const mend = loginStepIn(message, name) ?? `Mend what is said here, then: quartermaster upstreams restart ${name}`
   return { level: 'warning', what, mend }
 }
 
@@ -99,7 +97,7 @@ function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: Upstr
       return {
         level: 'warning',
         what: `Upstream "${name}" could not be reached for "${agent}": ${withoutLoginStep(reason, name)}`,
-        mend: hasLoginStep(reason, name) ? loginStep(name) : mend,
+        mend: loginStepIn(reason, name) ?? mend,
       }
     })
 }

@@ -1,9 +1,14 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { loginStep } from '../../core/kernel/index.ts'
+import { neededLogin } from '../../core/kernel/index.ts'
 
 /** What a person does so that a server is seen of which nobody knows yet what it has. */
-export function unseenStep({ name, state, hasSpoken }: Pick<UpstreamStatus, 'name' | 'state' | 'hasSpoken'>): string {
-  if (state === 'needsLogin') return loginStep(name)
+export function unseenStep({
+  name,
+  state,
+  reason,
+  hasSpoken,
+}: Pick<UpstreamStatus, 'name' | 'state' | 'reason' | 'hasSpoken'>): string {
+  if (state === 'needsLogin') return neededLogin({ name, reason })
   if (COMES.has(state)) return 'See how it is: quartermaster upstreams'
   if (state === 'idle') return `Have it started: quartermaster upstreams restart ${name}, or: quartermaster up`
   if (hasSpoken) return `What it said: quartermaster logs ${name}`

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
 import { insert, remove, type SealedPlace, update } from '../store/index.ts'
+import { wantedWith } from './wanted-scope.ts'
 
 /** What a person who signed in at an upstream left behind. */
 export const UpstreamLogin = z.object({
@@ -21,6 +22,8 @@ export const UpstreamLogin = z.object({
   issuedAt: z.number().optional(),
   expiresAt: z.number().optional(),
   scope: z.string().optional(),
+  /** Rights that it turned out to lack. The next login asks for them beside those it has. */
+  wanted: z.string().optional(),
 })
 export type UpstreamLogin = z.infer<typeof UpstreamLogin>
 
@@ -39,11 +42,16 @@ export interface UpstreamCredentialStore {
   /** Other processes may have written and forgotten some. Answers at which upstreams there is one more, or one less. */
   recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
-  /** Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. */
+  /**
+   * Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. What is wanted
+   * beside it is still wanted.
+   */
   replace(
     owner: LoginOwner,
     logins: { readonly before: UpstreamLogin; readonly after: UpstreamLogin },
   ): Promise<boolean>
+  /** Notes the rights that the login at this address turned out to lack. Written only when they are new. */
+  lacks(owner: LoginOwner, wanted: { readonly url: string; readonly scope: string }): Promise<void>
   /** Agents that have a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
   /** Answers whether there was one. */
@@ -137,12 +145,36 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     ])
   }
 
+  function load(owner: LoginOwner): ReturnType<UpstreamCredentialStore['load']> {
+    const place = placeOf(owner)
+    const found = known.get(place.name) ?? readOnce(place)
+    return found instanceof Promise ? found : found.login
+  }
+
+  /** Writes what becomes of a login that is there, if anything does. Answers whether it was written. */
+  async function change(
+    owner: LoginOwner,
+    next: (present: UpstreamLogin) => UpstreamLogin | undefined,
+  ): Promise<boolean> {
+    const place = placeOf(owner)
+    const { store } = await storage.open()
+    // Where somebody else has written meanwhile it is about what is there then: a token that was renewed is not to be lost.
+    for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
+      const found = await row(place)
+      const present = await open(found)
+      const after = present && next(present)
+      if (!found || !after) return false
+      const { id, sealed } = found
+      // Sealing the same twice gives two texts, so this is the very one that was looked at.
+      const outcome = await store.commit([update('secrets', { where: { id, sealed }, set: await columns(id, after) })])
+      known.delete(place.name)
+      if (outcome.committed) return true
+    }
+    return false
+  }
+
   return {
-    load(owner) {
-      const place = placeOf(owner)
-      const found = known.get(place.name) ?? readOnce(place)
-      return found instanceof Promise ? found : found.login
-    },
+    load,
     reread: owner => readOnce(placeOf(owner)),
     async recall() {
       const before = new Set(present)
@@ -159,16 +191,17 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       present.add(place.name)
       known.set(place.name, { login })
     },
-    async replace(owner, { before, after }) {
-      const place = placeOf(owner)
-      const { store } = await storage.open()
-      const found = await row(place)
-      if (!found || (await open(found))?.refreshToken !== before.refreshToken) return false
-      const { id, sealed } = found
-      // Sealing the same twice gives two texts, so this is the very one that was looked at.
-      const outcome = await store.commit([update('secrets', { where: { id, sealed }, set: await columns(id, after) })])
-      known.delete(place.name)
-      return outcome.committed
+    replace: (owner, { before, after }) =>
+      change(owner, ({ refreshToken, wanted }) =>
+        refreshToken === before.refreshToken ? { ...after, wanted } : undefined,
+      ),
+    async lacks(owner, { url, scope }) {
+      const wanting = (login: UpstreamLogin | undefined) => {
+        const wanted = wantedWith(login?.wanted, scope)
+        return login?.url === url && wanted !== login.wanted ? { ...login, wanted } : undefined
+      }
+      // Nearly always it was noted before.
+      if (wanting(await load(owner))) await change(owner, wanting)
     },
     async agentsAt(upstream) {
       const shared = placeOf({ upstream }).name
@@ -192,6 +225,9 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     },
   }
 }
+
+/** Nobody writes a login this often at the same moment. */
+const MOST_ATTEMPTS = 5
 
 /** As many as are read at a time. */
 const PAGE = 1_000

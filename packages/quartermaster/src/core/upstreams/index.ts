@@ -54,5 +54,6 @@ export {
   type PinPolicy,
   type Verdict,
 } from './verdict.ts'
-export { excerptOf, showHidden } from './visible-text.ts'
+export { excerptOf, shortened, showHidden } from './visible-text.ts'
+export { MOST_WANTED, wantedWith } from './wanted-scope.ts'
 export { type ToolWishes, unknownTools, wantsTool } from './wanted-tools.ts'

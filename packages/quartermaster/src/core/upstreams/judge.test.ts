@@ -169,6 +169,13 @@ describe('a server that is seen again', () => {
     expect([offeredIn(later), later.gone]).toEqual([['c'], ['a', 'b']])
   })
 
+  it('says whether a server lists more than is used of it', () => {
+    const { see } = server({ ...LISTING_LIMITS, definitions: 1 })
+    expect(see({ tools: [tool('a')] })).not.toHaveProperty('isCut')
+    expect(see({ tools: [tool('a'), tool('b')] })).toMatchObject({ isCut: true })
+    expect(see({ tools: [tool('a')], cut: ['tools'] })).toMatchObject({ isCut: true })
+  })
+
   it('offers as before what it could not list this time, and has that told where it was anything but data', () => {
     const { see } = server()
     const first = see({ tools: [tool('a')], resources: [{ uri: 'x://1', name: 'One' }], prompts: [tool('p')] })

@@ -65,7 +65,14 @@ export function judge(options: JudgeOptions): Judgement {
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
   const missing = missingLists(unlisted)
   const problems = [...seen.problems, ...unlistedProblems(upstream, missing), ...verdict.problems]
-  return { ...verdict, problems, writes, standing, ...(missing.length > 0 ? { unlisted: missing } : {}) }
+  return {
+    ...verdict,
+    problems,
+    writes,
+    standing,
+    ...(missing.length > 0 ? { unlisted: missing } : {}),
+    ...(seen.isCut ? { isCut: true as const } : {}),
+  }
 }
 
 const UNLISTED = [

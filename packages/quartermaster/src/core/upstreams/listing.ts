@@ -32,6 +32,8 @@ export interface ReadListing {
   readonly definitions: readonly SeenDefinition[]
   readonly kinds: ReadonlySet<PinKind>
   readonly problems: readonly Problem[]
+  /** There is more than is used. */
+  readonly isCut: boolean
 }
 
 export interface ListingLimits {
@@ -75,9 +77,11 @@ export function* readListing(
     }
   }
   const listed = LISTS.filter(([, field]) => listing[field] !== undefined).map(([kind]) => kind)
-  const { definitions, problems } = reader.end()
-  const told = [...problems, ...(listing.cut ?? []).map(field => cutShort(upstream, field))]
-  return { definitions, problems: told, kinds: new Set<PinKind>(['server', ...listed]) }
+  const { definitions, problems, isFull } = reader.end()
+  const { cut = [] } = listing
+  const told = [...problems, ...cut.map(field => cutShort(upstream, field))]
+  const isCut = isFull || cut.length > 0
+  return { definitions, problems: told, isCut, kinds: new Set<PinKind>(['server', ...listed]) }
 }
 
 const LISTS = [
@@ -136,7 +140,7 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
 
   function end() {
     if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, things())))
-    return { definitions, problems }
+    return { definitions, problems, isFull: unread > 0 }
   }
   return { take, end, isEmpty: () => definitions.length === 0 }
 }

@@ -47,6 +47,8 @@ export interface Verdict {
   readonly gone: readonly string[]
   /** What it has and does not list, so that none of that is used: `tools`, `prompts`. */
   readonly unlisted?: readonly string[]
+  /** It lists more than is used. Not known of a server that has not answered yet. */
+  readonly isCut?: true
   readonly problems: readonly Problem[]
 }
 

@@ -16,8 +16,10 @@ export interface HttpAuth {
    * had and the other side cannot be asked.
    */
   renew(refused: string | undefined, challenge: Challenge): Promise<'renewed' | 'signIn'>
-  /** The token is good and does not go far enough. */
-  lacking(challenge: Challenge): void
+  /** The token is good and does not go far enough. Rejects when that could not be noted for good. */
+  lacking(challenge: Challenge): Promise<void>
+  /** Whose own login was shown last, where it was not the one of all. */
+  agent(): string | undefined
 }
 
 /** The challenge in a `WWW-Authenticate` header (RFC 6750 §3, RFC 9728 §5.1). */

@@ -7,7 +7,8 @@ describe('a server by HTTP that wants to know who we are', () => {
   const auth = (parts: Partial<HttpAuth>): HttpAuth => ({
     token: async () => 'old',
     renew: async () => 'signIn',
-    lacking() {},
+    async lacking() {},
+    agent: () => undefined,
     ...parts,
   })
 
@@ -76,11 +77,37 @@ describe('a server by HTTP that wants to know who we are', () => {
         ? visit.json(403, undefined, { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' })
         : visit.result({}),
     )
-    const desk = await httpDesk(server.url, { auth: auth({ lacking: challenge => void lacking.push(challenge) }) })
+    const desk = await httpDesk(server.url, {
+      auth: auth({ lacking: async challenge => void lacking.push(challenge) }),
+    })
     await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'refused', status: 403 })
     expect(lacking).toMatchObject([{ scope: 'write' }])
     await desk.channel.send(call(2))
     expect(desk.messages).toHaveLength(1)
+  })
+
+  it.each([
+    [401, 'Bearer'],
+    [403, 'Bearer error="insufficient_scope", scope="write"'],
+  ])('sends whoever has a login of its own to that one, and others to the one of all: %s', async (status, header) => {
+    const server = await httpEndpoint(visit => visit.json(status, undefined, { 'www-authenticate': header }))
+    for (const [agent, step] of [
+      ['bob', 'Sign in: quartermaster login files --agent bob'],
+      [undefined, 'Sign in: quartermaster login files'],
+    ] as const) {
+      const { channel } = await httpDesk(server.url, { auth: auth({ agent: () => agent }) })
+      const message = expect.stringMatching(new RegExp(`${step}$`))
+      await expect(channel.send(call(1))).rejects.toMatchObject({ status, message })
+    }
+  })
+
+  it('says what it lacks though that could not be noted', async () => {
+    const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' }
+    const server = await httpEndpoint(visit => visit.json(403, undefined, challenge))
+    const lacking = () => Promise.reject(new Error('The disk is full.'))
+    const { channel } = await httpDesk(server.url, { auth: auth({ lacking }) })
+    const message = expect.stringContaining('wants more rights')
+    await expect(channel.send(call(1))).rejects.toMatchObject({ status: 403, message })
   })
 
   it('is not given up for an issuer that cannot be asked', async () => {

@@ -276,7 +276,8 @@ describe('a legacy session by HTTP', () => {
     const auth: HttpAuth = {
       token: async () => (isAway ? new Promise(() => {}) : 'token'),
       renew: async () => 'signIn',
-      lacking() {},
+      async lacking() {},
+      agent: () => undefined,
     }
     const desk = await httpDesk(server.url, { auth })
     await desk.channel.send(INITIALIZE)

@@ -44,7 +44,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     const token = known instanceof Promise ? await known : known
     const answer = await redirected(request, token)
     if (answer.status === 401) return again(request, token, answer)
-    return withRights(answer, token)
+    return withRights(answer, token, request.signal)
   }
 
   /** Once more with a new token, if there is one to be had. */
@@ -55,17 +55,26 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
       throw signIn(token, challenge)
     const renewed = await tokenOf(auth, request.signal)
     const second = await redirected(request, renewed)
-    if (second.status !== 401) return withRights(second, renewed)
+    if (second.status !== 401) return withRights(second, renewed, request.signal)
     discard(second.body)
     // A token that was just issued is not taken: another one would fare no better.
     throw signIn(renewed, challenge)
   }
 
-  function withRights(answer: HttpAnswer, token: string | undefined): HttpAnswer {
+  function withRights(
+    answer: HttpAnswer,
+    token: string | undefined,
+    signal: CancelSignal,
+  ): HttpAnswer | Promise<never> {
     const challenge = answer.status === 403 ? challengeIn(answer) : {}
     if (challenge.error !== 'insufficient_scope') return answer
     discard(answer.body)
-    auth?.lacking(challenge)
+    return lacking(challenge, token, signal)
+  }
+
+  async function lacking(challenge: Challenge, token: string | undefined, signal: CancelSignal): Promise<never> {
+    // Before it is told: a command may end with that. What could not be noted is known for as long as this process runs.
+    if (auth) await beforeAbort(auth.lacking(challenge), signal).catch(() => {})
     const reason = `"${name}" wants more rights than it was given. ${mend(keysFor(token, challenge))}`
     throw new SendFailure(reason, { wasSent: 'refused', status: 403 })
   }
@@ -85,7 +94,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   function mend(keys: readonly string[]): string {
     if (keys.length > 0)
       return `Change ${keys.map(key => `"${key}"`).join(' or ')} in its entry, or the secret named there.`
-    return auth ? loginStep(name) : 'Look at its entry in the configuration.'
+    return auth ? loginStep(name, auth.agent()) : 'Look at its entry in the configuration.'
   }
 
   function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {

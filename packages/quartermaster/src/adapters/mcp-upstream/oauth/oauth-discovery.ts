@@ -47,6 +47,18 @@ function isAbout(sdk: OAuthSdk, url: string, resource: string): boolean {
   })
 }
 
+/** Throws when an issuer says that it cannot sign people in as we have it done, before anything is asked of it. */
+export function refuseUnfit({ metadata }: AuthorizationServer): void {
+  if (!metadata) return
+  const { response_types_supported: types, code_challenge_methods_supported: proofs } = metadata
+  if (!types.includes('code')) throw new TypeError(`its issuer gives no codes (response type "code"). ${UNFIT}`)
+  // One that says nothing about it may well take it.
+  if (proofs && !proofs.includes('S256'))
+    throw new TypeError(`its issuer takes no proof of the code by S256 (PKCE). ${UNFIT}`)
+}
+
+const UNFIT = 'Nobody is signed in here without it: ask whoever runs the issuer to allow it.'
+
 /** A server that answers more slowly than this is asked without having said what it wants. */
 const ANSWER_MS = 10_000
 

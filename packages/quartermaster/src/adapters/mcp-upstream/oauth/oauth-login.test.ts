@@ -114,6 +114,16 @@ describe('signing in at an upstream', () => {
     })
   })
 
+  it.each([
+    [{ code_challenge_methods_supported: ['plain'] }, 'its issuer takes no proof of the code by S256 (PKCE)'],
+    [{ response_types_supported: ['token'] }, 'its issuer gives no codes'],
+  ])('says what an issuer lacks that signs nobody in as we do: %j', async (metadata, what) => {
+    const place = await oauthPlace({ metadata })
+    const begun = authDesk().auth.begin(OWNER, place.upstream)
+    await expect(begun).rejects.toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining(what) })
+    expect(place.registered).toEqual([])
+  })
+
   it('says so when a server does not seem to want any', async () => {
     const { url } = await httpEndpoint(({ json }) => json(404, {}))
     const upstream = { ...(await oauthPlace()).upstream, url }

@@ -6,7 +6,7 @@ import { namedHosts, type Resolve, refuseUnsafe } from '../../http-client/index.
 import { createGuardedFetch, type GuardedFetch } from '../http/guarded-fetch.ts'
 import type { Challenge } from '../http/http-auth.ts'
 import { type Callback, type CallbackPage, openCallback } from './oauth-callback.ts'
-import { discoverAuthorizationServer } from './oauth-discovery.ts'
+import { discoverAuthorizationServer, refuseUnfit } from './oauth-discovery.ts'
 import {
   type AuthorizationServer,
   type ClientInformation,
@@ -24,6 +24,8 @@ export interface LoginDeps {
   readonly ids: Ids
   /** What the server said when it turned us away. */
   readonly challenge: Challenge
+  /** The rights that we turned out to lack. */
+  readonly lacked?: string | undefined
   /** The rights that we have already. */
   readonly held?: string | undefined
   readonly resolve?: Resolve | undefined
@@ -85,7 +87,7 @@ interface Road {
 }
 
 async function prepare(
-  { upstream, clock, challenge, held, resolve }: LoginDeps,
+  { upstream, clock, challenge, lacked, held, resolve }: LoginDeps,
   { redirectUrl, state }: { redirectUrl: string; state: string },
 ): Promise<Road> {
   const sdk = await loadOAuth()
@@ -94,7 +96,9 @@ async function prepare(
   const hosts = oauth.hosts ?? []
   const fetch = createGuardedFetch({ home, hosts, clock, resolve })
   const server = await discoverAuthorizationServer({ sdk, fetch, url: upstream.url, challenge })
-  const scope = scopeFor(sdk, { wanted: challenge.scope, held, oauth, server })
+  refuseUnfit(server)
+  const wanted = sdk.computeScopeUnion(challenge.scope, lacked)
+  const scope = scopeFor(sdk, { wanted, held, oauth, server })
   const client = await clientFor({ sdk, fetch, server, oauth, redirectUrl, scope })
   const started = await sdk.startAuthorization(server.url, {
     ...(server.metadata ? { metadata: server.metadata } : {}),

@@ -11,6 +11,17 @@ async function signedIn(quirks: Parameters<typeof oauthPlace>[0] = {}) {
   return { place, ...desk, tokens: desk.auth.for(OWNER, place.upstream) }
 }
 
+/** Signed in at an issuer that fails for as long as it is told to. */
+async function renewedByLuck() {
+  let answer: readonly [number, object] | undefined
+  const onToken: NonNullable<Parameters<typeof oauthPlace>[0]>['onToken'] = ({ json }) => {
+    if (answer) json(...answer)
+    return answer !== undefined
+  }
+  const fail = (...next: [number, object] | []) => void (answer = next.length === 0 ? undefined : next)
+  return { ...(await signedIn({ onToken })), fail }
+}
+
 describe('the tokens of an upstream', () => {
   it('are there after a restart, and nowhere in the store to be read', async () => {
     const { place, storage, restarted } = await signedIn()
@@ -39,6 +50,42 @@ describe('the tokens of an upstream', () => {
     await clock.advance(1_000)
     expect([await tokens.token(), await tokens.token()]).toEqual(['access-2', 'access-2'])
     expect(place.tokenRequests).toHaveLength(2)
+  })
+
+  it('are used to their end when they cannot be renewed before, and the issuer is asked again in a while', async () => {
+    const { place, clock, tokens, fail } = await renewedByLuck()
+    fail(500, {})
+    await clock.advance(3_572_000)
+    expect([await tokens.token(), await tokens.token(), await tokens.token()]).toEqual(Array(3).fill('access-1'))
+    expect(place.tokenRequests).toHaveLength(2)
+    await clock.advance(5_000)
+    expect(await tokens.token()).toBe('access-1')
+    expect(place.tokenRequests).toHaveLength(3)
+    await clock.advance(23_000)
+    await expect(tokens.token()).rejects.toThrow('could not be renewed')
+    fail()
+    expect(await tokens.token()).toBe('access-2')
+  })
+
+  it('are renewed early after all when the issuer can be asked again', async () => {
+    const { clock, tokens, fail } = await renewedByLuck()
+    fail(500, {})
+    await clock.advance(3_572_000)
+    expect(await tokens.token()).toBe('access-1')
+    fail()
+    await clock.advance(5_000)
+    expect(await tokens.token()).toBe('access-2')
+  })
+
+  it('are used to their end when the issuer renews them no more, and then need a person', async () => {
+    const { place, clock, tokens, fail } = await renewedByLuck()
+    fail(400, { error: 'invalid_grant' })
+    await clock.advance(3_572_000)
+    expect([await tokens.token(), await tokens.token()]).toEqual(['access-1', 'access-1'])
+    expect(place.tokenRequests).toHaveLength(2)
+    await clock.advance(28_000)
+    expect(await tokens.token()).toBeUndefined()
+    expect(await tokens.renew('access-1', {})).toBe('signIn')
   })
 
   it('have no end when the issuer names none for the next ones, whatever it said of those before', async () => {
@@ -138,7 +185,7 @@ describe('the tokens of an upstream', () => {
         return true
       },
     })
-    await clock.advance(3_575_000)
+    await clock.advance(3_590_000)
     const token = Promise.resolve(tokens.token())
     token.catch(() => {})
     await asked.promise

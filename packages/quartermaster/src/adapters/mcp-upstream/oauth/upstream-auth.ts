@@ -1,10 +1,16 @@
 import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
-import type { LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
+import {
+  type LoginOwner,
+  type UpstreamCredentialStore,
+  type UpstreamLogin,
+  wantedWith,
+} from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
 import { createGuardedFetch } from '../http/guarded-fetch.ts'
 import type { Challenge, HttpAuth } from '../http/http-auth.ts'
+import { createDemands, keyOf } from './demands.ts'
 import { askForChallenge } from './oauth-discovery.ts'
 import { beginLogin, type LoginAttempt } from './oauth-login.ts'
 import { notRenewed, refreshLogin } from './oauth-tokens.ts'
@@ -37,12 +43,15 @@ export interface UpstreamAuthDeps {
 
 /** A token that ends while the request is on its way would be refused. */
 const EARLY_MS = 30_000
+/** An issuer that could not renew a token that is still good is asked again after this long, and not with every request. */
+const AGAIN_MS = 5_000
 /** Another process that renews it has the answer by then. */
 const OTHERS_MS = 20_000
 
 export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }: UpstreamAuthDeps): UpstreamAuth {
   const renewing = new Map<string, Promise<UpstreamLogin | undefined>>()
-  const challenges = new Map<string, Challenge>()
+  const notBefore = new Map<string, number>()
+  const demands = createDemands()
 
   /** Only what is for this very server: its entry may have been pointed at another. */
   function loginOf(owner: LoginOwner, { url }: HttpUpstream): ReturnType<UpstreamCredentialStore['load']> {
@@ -91,6 +100,26 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
+  /** A token that is still good is used, whatever the issuer says: it takes the server from nobody before its time. */
+  async function renewInTime(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+    const renewed = await renew(owner, upstream, login).catch(error => {
+      if (isOver(login)) throw error
+      return undefined
+    })
+    if (renewed || isOver(login)) return renewed
+    notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
+    // It may have been forgotten meanwhile.
+    return loginOf(owner, upstream)
+  }
+
+  function isDue(owner: LoginOwner, login: UpstreamLogin): boolean {
+    return isNearEnd(login) && (isOver(login) || (notBefore.get(keyOf(owner)) ?? 0) <= clock.now())
+  }
+
+  function isOver({ expiresAt }: UpstreamLogin): boolean {
+    return expiresAt !== undefined && expiresAt <= clock.now()
+  }
+
   /** One that is good for less than a minute is used for half of its time, and not renewed with every request. */
   function isNearEnd({ issuedAt = 0, expiresAt, refreshToken }: UpstreamLogin): boolean {
     if (expiresAt === undefined || refreshToken === undefined) return false
@@ -104,14 +133,14 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
         return login
       }
       let shown = owner
-      const wants = (challenge: Challenge) => {
-        for (const one of [owner, shown]) challenges.set(keyOf(one), challenge)
+      const note = (what: 'turnedAway' | 'lacking', challenge: Challenge) => {
+        for (const one of new Set([owner, shown])) demands[what](one, challenge)
       }
       const tokenOf = ({ owner, login }: InUse) => {
         told(login)
         shown = owner
-        if (!login || !isNearEnd(login)) return login?.accessToken
-        return renew(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
+        if (!login || !isDue(owner, login)) return login?.accessToken
+        return renewInTime(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
       }
       return {
         token: () => after(inUse(owner, upstream), tokenOf),
@@ -119,31 +148,40 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
           const used = await inUse(owner, upstream)
           const login = told(used.login)
           shown = used.owner
-          wants(challenge)
+          note('turnedAway', challenge)
           if (!login) return 'signIn'
           // Somebody else has seen to it meanwhile.
           if (login.accessToken !== refused) return 'renewed'
           return (await renew(used.owner, upstream, login)) ? 'renewed' : 'signIn'
         },
-        lacking: wants,
+        async lacking(challenge) {
+          note('lacking', challenge)
+          const { scope } = challenge
+          if (scope !== undefined) await credentials.lacks(shown, { url: upstream.url, scope })
+        },
+        agent: () => shown.agent,
       }
     },
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
-      const key = keyOf(owner)
-      const challenge = challenges.get(key) ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
-      const held = (await loginOf(owner, upstream))?.scope
+      const { challenge: told, lacked } = demands.of(owner)
+      const challenge = told ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
+      // Another process may have found out what it lacks.
+      const login = await rereadOf(owner, upstream)
+      // What it lacks it lacks beside what it was let in with, which may be the login of all.
+      const held = login ?? (lacked === undefined ? undefined : (await inUse(owner, upstream)).login)
       return beginLogin({
         name: owner.upstream,
         upstream,
         clock,
         ids,
         challenge,
-        held,
+        lacked: wantedWith(login?.wanted, lacked),
+        held: held?.scope,
         resolve,
         async save(login) {
           if (!isWanted()) throw unwanted(owner)
           await credentials.save(owner, login)
-          challenges.delete(key)
+          demands.forget(owner)
           // It may have been removed, and all its logins forgotten, while this one was being written.
           if (isWanted()) return
           await credentials.forget(owner)
@@ -154,11 +192,11 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     agentsAt: credentials.agentsAt,
     recall: credentials.recall,
     forget(owner) {
-      challenges.delete(keyOf(owner))
+      demands.forget(owner)
       return credentials.forget(owner)
     },
     forgetAll(upstream) {
-      for (const key of challenges.keys()) if (key.startsWith(keyOf({ upstream }))) challenges.delete(key)
+      demands.forgetAll(upstream)
       return credentials.forgetAll(upstream)
     },
   }
@@ -178,8 +216,4 @@ function after<T, U>(value: T | Promise<T>, then: (value: T) => U | Promise<U>):
 function unwanted({ upstream }: LoginOwner): AppError {
   const message = `Nobody was signed in at "${upstream}": it was removed or changed meanwhile, and nothing is kept.`
   return new AppError('LOGIN_FAILED', message, { details: { upstream } })
-}
-
-function keyOf({ upstream, agent }: LoginOwner): string {
-  return `${upstream}:${agent ?? ''}`
 }
