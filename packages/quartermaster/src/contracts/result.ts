@@ -31,8 +31,8 @@ export const ToolResult = z.looseObject({
 export type ToolResult = z.infer<typeof ToolResult>
 
 /**
- * A result on its way between processes of ours. What someone else's server answered may have kinds of content that nobody
- * here knows, and those have to arrive as well.
+ * A result on its way between processes of ours, which was looked at where it came from. One that is on record may have kinds of
+ * content that another version let pass, and those have to arrive as well.
  */
 export const TravellingResult = ToolResult.extend({
   content: z.array(z.looseObject({ type: z.string() }) as unknown as typeof ContentBlock),

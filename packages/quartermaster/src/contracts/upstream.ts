@@ -237,6 +237,8 @@ export const UpstreamStatus = z.object({
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
   /** What it listed before and does not list now, so that none of that is used: `tools`, `prompts`. */
   unlisted: z.array(z.string()).optional(),
+  /** Whether it lists more than is used. */
+  isCut: z.literal(true).optional(),
   /** Agents whose own connection does not come up, and why. Everybody else's may. */
   failing: z.array(z.object({ agent: Name, reason: z.string() })).optional(),
   /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */

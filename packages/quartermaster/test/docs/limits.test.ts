@@ -13,11 +13,13 @@ import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
 import { CHANNEL_LIMITS } from '../../src/adapters/mcp-upstream/http/http-channel.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
+import { LONGEST_DELAY_MS, MOST_DELIVERIES } from '../../src/adapters/mcp-upstream/session/answer-delivery.ts'
 import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
 import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-listing.ts'
 import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
 import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
+import { LONGEST_SERVER_NAME } from '../../src/adapters/mcp-upstream/session/session-parts.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
@@ -58,7 +60,7 @@ import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
 import { MOST_LOOKS } from '../../src/core/memory/word-places.ts'
 import { MOST_READERS } from '../../src/core/messages/watchers.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
-import { LISTING_LIMITS } from '../../src/core/upstreams/index.ts'
+import { LISTING_LIMITS, MOST_WANTED } from '../../src/core/upstreams/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
 const page = readPage('docs/security.md')
@@ -205,18 +207,26 @@ describe('docs/security.md', () => {
   })
 
   it('has every limit of what upstreams send, and no other', () => {
-    const { bytes: messageBytes, maxJsonDepth, maxJsonValues, maxJsonMembers, inBatch, ...messageRest } = MESSAGE_LIMITS
+    const { bytes: messageBytes, maxJsonDepth, maxJsonValues, maxJsonMembers, inBatch, ...messageMore } = MESSAGE_LIMITS
+    const { errorMessageCharacters, errorCharacters, ...messageOwn } = messageMore
+    const { ownCharacters, modelQuestionCharacters, ownValues, ...messageRest } = messageOwn
     const { maxLineBytes, maxSkippedBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
     const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 15)).toEqual([
+    expect(upstreamRows.slice(0, 21)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
       ['members of one object in a message', count(maxJsonMembers)],
       ['messages in a batch', count(inBatch)],
+      ['characters of the message of an error', count(errorMessageCharacters)],
+      ['characters of an error with its data', count(errorCharacters)],
+      ['characters of what a server tells or asks on its own', count(ownCharacters)],
+      ['the same, of a question to a model', count(modelQuestionCharacters)],
+      ['values in what a server tells or asks on its own', count(ownValues)],
+      ['characters of what a server calls itself: its name, its title, its version', count(LONGEST_SERVER_NAME)],
       ['a line of a program, too long for a message, that is followed to its end', bytes(maxSkippedBytes)],
       ['lines of a program in a row that are no messages', count(maxNoise)],
       ['bytes that wait for a program to read them', bytes(maxWaitingBytes)],
@@ -235,11 +245,13 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(15)).toEqual([
+    expect(upstreamRows.slice(21)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],
       ['requests of a server to us, at a time', count(MOST_ASKED)],
+      ['attempts to give a server the answer to one of them', count(MOST_DELIVERIES)],
+      ['pause that the server may ask for before the next of these', seconds(LONGEST_DELAY_MS)],
       ['rounds of questions in one call', count(MOST_ROUNDS)],
       ['visits to addresses that a call asks for', count(MOST_VISITS)],
       ['attempts to send one call', count(MOST_TRIES)],
@@ -247,6 +259,7 @@ describe('docs/security.md', () => {
       ['pause in such a call that the server may ask for', seconds(LONGEST_PAUSE_MS)],
       ['pause that a busy server may ask for', hours(LONGEST_RETRY_MS)],
       ["redirects of one request, within the server's origin", count(MOST_REDIRECTS)],
+      ['characters of the rights that a login lacks', count(MOST_WANTED)],
       ['answers by HTTP of a connection that nobody needs, until their end', count(MOST_HELD)],
       ['time for the end of such an answer, or of a refusal', seconds(TAIL_MS)],
       [

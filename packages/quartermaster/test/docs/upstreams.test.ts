@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HttpEntry, StdioEntry, UpstreamToolOptions } from '../../src/contracts/index.ts'
+import { HttpEntry, StdioEntry, ToolExample, UpstreamToolOptions } from '../../src/contracts/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
 const page = readPage('docs/reference/upstreams.md')
@@ -17,5 +17,10 @@ describe('docs/reference/upstreams.md', () => {
 
   it('has every field of a tool, and no other', () => {
     expect(keysBelow('## A tool').toSorted()).toEqual(Object.keys(UpstreamToolOptions.shape).toSorted())
+  })
+
+  it('names every key of an example', () => {
+    const row = tableBelow(page, '## A tool').find(([key]) => key === '`examples`')
+    for (const key of Object.keys(ToolExample.shape)) expect(row?.[1]).toContain(`\`${key}\``)
   })
 })

@@ -31,7 +31,7 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   NAME_UNKNOWN: seeNames,
   NAME_AMBIGUOUS: (hints, error) => lookAgain(hints) ?? sayWhich(hints, error),
   EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
-  STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
+  STORE_LOCKED: waitOrShare,
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
 }
 
@@ -48,6 +48,13 @@ function seeWhatIsDown(
       : 'Mend what is said here, then call it again.'
   }
   return `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`
+}
+
+/** Whoever does not say where it listens is most often another command. */
+function waitOrShare(_: Hints, { details }: AppError): string {
+  if (details?.url !== undefined)
+    return 'Another process owns the data folder. Stop it, or name another folder with --data.'
+  return `Run it again when the other one is done. An up serves any number of commands at once: ${command('up')}`
 }
 
 function lookFirst(_: Hints, { details }: AppError): string {

@@ -44,9 +44,13 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
     troubleOf(status),
   ]
-  const notes = [fetchingNote(status), unlistedText(status), nextStepOf(status), clashStep(status)].filter(
-    note => note !== undefined,
-  )
+  const notes = [
+    fetchingNote(status),
+    unlistedText(status),
+    cutText(status),
+    nextStepOf(status),
+    clashStep(status),
+  ].filter(note => note !== undefined)
   return notes.length === 0 ? { cells } : { cells, notes }
 }
 
@@ -58,6 +62,11 @@ function fetchingNote({ state, reason, isFetching }: UpstreamStatus): string | u
 function unlistedText({ name, unlisted = [] }: UpstreamStatus): string | undefined {
   if (unlisted.length === 0) return undefined
   return `It does not list its ${unlisted.join(' and ')}, and none of them is used until it does: quartermaster logs ${name}`
+}
+
+/** What there is more of nobody has read: how much of it is used is with the problems. */
+function cutText({ isCut }: UpstreamStatus): string | undefined {
+  return isCut ? 'It lists more than is used: quartermaster doctor' : undefined
 }
 
 function clashStep({ name, clashes = [] }: UpstreamStatus): string | undefined {
@@ -137,6 +146,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ['Not asked', unaskedText(status, ago)],
       ['Last error', lastErrorText(status, ago)],
       ['Not listed', unlistedText(status)],
+      ['Not all', cutText(status)],
       ...failingRows(status),
       ...clashRows(status),
       ['Next', nextStepOf(status)],
@@ -185,9 +195,10 @@ export function askedBy({ from, host }: Pick<Session, 'from' | 'host'>): Asked {
 
 /** One upstream in a sentence: `up, 12 tools`. Who has met it in this very process leaves nothing that starts. */
 export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 'up', hasLeft: false }): string {
-  const { state, reason, tools } = status
+  const { state, reason, tools, isCut } = status
   const held = reviewText(status)
-  if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
+  const more = isCut ? ', and lists more than is used (quartermaster doctor)' : ''
+  if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}${more}`
   if (state === 'starting') return startingSentence(status, asked)
   if (state === 'needsLogin') return `it needs a login (${commandOf(neededLogin(status))})${held}`
   // It ends within a longer one.

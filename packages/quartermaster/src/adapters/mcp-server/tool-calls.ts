@@ -1,5 +1,5 @@
 import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
-import { type AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
+import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
 import type { Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
@@ -33,7 +33,11 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
-      if (!grant) return refused(notOnShelf(shelf, name))
+      if (!grant) {
+        const why = notOnShelf(shelf, name)
+        if (why.code === 'TOOL_NOT_FOUND') endTaken(exchanges, { shelf, tool: name, input, request })
+        return refused(why)
+      }
       let seed: TaskSeed | undefined
       let exchange: Exchange<CallAnswer> | undefined
       try {
@@ -58,6 +62,28 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   }
 }
 
+interface TakenCall {
+  readonly shelf: Shelf
+  readonly tool: string
+  readonly input: unknown
+  readonly request: McpRequest
+}
+
+/** A call whose tool was taken from its agent waits for an answer that will not be let in; its server need not wait along. */
+function endTaken(exchanges: Exchanges, { shelf: { seat }, tool, input, request }: TakenCall): void {
+  if (!request.state) return
+  const reason = new AppError(
+    'CANCELLED',
+    `"${tool}" was taken from "${seat.caller.name}" while it waited for an answer.`,
+  )
+  exchanges.cancelOwn(request.state.exchangeId, callOwner(seat, tool, input), reason)
+}
+
+/** What only an equal call of the same caller has. */
+function callOwner({ caller }: Shelf['seat'], tool: string, input: unknown): string {
+  return ownerOf(callerKey(caller), `tool:${tool}`, canonicalJson(input))
+}
+
 /** What does not exist is the client's mistake. What is held back the model has to read about. */
 function refused(error: AppError): ToolCallResult {
   if (error.code === 'TOOL_NOT_FOUND') throw toProtocolError(error)
@@ -79,7 +105,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
   // A host that offers to answer is asked directly; the client is asked where there is none.
   const isHosted = seat.callbacks?.ask !== undefined
   return {
-    owner: () => ownerOf(callerKey(seat.caller), `tool:${tool}`, canonicalJson(input)),
+    owner: () => callOwner(seat, tool, input),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
     begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
       calls.call({

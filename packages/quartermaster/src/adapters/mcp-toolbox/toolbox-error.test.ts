@@ -1,4 +1,9 @@
-import { MissingRequiredClientCapabilityError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import {
+  MissingRequiredClientCapabilityError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { toolboxError, unanswered } from './toolbox-error.ts'
@@ -44,6 +49,20 @@ describe('an answer of HTTP to a call', () => {
       code: 'REQUEST_REFUSED',
       message: expect.stringContaining('Use the mcpUrl'),
     })
+  })
+})
+
+it('does not take an answer that is no result for none', () => {
+  const odd = new SdkError(SdkErrorCode.InvalidResult, 'Invalid result for tools/call: [{ "code": "invalid_union" }]')
+  expect(toolboxError(odd, calling)).toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    message: `${url.href} answered what is no result of MCP, and may have done what was asked.`,
+    details: { because: 'OUTPUT_INVALID' },
+    cause: odd,
+  })
+  expect(toolboxError(odd, { url, isCall: false })).toMatchObject({
+    code: 'OUTPUT_INVALID',
+    message: `${url.href} answered what is no result of MCP.`,
   })
 })
 

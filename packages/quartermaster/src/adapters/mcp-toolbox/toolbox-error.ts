@@ -1,6 +1,8 @@
 import {
   MissingRequiredClientCapabilityError,
   ProtocolError,
+  SdkError,
+  SdkErrorCode,
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
@@ -26,6 +28,7 @@ export function toolboxError(thrown: unknown, errand: Errand): AppError {
   if (thrown instanceof ProtocolError) return protocolError(thrown)
   if (thrown instanceof UnauthorizedError) return tokenRefused(errand)
   if (thrown instanceof SdkHttpError) return refusal(thrown, errand)
+  if (isNoResult(thrown)) return unreadable(thrown, errand)
   return lost(messageOf(thrown), thrown, errand)
 }
 
@@ -64,6 +67,19 @@ function refusal(thrown: SdkHttpError, errand: Errand): AppError {
     ? `${href} is no address for MCP (HTTP ${status}). Use the mcpUrl that "quartermaster up" prints.`
     : `${href} refuses this (HTTP ${status}), and nothing was done.`
   return new AppError(code, what, { cause: thrown })
+}
+
+function isNoResult(thrown: unknown): thrown is SdkError {
+  if (!(thrown instanceof SdkError)) return false
+  return thrown.code === SdkErrorCode.InvalidResult || thrown.code === SdkErrorCode.UnsupportedResultType
+}
+
+/** It was answered. What does not fit is a list of many lines, which nobody but the author of either side can use. */
+function unreadable(cause: SdkError, { url, isCall }: Errand): AppError {
+  const what = `${url.href} answered what is no result of MCP`
+  if (!isCall) return new AppError('OUTPUT_INVALID', `${what}.`, { cause })
+  const details = { because: 'OUTPUT_INVALID' }
+  return new AppError('OUTCOME_UNKNOWN', `${what}, and may have done what was asked.`, { cause, details })
 }
 
 function lost(why: string, cause: unknown, { url, isCall }: Errand): AppError {

@@ -3,6 +3,7 @@ import { sentence } from '../../core/kernel/index.ts'
 import { isRecord } from '../mcp-wire/index.ts'
 import { SendFailure } from './session/channel.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
+import { UnreadableAnswer } from './session/unreadable-answer.ts'
 
 /** What is spoken of: which upstream, which of its things. */
 export interface Subject {
@@ -16,6 +17,7 @@ export type Concerned = { readonly dependency: string } | { readonly upstream: s
 
 /** What a server's answer, or the lack of one, means to the caller. */
 export function toUpstreamError(error: unknown, subject: Subject, concerned?: Concerned): unknown {
+  if (error instanceof UnreadableAnswer) return unreadable(error, subject)
   if (error instanceof RpcError) return refused(error, subject)
   if (error instanceof SendFailure)
     return isTurnedDown(error) ? turnedDown(error, subject) : unreachable(error, subject, concerned)
@@ -31,6 +33,18 @@ export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject):
       : `"${upstream}" did not say how ${what} ended`
   const message = `${happened}: ${sentence(error.message)} It may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
+}
+
+/** The same of one that was answered: to ask again would not tell more. */
+export function unreadOutcome(error: UnreadableAnswer, subject: Subject): AppError {
+  const cause = unreadable(error, subject)
+  const message = `${cause.message} It may have done its work. Look before you call it again.`
+  return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { ...cause.details, because: cause.code } })
+}
+
+function unreadable(error: UnreadableAnswer, subject: Subject): AppError {
+  const message = `${start(subject)} answered, and its answer is not taken: ${sentence(error.why)}`
+  return new AppError('OUTPUT_INVALID', message, { cause: error, details: { upstream: subject.upstream } })
 }
 
 /** Who turns it away and answers everybody else, or turns it away in a new session too, means the request. */

@@ -70,9 +70,9 @@ export function countsOf(
   { connections, config }: { connections: Connections; config: UpstreamConfig },
 ): Pick<
   UpstreamStatus,
-  'tools' | 'warned' | 'unlisted' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'
+  'tools' | 'warned' | 'unlisted' | 'isCut' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'
 > {
-  const { offered = [], held = [], unlisted } = verdict ?? {}
+  const { offered = [], held = [], unlisted, isCut } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
   const isWanted = ({ name }: { name: string }) => wantsTool(config, name)
@@ -89,6 +89,7 @@ export function countsOf(
     },
     ...(warned > 0 ? { warned } : {}),
     ...(unlisted ? { unlisted: [...unlisted] } : {}),
+    ...(isCut ? { isCut } : {}),
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,

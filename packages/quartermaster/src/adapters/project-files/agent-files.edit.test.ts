@@ -184,7 +184,7 @@ describe("editing an agent's file", () => {
     const refused = agents.edit('a', granting('m', JSON.parse('{ "x": { "__proto__": { "polluted": true } } }')))
     await expect(refused).rejects.toMatchObject({
       code: 'AGENT_INVALID',
-      message: expect.stringContaining('"__proto__" cannot be used as a name.'),
+      message: expect.stringContaining('"__proto__" cannot be used as a name in "x": it is a reserved word.'),
     })
     expect(await read('agents/a.json')).toBe('{ "capabilities": {} }')
     expect({}).not.toHaveProperty('polluted')

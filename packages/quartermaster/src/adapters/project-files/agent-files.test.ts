@@ -97,6 +97,14 @@ describe("reading the agents' files", () => {
     expect(entries[0]?.problems[0]?.message).toBe("An agent's name must be 1 to 64 of the characters A–Z a–z 0–9 _ -.")
   })
 
+  it('says of a reserved word that it is one', async () => {
+    const { agents } = await agentsIn({ 'agents/constructor.json': { capabilities: {} } })
+    const [entry] = await agents.load()
+    expect(entry?.problems[0]?.message).toBe(
+      'An agent\'s name must not be "__proto__", "constructor" or "prototype": these words are reserved.',
+    )
+  })
+
   it('takes no notice of other files, hidden ones and folders inside', async () => {
     const { agents } = await agentsIn({
       'agents/notes.md': '',

@@ -138,10 +138,12 @@ function endlessFault({ offset }: Node, path: Path): Fault {
 }
 
 function forbiddenFault({ offset }: Node, path: Path, key: string): Fault {
+  const holder = path.at(-1)
+  const where = typeof holder === 'string' ? ` in "${holder}"` : ''
   return {
     offset,
     path: [...path, key],
-    message: `"${key}" cannot be used as a name.`,
+    message: `"${key}" cannot be used as a name${where}: it is a reserved word.`,
     mend: 'Remove it or choose another name.',
   }
 }

@@ -144,7 +144,7 @@ describe('reading the configuration', () => {
         {
           where: 'quartermaster.config.json:2:21',
           field: `dependencies.${key}`,
-          message: `"${key}" cannot be used as a name.`,
+          message: `"${key}" cannot be used as a name in "dependencies": it is a reserved word.`,
         },
       ])
       expect({}).not.toHaveProperty('polluted')
@@ -153,7 +153,7 @@ describe('reading the configuration', () => {
 
   it('refuses a forbidden name that is written with escapes', async () => {
     expect(await problemsOf('{ "settings": { "\\u005f_proto__": {} } }')).toMatchObject([
-      { message: '"__proto__" cannot be used as a name.' },
+      { message: '"__proto__" cannot be used as a name in "settings": it is a reserved word.' },
     ])
   })
 

@@ -115,6 +115,20 @@ describe('mcpServers in the configuration', () => {
     expect(problem?.mend).toMatch(mend)
   })
 
+  it.each(['constructor', '__proto__'])('says of the name "%s" that it is reserved', async name => {
+    const { problems } = await read(`{ ${JSON.stringify(name)}: { "command": "true" } }`)
+    expect(problems.map(({ message }) => message)).toEqual([
+      `An upstream cannot be named "${name}": that is a reserved word.`,
+    ])
+  })
+
+  it('says where a reserved word stands in an entry', async () => {
+    expect(await problemOf('{ "command": "true", "tools": { "constructor": {} } }')).toMatchObject({
+      field: 'mcpServers.x.tools.constructor',
+      message: '"constructor" cannot be used as a name in "tools": it is a reserved word.',
+    })
+  })
+
   it.each(['a b', 'x'.repeat(33), 'größe', '__proto__', ''])('takes no name like "%s"', async name => {
     const { configs, problems } = await read(
       `{ "good": { "command": "true" }, ${JSON.stringify(name)}: { "command": "a" } }`,

@@ -11,7 +11,7 @@ import { consentPrefix } from '../../core/kernel/index.ts'
 import { type CheckedDocument, checkDocument } from './checked-document.ts'
 import { type Fault, toProblem } from './fault.ts'
 import { foreignMend } from './foreign-fields.ts'
-import { type JsonDocument, keyOffsetOf, nodeAt, offsetOf, partOf } from './json-document.ts'
+import { FORBIDDEN_KEYS, type JsonDocument, keyOffsetOf, nodeAt, offsetOf, partOf } from './json-document.ts'
 import { hasReference, type ReferenceSources } from './references.ts'
 import { checkSchema } from './schema-faults.ts'
 import { createMaskList } from './upstream-masks.ts'
@@ -131,6 +131,10 @@ function misfitOf(name: string, part: JsonDocument): Fault | undefined {
     mend,
   })
   if (part.root === undefined) return part.faults[0] ?? fault('It is not there.', 'Add it.')
+  if (FORBIDDEN_KEYS.has(name)) {
+    const message = `An upstream cannot be named "${name}": that is a reserved word.`
+    return fault(message, 'Rename it.', keyOffsetOf(part, []))
+  }
   if (!Name.safeParse(name).success || name.length > LONGEST_NAME) {
     const message = `An upstream's name must be 1 to ${LONGEST_NAME} of the characters A–Z a–z 0–9 _ -, because its tools begin with it.`
     return fault(message, 'Rename it.', keyOffsetOf(part, []))

@@ -7,9 +7,9 @@ export interface PassedContents {
   readonly _meta?: Record<string, unknown>
 }
 
-// What a server of someone else answers has been JSON a moment ago and will be JSON again. It is handed on as it is, kinds
-// of content that nobody here knows included: looking at every field, or writing it just to see whether it can be
-// written, would cost more than the rest of the call.
+// What a server of someone else answers has been JSON a moment ago and will be JSON again. It is handed on as it is, fields
+// that nobody here knows included: looking at every field, or writing it just to see whether it can be written, would cost
+// more than the rest of the call.
 
 /** A tool's result as someone else's server gave it. Structured content is checked against the output schema. */
 export function passedResult(value: unknown): ToolResult {

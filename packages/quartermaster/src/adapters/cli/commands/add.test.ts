@@ -85,6 +85,14 @@ describe('add', () => {
     )
   })
 
+  it('says of a server that lists more than is used that not all of it was taken, and where to look', async () => {
+    const status = { ...NOTES, tools: { offered: 2_000, held: 0 }, isCut: true as const }
+    const { stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })
+    expect(stdout).toContain(
+      '"notes" is added; it is up, with 2000 tools, and lists more than is used (quartermaster doctor). (',
+    )
+  })
+
   it.each([
     [{ granted: [] }, 'Given to nobody. Give it: quartermaster grant AGENT notes'],
     [{ granted: [], alsoHave: ['ada'] }, 'Still with: ada. Take it away: quartermaster grant ada notes --revoke'],

@@ -27,6 +27,14 @@ describe('upstreams', () => {
     )
   })
 
+  it('say of a server that lists more than is used that this is not all of it, and where to look', async () => {
+    const statuses = [{ ...NOTES, isCut: true as const }]
+    const told = 'It lists more than is used: quartermaster doctor'
+    expect((await runUpstreams([], { statuses })).stdout).toContain(`└ ${told}\n`)
+    expect((await runUpstreams(['show', 'notes'], { statuses })).stdout).toMatch(new RegExp(`^Not all +${told}$`, 'm'))
+    expect((await runUpstreams(['show', 'notes'])).stdout).not.toContain('Not all')
+  })
+
   it('hide nothing that stands in a table', async () => {
     const message = `no\u200bthing${' '.repeat(400)}here`
     const statuses = [{ ...NOTES, lastError: { message, at: 0 } }]
@@ -131,7 +139,8 @@ describe('upstreams', () => {
 
   it('say what they do not list, so that it is not used', async () => {
     const statuses = [{ ...NOTES, unlisted: ['tools', 'prompts'] }]
-    const told = 'It does not list its tools and prompts, and none of them is used until it does: quartermaster logs notes\n'
+    const told =
+      'It does not list its tools and prompts, and none of them is used until it does: quartermaster logs notes\n'
     expect((await runUpstreams([], { statuses })).stdout).toContain(`  └ ${told}`)
     expect((await runUpstreams(['show', 'notes'], { statuses })).stdout).toContain(`Not listed   ${told}`)
   })

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { refusedAnswer } from '../session/unreadable-answer.ts'
 import { call, httpDesk, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 
@@ -75,7 +76,7 @@ describe('a request by HTTP that fails', () => {
     }
   })
 
-  it('is answered with an error when its answer nests too deep, wherever its id stands', async () => {
+  it('is answered when its answer nests too deep, and the answer not taken, wherever its id stands', async () => {
     const deep = `${'['.repeat(600)}${']'.repeat(600)}`
     const server = await httpEndpoint(({ response }) =>
       response
@@ -84,7 +85,7 @@ describe('a request by HTTP that fails', () => {
     )
     const { channel, messages, lost } = await httpDesk(server.url)
     await channel.send(call(1))
-    expect(messages).toMatchObject([{ id: 1, error: { message: expect.stringContaining('nests deeper than 512') } }])
+    expect(messages).toEqual([refusedAnswer(1, 'It nests deeper than 512 levels.')])
     expect(lost).toEqual([])
   })
 
@@ -111,7 +112,7 @@ describe('a request by HTTP that fails', () => {
     })
   })
 
-  it('is answered with an error beyond the limit, whatever the headers say and however small it was compressed', async () => {
+  it('is answered beyond the limit, and the answer not taken, whatever the headers say and however small it was compressed', async () => {
     const long = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(100_000) } })
     for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
       const server = await httpEndpoint(({ response }) => {
@@ -121,12 +122,11 @@ describe('a request by HTTP that fails', () => {
       const desk = await httpDesk(server.url, { limits: HALF })
       const answered = desk.next()
       await desk.channel.send(call(1))
-      const message = 'Its answer is not taken. It is longer than 1000 bytes. It may have done its work.'
-      expect(await answered).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32_603, message } })
+      expect(await answered).toEqual(refusedAnswer(1, 'It is longer than 1000 bytes.'))
     }
   })
 
-  it('is answered with an error when an event is longer than the limit, and not for pings of any number', async () => {
+  it('is answered when an event is longer than the limit, and the answer not taken, and not for pings of any number', async () => {
     const server = await httpEndpoint(visit => {
       const write = visit.events()
       write(': ping\n'.repeat(1_000))
@@ -135,8 +135,8 @@ describe('a request by HTTP that fails', () => {
     const desk = await httpDesk(server.url, { limits: HALF })
     const answered = desk.next()
     await desk.channel.send(call(1))
-    const message = expect.stringMatching(/^Its answer is not taken\. .* longer than 1000 bytes\. It may have done/)
-    expect(await answered).toMatchObject({ id: 1, error: { code: -32_603, message } })
+    const message = expect.stringMatching(/^Its answer is not taken\. .* longer than 1000 bytes\.$/)
+    expect(await answered).toMatchObject({ id: 1, result: expect.objectContaining({ message }) })
     const lost = desk.nextLost()
     await desk.channel.send({ ...call(2), method: 'subscriptions/listen' })
     expect(await lost).toMatchObject({ id: 2, reason: expect.stringContaining('longer than 1000 bytes') })

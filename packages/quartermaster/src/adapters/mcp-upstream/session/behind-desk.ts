@@ -1,20 +1,25 @@
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type Cancellation, type CancelSignal, type Clock, createCancellation } from '../../../core/kernel/index.ts'
 import { SendFailure } from './channel.ts'
 import { createGivenUp } from './given-up.ts'
 import { RpcError } from './rpc-error.ts'
-import type { Behind, LogLevel } from './session.ts'
+import type { Behind } from './session.ts'
 
 /** A request of somebody that is under way. */
 export interface UnderWay {
   readonly behind: Behind
   /** Aborts when nobody waits for it any more. */
   left(): AbortSignal
+  /** It waits for something that does not come. */
+  fail(why: SendFailure): void
 }
 
 /** Knows for whom a connection is at work, because what a server says in between does not tell. */
 export interface BehindDesk {
-  /** Sees somebody's request through. An answer that comes after it was given up is to be told. */
-  attend<T>(behind: Behind, request: (onLate: () => void) => Promise<T>): Promise<T>
+  /**
+   * Sees somebody's request through. An answer that comes after it was given up is to be told. The signal aborts with why it
+   * waits in vain.
+   */
+  attend<T>(behind: Behind, request: (onLate: () => void, vain: CancelSignal) => Promise<T>): Promise<T>
   /** The same, of what nobody is behind: the server is at work on it, but means nobody by what it says meanwhile. */
   attendOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
   /**
@@ -59,7 +64,7 @@ export function createBehindDesk(clock: Clock): BehindDesk {
       const request = createAttended(behind)
       underWay.set(request, clock.now())
       try {
-        const result = await send(request.answer)
+        const result = await send(request.answer, request.vain)
         request.answer()
         return result
       } catch (error) {
@@ -136,6 +141,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 }
 
 interface Attended extends UnderWay {
+  readonly vain: CancelSignal
   leave(): void
   /** The server has answered it, and is at work on it no more. */
   answer(): void
@@ -149,8 +155,11 @@ function createAttended(behind: Behind): Attended {
   let hasLeft = false
   let isAnswered = false
   let tell = () => {}
+  const { signal: vain, cancel: fail }: Cancellation = createCancellation()
   return {
     behind,
+    vain,
+    fail,
     left() {
       controller ??= new AbortController()
       if (hasLeft) controller.abort(LEFT)
@@ -178,16 +187,4 @@ const LEFT = new Error('Nobody waits for it any more.')
 function mayGoOn(error: unknown): boolean {
   if (error instanceof RpcError) return false
   return !(error instanceof SendFailure) || error.wasSent === 'maybe'
-}
-
-/** The eight levels of MCP as our four. */
-export function toLogLevel(level: unknown): LogLevel {
-  if (level === 'debug') return 'debug'
-  if (level === 'warning') return 'warn'
-  return level === 'error' || level === 'critical' || level === 'alert' || level === 'emergency' ? 'error' : 'info'
-}
-
-/** What a line of a server's log says, in one line. */
-export function logText(data: unknown): string {
-  return typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
 }

@@ -93,6 +93,8 @@ export class SendFailure extends Error {
   readonly status: number | undefined
   /** What the server said about it, for people alone. */
   readonly said: string | undefined
+  /** Whether to send it again would come to the same, whatever it is. */
+  readonly isFinal: boolean
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.name = 'SendFailure'
@@ -100,6 +102,7 @@ export class SendFailure extends Error {
     this.retryAfterMs = facts.retryAfterMs
     this.status = facts.status
     this.said = facts.said
+    this.isFinal = facts.isFinal === true
   }
 }
 
@@ -113,5 +116,6 @@ interface SendFailureFacts {
   readonly retryAfterMs?: number | undefined
   readonly status?: number | undefined
   readonly said?: string | undefined
+  readonly isFinal?: true | undefined
   readonly cause?: unknown
 }

@@ -1,15 +1,8 @@
-import { inTurns, jsonInSteps } from '../../../core/kernel/index.ts'
-import {
-  type Id,
-  type LineEnds,
-  type Message,
-  messagesFrom,
-  parseMessages,
-  type Response,
-} from '../../mcp-wire/index.ts'
+import { inTurns, jsonInSteps, type Steps } from '../../../core/kernel/index.ts'
+import { type Id, type LineEnds, type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
 import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
-import { RPC } from './rpc-error.ts'
+import { refusedAnswer } from './unreadable-answer.ts'
 
 /** To parse as much as this takes a few milliseconds; a hundred thousand tools take a second, in which nobody else would be served. */
 const AT_ONCE = 512 * 1024
@@ -18,8 +11,8 @@ const AT_ONCE = 512 * 1024
 export type TakeMessages = (messages: Message[], excess?: string) => void
 
 /**
- * Hands over the messages in a text that a server sent: none where it is not one. An answer that is more than one may send is an
- * error. At once, unless the text is long; then others have their turn meanwhile. `asked`: what it can only be an answer to.
+ * Hands over the messages in a text that a server sent: none where it is not one. An answer that is more than one may send is a
+ * refused one. At once, unless the text is long; then others have their turn meanwhile. `asked`: what it can only be an answer to.
  */
 export function takeMessages(text: string, take: TakeMessages, asked?: Id): undefined | Promise<void> {
   if (text.length > AT_ONCE) return takeInTurns(text, take, asked)
@@ -38,7 +31,17 @@ async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefin
       return take(refusal({ head: text, tail: text }, error.message, asked), error.message)
     // What is no JSON is no message.
   }
-  take(fewMessages(messagesFrom(value)))
+  const messages = fewMessages(messagesFrom(value))
+  if (messages.length === 0) take(messages)
+  else await inTurns(oneByOne(messages, take), EVENT_LOOP)
+}
+
+/** To handle what came in one text may take as long as to read it. */
+function* oneByOne(messages: readonly Message[], take: TakeMessages): Steps<void> {
+  for (const message of messages) {
+    take([message])
+    yield
+  }
 }
 
 /** The same for a text that is too long to be held. */
@@ -51,12 +54,6 @@ type Ends = Pick<LineEnds, 'head' | 'tail'>
 
 function refusal(ends: Ends, excess: string, asked = answeredId(ends)): Message[] {
   return asked === undefined ? [] : [refusedAnswer(asked, excess)]
-}
-
-/** Whoever waits for it would wait for nothing, and what only reads would be sent again for the same. */
-export function refusedAnswer(id: Id, excess: string): Response {
-  const message = `Its answer is not taken. ${excess} It may have done its work.`
-  return { jsonrpc: '2.0', id, error: { code: RPC.internal, message } }
 }
 
 /** Which request a text answers that is not parsed: servers write its id first of all, or last of all. */

@@ -235,6 +235,27 @@ it('says nothing of it to a call whose own question waits for an answer, nor of 
   expect(await parked.result).toEqual({ content: [] })
 })
 
+it('declines what is asked while nobody has called, or several have, without reading it', async () => {
+  const unreadable = { method: 'elicitation/create', params: { message: 7 } }
+  const desk = await stage()
+  desk.say({ id: 'q1', ...unreadable })
+  await desk.clock.advance(10)
+  desk.call('ada')
+  desk.call('bob')
+  desk.say({ id: 'q2', ...unreadable })
+  await desk.clock.advance(10)
+  const declined = (id: string) => ({ jsonrpc: '2.0', id, result: { action: 'decline' } })
+  expect(answersIn(desk)).toEqual([declined('q1'), declined('q2')])
+})
+
+it('knows no list that is called like a part of every object', async () => {
+  const changed: string[] = []
+  const desk = await stage({ onListChanged: kind => void changed.push(kind) })
+  for (const method of ['constructor', 'toString', '__proto__', 'notifications/tools/list_changed'])
+    desk.say({ method })
+  expect(changed).toEqual(['tools'])
+})
+
 it.each([
   ['elicitation/create', { message: '', requestedSchema: {} }, 'message'],
   ['elicitation/create', { mode: 'url', message: 'Pay.', url: 'javascript:pay()' }, 'must be an http: or https: URL'],

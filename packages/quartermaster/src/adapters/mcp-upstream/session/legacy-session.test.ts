@@ -13,6 +13,7 @@ import type { RequestOptions } from './peer.ts'
 import { RpcError } from './rpc-error.ts'
 
 const FOREVER = new AbortController().signal
+const asking = (signal = FOREVER) => ({ signal, delivery: Promise.resolve() })
 
 /** A session in which one call is under way that never ends. */
 function busySession(ask: (question: Question, signal?: AbortSignal) => Promise<Answer>) {
@@ -31,9 +32,9 @@ it('passes on together what a server asks in quick succession', async () => {
     return { action: 'accept', content: {} }
   })
   const start = clock.now()
-  const first = serve('elicitation/create', { message: 'Who?' }, FOREVER)
+  const first = serve('elicitation/create', { message: 'Who?' }, asking())
   await clock.advance(5)
-  const second = serve('roots/list', {}, FOREVER)
+  const second = serve('roots/list', {}, asking())
   await clock.advance(5)
   await Promise.all([first, second])
   expect(asked).toEqual([`person at ${start + 10}`, `roots at ${start + 10}`])
@@ -46,7 +47,7 @@ it('asks nobody what the server no longer wants to know', async () => {
     return { action: 'accept' }
   })
   const controller = new AbortController()
-  const answer = serve('elicitation/create', { message: 'Who?' }, controller.signal)
+  const answer = serve('elicitation/create', { message: 'Who?' }, asking(controller.signal))
   controller.abort()
   await expect(answer).rejects.toBe(controller.signal.reason)
   await clock.advance(10)
@@ -60,7 +61,7 @@ it('takes back what is being asked when the server cancels it', async () => {
     return new Promise(() => {})
   })
   const controller = new AbortController()
-  const answer = serve('elicitation/create', { message: 'Who?' }, controller.signal)
+  const answer = serve('elicitation/create', { message: 'Who?' }, asking(controller.signal))
   answer.catch(() => {})
   await clock.advance(10)
   const signal = await asked.promise
@@ -75,7 +76,7 @@ it('knows until when the server waited for an answer, also for one that did not 
   const left = [...answers]
   const { clock, session, serve } = busySession(() => left.shift()?.promise ?? Promise.reject(new Error('Nobody.')))
   const begun = clock.now()
-  const asked = answers.map(() => serve('elicitation/create', { message: 'Who?' }, FOREVER))
+  const asked = answers.map(() => serve('elicitation/create', { message: 'Who?' }, asking()))
   await clock.advance(60_000)
   expect(session.owedAt()).toBe(begun + 60_000)
   answers[0]?.resolve({ action: 'accept', content: {} })
@@ -91,18 +92,22 @@ it('knows until when the server waited for an answer, also for one that did not 
 it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {
   const line = { peer: {} } as unknown as Line
   const { listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
-  await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
+  await expect(listener.serve('roots/list', {}, asking())).rejects.toThrow(
+    'Nobody can say now which folders there are.',
+  )
 })
 
 it('answers a ping, and names no folders of a caller when it may be another one who is meant', async () => {
   const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
   const { session, listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
-  expect(await listener.serve('ping', {}, FOREVER)).toEqual({})
+  expect(await listener.serve('ping', {}, asking())).toEqual({})
   const canAnswer = { form: true, url: true, model: true, roots: true }
   const ask = async (): Promise<Answer> => ({ action: 'accept', content: { roots: [{ uri: 'file:///private' }] } })
   for (const caller of ['worker one', 'worker two'])
     void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller, canAnswer, ask, log() {} } })
-  await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
+  await expect(listener.serve('roots/list', {}, asking())).rejects.toThrow(
+    'Nobody can say now which folders there are.',
+  )
 })
 
 it('subscribes once more where the exchange broke, and not where the server says no', async () => {

@@ -1,17 +1,22 @@
 import { type Answer, isAppError, type Question } from '../../../contracts/index.ts'
 import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
+import { undelivered } from './answer-delivery.ts'
 import { beforeAbort } from './before-abort.ts'
 import { createBehindDesk, type UnderWay } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
+import { eitherOf } from './either-of.ts'
 import { requestAsTask, takesTasks } from './legacy-tasks.ts'
 import type { Line, Listener } from './line.ts'
-import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
+import type { Asking } from './peer.ts'
+import { type Asked, declined, isAnswerable, kindAsked, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
 import { bareFailureIn, createUnanswered } from './unanswered.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 
 /** What we can be asked for. Whether the caller of the moment can is found out when it is asked. */
 export const LEGACY_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
@@ -43,34 +48,38 @@ export function createLegacySession(
   let watched: ReadonlySet<string> = new Set()
   let gathering: Promise<void> | undefined
 
-  async function serve(method: string, params: Params, signal: AbortSignal): Promise<Params> {
+  async function serve(method: string, params: Params, asking: Asking): Promise<Params> {
     if (method === 'ping') return {}
-    const question = toQuestion(method, params)
-    if (!question) throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${method}" here.` })
+    const kind = kindAsked(method, params) ?? refuseUnknown(method)
     const answered = desk.asked()
     try {
-      return await answer(question, signal)
+      return await answer({ kind }, () => toQuestion(method, params) ?? refuseUnknown(method), asking)
     } finally {
       answered()
     }
   }
 
-  async function answer(question: Question, signal: AbortSignal): Promise<Params> {
+  /** A server may ask when nobody has called it. What it asks is read only where there is somebody to whom it may matter. */
+  async function answer(asked: Asked, read: () => Question, { signal, delivery }: Asking): Promise<Params> {
     const meant = desk.meant()
     if (meant === 'several') {
-      noteCrowded(question)
+      noteCrowded(asked)
       events.onCrowded()
-      return declined(question)
+      return declined(asked)
     }
     // The newest is the likeliest to have asked. Older ones may have waited for a person for minutes, and are asked about it
     // only where the newest has left meanwhile.
     const [newest] = meant
-    if (!newest || !isAnswerable(question, newest.behind.canAnswer)) {
+    if (!newest) return declined(asked)
+    untilDelivered(newest, asked, delivery)
+    const question = read()
+    if (!isAnswerable(question, newest.behind.canAnswer)) {
       await noteUnanswered(question, newest)
       return declined(question)
     }
     await whileAsked(newest.behind, beforeAbort(gathered(), signal))
     for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
+      if (one !== newest) untilDelivered(one, asked, delivery)
       const asking = askWhileUnderWay(question, one, signal).catch(why => {
         if (signal.aborted) throw why
         return afterAll(question, one, why)
@@ -97,23 +106,30 @@ export function createLegacySession(
     return asking.finally(() => beingAsked.delete(asked))
   }
 
+  /** It is being asked until the server has the answer. Folders are asked for in passing, and nothing waits for them. */
+  function untilDelivered({ behind, fail }: UnderWay, { kind }: Asked, delivery: Promise<void>): void {
+    whileAsked(behind, delivery).catch(why => {
+      if (kind !== 'roots') fail(undelivered(why))
+    })
+  }
+
   function isBeingAsked(is: (behind: Behind) => boolean): boolean {
     return [...beingAsked].some(({ behind }) => is(behind))
   }
 
   /** Any of them may have been asked about that could have been, but for those that are being asked something already. */
-  function noteCrowded(question: Question): void {
-    if (question.kind === 'roots') return
+  function noteCrowded(asked: Asked): void {
+    if (asked.kind === 'roots') return
     const possible = desk
       .underWay()
-      .filter(({ behind }) => isAnswerable(question, behind.canAnswer) && !isBeingAsked(one => one === behind))
+      .filter(({ behind }) => isAnswerable(asked, behind.canAnswer) && !isBeingAsked(one => one === behind))
     for (const { behind } of possible)
       unanswered.noteCrowded(behind, { isLikeliest: behind === possible.at(-1)?.behind })
   }
 
   /** Folders are asked for in passing. */
-  async function noteUnanswered(question: Question, one: UnderWay | undefined): Promise<void> {
-    if (!one || question.kind === 'roots') return
+  async function noteUnanswered(question: Question, one: UnderWay): Promise<void> {
+    if (question.kind === 'roots') return
     const isSure = desk.isAlone()
     await one.behind.ask(question, one.left()).catch(why => unanswered.note(one.behind, why, { isSure }))
   }
@@ -137,8 +153,8 @@ export function createLegacySession(
       throwIfCancelled(signal)
       const meta = ownMeta(asking)
       try {
-        const result = await desk.attend(behind, onLate => {
-          const options = { signal, onProgress, headers, onLate, meta, caller: behind.caller }
+        const result = await desk.attend(behind, (onLate, vain) => {
+          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller: behind.caller }
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)
@@ -148,7 +164,8 @@ export function createLegacySession(
         if (reason) throw reason
         return unanswered.addTo(result, behind)
       } catch (error) {
-        if (!(error instanceof RpcError)) throw error
+        // Nobody knows whether what cannot be read tells of a failure.
+        if (!(error instanceof RpcError) || error instanceof UnreadableAnswer) throw error
         // A server that was refused an answer may say no more than that it failed.
         const reason = unanswered.reasonFor(behind, error.message)
         const failure = method === 'tools/call' ? unanswered.failureOf(error, behind) : undefined
@@ -196,6 +213,10 @@ export function createLegacySession(
   const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
   const isAsked = (caller: string) => isBeingAsked(behind => behind.caller === caller)
   return { session, listener: { serve, notice, isAsked } }
+}
+
+function refuseUnknown(method: string): never {
+  throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${excerptOf(method)}" here.` })
 }
 
 /** What was answered, as long as the server wants to know; nothing once nobody waits for what it was asked for. */

@@ -171,7 +171,8 @@ it('tells how far a task has come until it is over, by the token that its call w
     peer.receive({ jsonrpc: '2.0', id, result: isCall ? BEGUN : { content: [] } })
   }
   const channel: Channel = { send, close: async () => {}, pids: () => [], hasExchanges: false }
-  const peer = createPeer(() => channel, { serve: async () => ({}), notice() {}, cancelBy: () => 'notification' })
+  const serving = { serve: async () => ({}), notice() {}, cancelBy: () => 'notification' as const }
+  const peer = createPeer(() => channel, { clock: createFakeClock(), ...serving })
   const { session } = sessionWith(peer, TASKS)
   const heard: number[] = []
   const onProgress = ({ progress }: { progress: number }) => void heard.push(progress)

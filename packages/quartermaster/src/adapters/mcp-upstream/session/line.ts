@@ -14,7 +14,7 @@ export interface Line {
 }
 
 /** Who is at our end. It is set after the first words, because what may be asked depends on them. */
-export type Listener = Omit<PeerOptions, 'cancelBy'>
+export type Listener = Omit<PeerOptions, 'cancelBy' | 'clock'>
 
 export interface LineOptions {
   readonly open: OpenChannel
@@ -35,6 +35,7 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
     tell = resolve
   })
   const peer = createPeer(() => way.channel ?? NOT_OPEN, {
+    clock,
     serve: (...asked) => listener().serve(...asked),
     notice: (...told) => listener().notice(...told),
     isAsked: caller => listener().isAsked?.(caller) === true,

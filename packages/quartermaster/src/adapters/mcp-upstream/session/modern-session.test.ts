@@ -61,6 +61,34 @@ it('does not take its own word about a question that is none for the answer of t
   expect(seen.asked).toBe(0)
 })
 
+it.each([
+  [
+    'a question of many characters',
+    { sure: { method: 'elicitation/create', params: { message: 'y'.repeat(1_100_000) } } },
+  ],
+  [
+    'a question of many pieces',
+    { sure: { method: 'sampling/createMessage', params: { messages: Array(60_000).fill(0) } } },
+  ],
+  ['a method without an end', { sure: { method: 'y'.repeat(100_000) } }],
+])('fails with few words for %s, and asks nobody', async (_what, inputRequests) => {
+  const { result, seen } = callWith({ ...ASKS, inputRequests })
+  const { message } = await result.then(
+    () => new Error('It went on.'),
+    (error: Error) => error,
+  )
+  expect(message).toMatch(
+    /^It asked (?:with ".*"\. This cannot be asked: it has more than|for something that is unknown)/,
+  )
+  expect(message.length).toBeLessThan(300)
+  expect(seen.asked).toBe(0)
+})
+
+it('says few words of a result of an unknown kind', async () => {
+  const { result } = callWith({ resultType: 'y'.repeat(100_000) })
+  await expect(result).rejects.toThrow(/of the kind "y{159}…"\.$/)
+})
+
 it('repeats one round, and asks nobody again, when a busy server says when to come back', async () => {
   const busy = new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 2_000 })
   const { result, sent, seen, clock } = callWith(ASKS, busy, { content: [] })

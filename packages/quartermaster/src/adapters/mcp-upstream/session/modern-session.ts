@@ -1,15 +1,19 @@
 import type { Question } from '../../../contracts/index.ts'
 import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
 import { createBehindDesk } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
+import { ownLimits } from './message-limits.ts'
+import { sizeExcess } from './message-size.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 import { ACKNOWLEDGED, META, MODERN_VERSION } from './wire-names.ts'
 
 export interface ModernParts {
@@ -57,7 +61,7 @@ export function createModernSession(
         const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
         const type = result.resultType ?? 'complete'
         if (type === 'complete') return result
-        if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
+        if (type !== 'input_required') throw new UnreadableAnswer(`It is of the kind "${shown(type)}".`)
         answered = await answerAll(result, behind, gone)
       }
       throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
@@ -176,8 +180,10 @@ async function answerAll(
 
 function questionIn(key: string, request: unknown): Question {
   const { method, params } = isRecord(request) ? request : {}
+  const excess = typeof method === 'string' ? sizeExcess(request, ownLimits(method)) : undefined
+  if (excess) throw strange(`It asked with "${shown(method)}". This cannot be asked: ${excess}.`)
   const question = typeof method === 'string' ? readQuestion(method, isRecord(params) ? params : {}, key) : undefined
-  if (!question) throw strange(`It asked for something that is unknown here: "${String(method)}".`)
+  if (!question) throw strange(`It asked for something that is unknown here: "${shown(method)}".`)
   return question
 }
 
@@ -188,6 +194,11 @@ function readQuestion(...asked: Parameters<typeof toQuestion>): Question | undef
     // It is not the server that says so.
     throw error instanceof RpcError ? strange(`It asked with "${asked[0]}". ${error.message}`) : error
   }
+}
+
+/** A word of the server, which may be anything. */
+function shown(word: unknown): string {
+  return typeof word === 'string' ? excerptOf(word) : typeof word
 }
 
 function strange(message: string): RpcError {

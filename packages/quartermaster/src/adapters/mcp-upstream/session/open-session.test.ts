@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Message } from '../../mcp-wire/index.ts'
+import { isRequest, type Message } from '../../mcp-wire/index.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
 import { type ChannelEnd, type ChannelEvents, type OpenChannel, SendFailure } from './channel.ts'
 import { openSession } from './open-session.ts'
@@ -46,6 +46,25 @@ function stage({
   )
   return { clock, programs, failure }
 }
+
+it('remembers of what a server calls itself no more than fits in a line', async () => {
+  const long = 'n'.repeat(5_000)
+  const serverInfo = { name: long, version: long, title: long }
+  const open: OpenChannel = async events => ({
+    hasExchanges: false,
+    pids: () => [],
+    async send(message: Message) {
+      if (!isRequest(message)) return
+      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
+      events.onMessage({ jsonrpc: '2.0', id: message.id, result })
+    },
+    close: async () => {},
+  })
+  const options = { open, era: 'legacy', clock: createFakeClock(), client: { name: 't', version: '1' } } as const
+  const { facts } = await openSession({ ...options, events: NO_EVENTS }, AbortSignal.timeout(10_000))
+  const short = `${'n'.repeat(255)}…`
+  expect(facts.server).toEqual({ name: short, version: short, title: short })
+})
 
 it.each(WAYS)('says how a program ended that reads nothing, however it is met (%s)', async (era, isRemembered) => {
   const { clock, programs, failure } = stage({ era, isRemembered })

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import type { CancelSignal } from '../../../core/kernel/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { type Channel, SendFailure } from './channel.ts'
 import { createPeer, type ServeRequest } from './peer.ts'
 import { RpcError } from './rpc-error.ts'
+import { refusedAnswer, UnreadableAnswer } from './unreadable-answer.ts'
 
 /** A peer, and the other end of its channel in the test's hands. */
 function open({
@@ -26,6 +28,7 @@ function open({
     hasExchanges,
   }
   const peer = createPeer(() => channel, {
+    clock: createFakeClock(),
     serve,
     notice: (method, params) => told.push([method, params]),
     cancelBy: () => (hasExchanges ? 'exchange' : 'notification'),
@@ -121,21 +124,31 @@ it('believes the channel about what was never sent', async () => {
   await expect(peer.request('a', {}, patient())).rejects.toMatchObject({ wasSent: 'no' })
 })
 
-it.each([
-  ['an error of any shape', { error: 'broken' as never }, 'It gave no reason.'],
-  ['a result that is none', { result: 5 }, 'no result'],
-])('takes %s for a refusal', async (_, answer, text) => {
+it('takes an error of any shape for a refusal', async () => {
   const { peer } = open()
   const asked = peer.request('a', {}, patient())
-  peer.receive({ jsonrpc: '2.0', id: 1, ...answer })
-  await expect(asked).rejects.toThrow(text)
+  peer.receive({ jsonrpc: '2.0', id: 1, error: 'broken' as never })
+  await expect(asked).rejects.toThrow('It gave no reason.')
   await expect(asked).rejects.toBeInstanceOf(RpcError)
+  await expect(asked).rejects.not.toBeInstanceOf(UnreadableAnswer)
+})
+
+it.each([
+  ['a result that is none', { jsonrpc: '2.0', id: 1, result: 5 } as const, 'no result'],
+  ['no result and no error', { jsonrpc: '2.0', id: 1, error: null as never } as const, 'no result'],
+  ['what is not taken', refusedAnswer(1, 'It is too long.'), 'It is too long.'],
+])('takes %s for an answer that nobody can read', async (_, answer, text) => {
+  const { peer } = open()
+  const asked = peer.request('a', {}, patient())
+  peer.receive(answer)
+  await expect(asked).rejects.toThrow(text)
+  await expect(asked).rejects.toBeInstanceOf(UnreadableAnswer)
 })
 
 it('answers what the server asks, and drops what the server takes back', async () => {
   let given: AbortSignal | undefined
   const { peer, sent } = open({
-    serve(method, _params, signal) {
+    serve(method, _params, { signal }) {
       if (method === 'quick') return Promise.resolve({ done: true })
       given = signal
       return new Promise(() => {})

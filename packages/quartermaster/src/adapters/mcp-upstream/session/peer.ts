@@ -1,5 +1,5 @@
 import type { Progress } from '../../../contracts/index.ts'
-import { type CancelSignal, createCancellation } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, createCancellation } from '../../../core/kernel/index.ts'
 import {
   type Id,
   isRecord,
@@ -11,13 +11,23 @@ import {
   type Request,
   type Response,
 } from '../../mcp-wire/index.ts'
+import { deliver } from './answer-delivery.ts'
 import { type Channel, type ChannelEnd, isShut, SendFailure } from './channel.ts'
-import { RPC, RpcError } from './rpc-error.ts'
+import { RPC, RpcError, toRpcError } from './rpc-error.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 
 /** What a server asks of us. Throws an `RpcError`. */
-export type ServeRequest = (method: string, params: Params, signal: AbortSignal) => Promise<Params>
+export type ServeRequest = (method: string, params: Params, asking: Asking) => Promise<Params>
+
+export interface Asking {
+  /** Aborts when the server does not want to know any more, or is gone. */
+  readonly signal: AbortSignal
+  /** Resolves when the server has its answer, or wants none any more. Rejects with why it could not be given it. */
+  readonly delivery: Promise<void>
+}
 
 export interface PeerOptions {
+  readonly clock: Pick<Clock, 'after'>
   /** What the server asks of us. */
   serve: ServeRequest
   /** What the server tells us, progress of requests excepted. */
@@ -45,7 +55,10 @@ export interface RequestOptions {
 
 /** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
 export interface Peer {
-  /** Rejects with an `RpcError` when the server says no, with a `SendFailure` when the way to it broke. */
+  /**
+   * Rejects with an `RpcError` when the server says no, with an `UnreadableAnswer` when nobody knows what it says, with a
+   * `SendFailure` when the way to it broke.
+   */
   request(method: string, params: Params, options: RequestOptions): Promise<Params>
   notify(method: string, params?: Params): Promise<void>
   /** Hears of progress by a token that is good for longer than one request, until that is ended. */
@@ -78,7 +91,7 @@ interface Waiting {
   isOut: boolean
 }
 
-export function createPeer(channel: () => Channel, { serve, notice, cancelBy, isAsked }: PeerOptions): Peer {
+export function createPeer(channel: () => Channel, { clock, serve, notice, cancelBy, isAsked }: PeerOptions): Peer {
   const waiting = new Map<number, Waiting>()
   const followed = new Map<number, (progress: Progress) => void>()
   const asked = new Map<string, AbortController>()
@@ -150,27 +163,25 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy, is
     const one = typeof id === 'number' ? waiting.get(id) : undefined
     if (!one) return cameLate(id)
     if (error) one.reject(toRpcError(error))
+    else if (result instanceof UnreadableAnswer) one.reject(result)
     else if (isRecord(result)) one.resolve(result)
-    else one.reject(new RpcError({ code: RPC.internal, message: 'The server answered something that is no result.' }))
+    else one.reject(new UnreadableAnswer('It is no result.'))
   }
 
   async function answer({ id, method, params = {} }: Request): Promise<void> {
     const key = keyOf(id)
-    const reply = (part: Pick<Response, 'result' | 'error'>) =>
-      channel()
-        .send({ jsonrpc: '2.0', id, ...part })
-        .catch(() => {
-          // It asked and left; there is nobody to tell.
-        })
-    if (asked.size >= MOST_ASKED || asked.has(key))
-      return reply({ error: { code: RPC.internal, message: `${MOST_ASKED} requests at a time are the most.` } })
+    const reply = (part: Answered) => channel().send({ jsonrpc: '2.0', id, ...part })
+    if (asked.size >= MOST_ASKED || asked.has(key)) return reply(TOO_MANY).catch(untold)
     const controller = new AbortController()
+    const { signal } = controller
     asked.set(key, controller)
+    const delivery = createDelivery()
     try {
-      const result = await serve(method, params, controller.signal)
-      if (!controller.signal.aborted && !ended) await reply({ result })
+      const part = await serve(method, params, { signal, delivery: delivery.promise }).then(asResult, asError)
+      if (!signal.aborted && !ended) await deliver(() => reply(part), { clock, signal })
+      delivery.done()
     } catch (error) {
-      if (!controller.signal.aborted && !ended) await reply({ error: toWireError(error) })
+      delivery.failed(error)
     } finally {
       asked.delete(key)
     }
@@ -238,14 +249,27 @@ function toSendFailure(error: unknown): SendFailure {
   return new SendFailure(message, { wasSent: 'maybe', cause: error })
 }
 
-/** A server may answer with an error of any shape. */
-function toRpcError(error: unknown): RpcError {
-  const { code, message, data } = isRecord(error) ? error : {}
-  return new RpcError({
-    code: typeof code === 'number' ? code : RPC.internal,
-    message: typeof message === 'string' ? message : 'It gave no reason.',
-    data,
+type Answered = Pick<Response, 'result' | 'error'>
+
+const TOO_MANY: Answered = {
+  error: { code: RPC.internal, message: `${MOST_ASKED} requests at a time are the most.` },
+}
+
+function untold(): void {
+  // It asks too much, and does not listen either: of what it asks that is answered, whoever answers is told.
+}
+
+const asResult = (result: Params): Answered => ({ result })
+const asError = (error: unknown): Answered => ({ error: toWireError(error) })
+
+/** Tells whoever answers whether that got there. Not everybody wants to know. */
+function createDelivery(): { readonly promise: Promise<void>; done(): void; failed(why: unknown): void } {
+  let settle = { done() {}, failed(_why: unknown) {} }
+  const promise = new Promise<void>((done, failed) => {
+    settle = { done, failed }
   })
+  promise.catch(() => {})
+  return { promise, done: () => settle.done(), failed: why => settle.failed(why) }
 }
 
 function toWireError(error: unknown): NonNullable<Response['error']> {

@@ -4,12 +4,24 @@ import {
   ModelQuestion,
   PersonQuestion,
   type Question,
+  type QuestionKind,
   UrlQuestion,
 } from '../../../contracts/index.ts'
 import { fewIssues } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable } from './session.ts'
+
+/** A question of which no more is known than whom it is for. */
+export type Asked = Pick<Question, 'kind'>
+
+/** Whom a server asks: that is said without looking at what it asks. Nothing when it is no question that we know. */
+export function kindAsked(method: string, { mode }: Params): QuestionKind | undefined {
+  if (method === 'roots/list') return 'roots'
+  if (method === 'sampling/createMessage') return 'model'
+  if (method !== 'elicitation/create') return undefined
+  return mode === 'url' ? 'url' : 'person'
+}
 
 /**
  * What a server asks, as a question of ours; nothing when it is none that we know. Throws an `RpcError` that says what is wrong
@@ -51,14 +63,14 @@ function checked(schema: QuestionSchema, question: Params): Question {
 }
 
 /** Whether whoever is behind a request can be asked this. */
-export function isAnswerable(question: Question, can: Answerable): boolean {
+export function isAnswerable(question: Asked, can: Answerable): boolean {
   if (question.kind === 'roots') return can.roots
   if (question.kind === 'model') return can.model
   return question.kind === 'url' ? can.url : can.form
 }
 
 /** An answer in the words of the protocol. Throws an `RpcError` where it has none for a refusal. */
-export function toResponse(question: Question, { action, content }: Answer): Params {
+export function toResponse(question: Asked, { action, content }: Answer): Params {
   if (question.kind === 'roots' || question.kind === 'model') {
     if (action === 'accept' && content) return content
     throw new RpcError({ code: REJECTED, message: REFUSALS[question.kind] })
@@ -79,6 +91,6 @@ const REFUSALS = {
 }
 
 /** What is answered when nobody can be asked. */
-export function declined(question: Question): Params {
+export function declined(question: Asked): Params {
   return toResponse(question, { action: 'decline' })
 }

@@ -1,3 +1,5 @@
+import { isRecord } from '../../mcp-wire/index.ts'
+
 /** An error that the server answered. */
 export class RpcError extends Error {
   readonly code: number
@@ -8,6 +10,16 @@ export class RpcError extends Error {
     this.code = error.code
     this.data = error.data
   }
+}
+
+/** A server may answer with an error of any shape. */
+export function toRpcError(error: unknown): RpcError {
+  const { code, message, data } = isRecord(error) ? error : {}
+  return new RpcError({
+    code: typeof code === 'number' ? code : RPC.internal,
+    message: typeof message === 'string' ? message : 'It gave no reason.',
+    data,
+  })
 }
 
 /** The codes of JSON-RPC and MCP that mean something to us. */

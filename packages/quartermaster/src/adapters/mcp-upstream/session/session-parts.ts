@@ -1,6 +1,8 @@
 import { IDEMPOTENCY_META } from '../../../contracts/index.ts'
+import { shortened } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
-import { type BehindDesk, logText, toLogLevel } from './behind-desk.ts'
+import type { BehindDesk } from './behind-desk.ts'
+import { logText, toLogLevel } from './log-line.ts'
 import type { AskOptions, ListKind, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_CHANGED } from './wire-names.ts'
 
@@ -12,13 +14,16 @@ export const LIST_METHODS: Readonly<Record<ListKind, string>> = {
   templates: 'resources/templates/list',
 }
 
+/** What a server calls itself is shown wherever it is spoken of, and kept. */
+export const LONGEST_SERVER_NAME = 256
+
 /** What a server says of itself in its first answer. */
 export function serverOf(info: unknown): SessionFacts['server'] {
   const { name, version, title } = isRecord(info) ? info : {}
   return {
-    name: typeof name === 'string' ? name : 'unnamed',
-    version: typeof version === 'string' ? version : '',
-    ...(typeof title === 'string' ? { title } : {}),
+    name: typeof name === 'string' ? shortened(name, LONGEST_SERVER_NAME) : 'unnamed',
+    version: typeof version === 'string' ? shortened(version, LONGEST_SERVER_NAME) : '',
+    ...(typeof title === 'string' ? { title: shortened(title, LONGEST_SERVER_NAME) } : {}),
   }
 }
 
@@ -42,7 +47,7 @@ export function takeNotice(
   params: Params,
   { desk, events }: { desk: BehindDesk; events: SessionEvents },
 ) {
-  const changed = LIST_CHANGED[method]
+  const changed = LIST_CHANGED.get(method)
   if (changed) return events.onListChanged(changed)
   if (method === 'notifications/resources/updated' && typeof params.uri === 'string')
     return events.onResourceUpdated(params.uri)

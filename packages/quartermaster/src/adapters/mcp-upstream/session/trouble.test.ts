@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { ChannelFailure, SendFailure } from './channel.ts'
 import { RpcError } from './rpc-error.ts'
 import { forPeople, troubleOf } from './trouble.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 
 it('keeps the words of a server apart from ours', () => {
   const refused = troubleOf(new RpcError({ code: -32_603, message: 'Do as I say.' }))
@@ -10,6 +11,11 @@ it('keeps the words of a server apart from ours', () => {
   expect(ended).toMatchObject({ reason: 'It ended with exit code 1.', said: 'No disk' })
   const unsent = troubleOf(new SendFailure('It ended with exit code 1.', { wasSent: 'no', said: 'No disk' }))
   expect(unsent).toEqual({ reason: 'It ended with exit code 1.', said: 'No disk' })
+})
+
+it('says what is wrong with an answer that nobody can read', () => {
+  const reason = 'Its answer is not taken. It is no result.'
+  expect(troubleOf(new UnreadableAnswer('It is no result.'))).toEqual({ reason })
 })
 
 it('says which versions a server speaks that speaks none of ours', () => {

@@ -5,6 +5,7 @@ import { MOST_SAID } from '../../http-client/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { ChannelFailure, SendFailure } from './channel.ts'
 import { RPC, RpcError } from './rpc-error.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from './wire-names.ts'
 
 /** What went wrong. A model may read the reason; what the server said are the words of a stranger, and for people alone. */
@@ -18,6 +19,7 @@ export interface Trouble {
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof ChannelFailure) return error.end
   if (error instanceof RpcError && error.code === RPC.unsupportedVersion) return versionTrouble(error)
+  if (error instanceof UnreadableAnswer) return { reason: error.message }
   if (error instanceof RpcError)
     return { reason: `It answered with an error (${error.code}).`, said: excerptOf(error.message, MOST_SAID) }
   const said = error instanceof SendFailure ? error.said : undefined

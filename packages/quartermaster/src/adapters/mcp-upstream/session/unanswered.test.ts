@@ -6,8 +6,10 @@ import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { createLegacySession } from './legacy-session.ts'
 import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 
 const FOREVER = new AbortController().signal
+const ASKING = { signal: FOREVER, delivery: Promise.resolve() }
 const EVERYTHING = { form: true, url: true, model: true, roots: true }
 const NOTHING = { form: false, url: false, model: false, roots: false }
 const details = { requiredCapabilities: { elicitation: {} } }
@@ -35,7 +37,7 @@ async function callAsking(
   const clock = createFakeClock()
   const request = async (_method: string, { name }: Params) => {
     if (name === 'waits') return new Promise<Params>(() => {})
-    const answer = listener.serve(asks, QUESTION, FOREVER).catch(({ code, message }) => ({ code, message }))
+    const answer = listener.serve(asks, QUESTION, ASKING).catch(({ code, message }) => ({ code, message }))
     await clock.advance(10)
     refused.push(await answer)
     return end()
@@ -104,6 +106,15 @@ it('says nothing of folders: servers ask for them in passing, and do without', a
   expect(refused).toEqual([{ code: -1, message }])
   expect(result).toEqual(FAILED)
   expect((await callAsking(fail, { asks: 'roots/list' })).result).toBeInstanceOf(RpcError)
+})
+
+it.each([0, 1])('takes no answer that nobody can read for a failure, with %i others under way', async others => {
+  const unread = new UnreadableAnswer('It is no result.')
+  const end = () => {
+    throw unread
+  }
+  for (const canAnswer of [NOTHING, EVERYTHING])
+    expect((await callAsking(end, { others, canAnswer })).result).toBe(unread)
 })
 
 it('leaves a failure alone whose content is no list', async () => {

@@ -15,8 +15,9 @@ export const META = {
 /** The first word of a subscription (MCP 2026-07-28): from here on changes are told. */
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
-export const LIST_CHANGED: Readonly<Record<string, 'tools' | 'prompts' | 'resources'>> = {
-  'notifications/tools/list_changed': 'tools',
-  'notifications/prompts/list_changed': 'prompts',
-  'notifications/resources/list_changed': 'resources',
-}
+/** By a map: of an object, what a server calls `constructor` would be a list too. */
+export const LIST_CHANGED: ReadonlyMap<string, 'tools' | 'prompts' | 'resources'> = new Map([
+  ['notifications/tools/list_changed', 'tools'],
+  ['notifications/prompts/list_changed', 'prompts'],
+  ['notifications/resources/list_changed', 'resources'],
+])

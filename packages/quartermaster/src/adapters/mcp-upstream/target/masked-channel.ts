@@ -8,6 +8,8 @@ import {
   type OpenChannel,
   SendFailure,
 } from '../session/channel.ts'
+import { maskedError } from './masked-error.ts'
+import { maskedValue } from './masked-value.ts'
 
 /**
  * A way to a server that tells no secret of ours where the server speaks about itself: in its errors, in the lines of its
@@ -35,16 +37,9 @@ function maskedEvents({ onMessage, onPart, onEnd, onLost, onBroken }: ChannelEve
 }
 
 function maskedMessage(message: Message, redact: Redact): Message {
-  if ('error' in message && message.error) return { ...message, error: maskedValue(message.error, redact) }
+  if ('error' in message && message.error) return { ...message, error: maskedError(message.error, redact) }
   if (!('method' in message) || message.method !== 'notifications/message' || !message.params) return message
   return { ...message, params: maskedValue(message.params, redact) }
-}
-
-/** The same value where there is nothing to hide, as there is nearly always. */
-function maskedValue<T>(value: T, redact: Redact): T {
-  const text = JSON.stringify(value)
-  if (redact(text) === text) return value
-  return JSON.parse(text, (_key, part: unknown) => (typeof part === 'string' ? redact(part) : part)) as T
 }
 
 function maskedEnd(end: ChannelEnd, redact: Redact): ChannelEnd {

@@ -11,6 +11,7 @@ import type { OpenChannel } from '../session/channel.ts'
 import type { ChildHerd } from '../stdio/child-herd.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
 import { workingFolder } from '../stdio/working-folder.ts'
+import { boundedChannel } from './bounded-channel.ts'
 import type { ChildLog } from './child-log.ts'
 import { maskedChannel } from './masked-channel.ts'
 import type { Target } from './target.ts'
@@ -48,6 +49,7 @@ function noTarget(name: string, wrong: string): Target {
 function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, config: StdioUpstream): Target {
   const { command, args, env, cwd } = config
   const folder = resolve(projectDir, cwd ?? '.')
+  const tell = (text: string) => log.add('gateway', text)
   return {
     transport: 'stdio',
     text: targetText(config, log.redact),
@@ -57,7 +59,7 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
       // Looked at every time: it may have been made, or replaced, since.
       const open: OpenChannel = async (events, signal) =>
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
-      return maskedChannel(open, log.redact)
+      return maskedChannel(boundedChannel(open, tell), log.redact)
     },
     fingerprint: () =>
       fingerprintOf([
@@ -103,6 +105,7 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
   const { url, headers } = config
   const { protocol, hostname, port } = new URL(url)
   const trials = new Map<string | undefined, SessionTrials>()
+  const tell = (text: string) => log.add('gateway', text)
   const trialsOf = (agent: string | undefined) => {
     const known = trials.get(agent) ?? createSessionTrials(clock)
     trials.set(agent, known)
@@ -122,9 +125,9 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
         auth: auth.for(owner, config, login => hideLogin(login, log)),
         trials: trialsOf(agent),
         clock,
-        log: text => log.add('gateway', text),
+        log: tell,
       })
-      return maskedChannel(open, log.redact)
+      return maskedChannel(boundedChannel(open, tell), log.redact)
     },
     fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),
     agentsSignedIn: () => auth.agentsAt(name),

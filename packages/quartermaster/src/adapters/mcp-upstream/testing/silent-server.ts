@@ -21,11 +21,14 @@ export interface SilentServer {
 export interface SilentServerOptions {
   readonly capabilities?: Params
   readonly events?: Partial<SessionEvents>
+  /** Has a message fail on its way, by what it resolves to. */
+  failing?(message: Message): Promise<Error | undefined>
 }
 
 export async function openSilentServer({
   capabilities = {},
   events = {},
+  failing,
 }: SilentServerOptions = {}): Promise<SilentServer> {
   const clock = createFakeClock()
   const sent: Message[] = []
@@ -35,6 +38,8 @@ export async function openSilentServer({
   const channel: Channel = {
     async send(message) {
       sent.push(message)
+      const failure = failing && (await failing(message))
+      if (failure) throw failure
       if (isRequest(message) && message.method === 'initialize') say({ id: message.id, result: facts })
     },
     close: async () => {},

@@ -37,6 +37,8 @@ export interface Exchanges {
   closed(id: string, key: string): Promise<void>
   /** Ends one whose client was asked something. */
   cancel(id: string, reason: AppError): void
+  /** The same for its owner, who may not go on with it, and for nobody else. */
+  cancelOwn(id: string, owner: string, reason: AppError): void
   stop(): void
 }
 
@@ -168,6 +170,10 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       await known.get(id)?.exchange.closed(key)
     },
     cancel: (id, reason) => known.get(id)?.exchange.cancel(reason),
+    cancelOwn(id, owner, reason) {
+      const one = known.get(id)
+      if (one?.owner === owner) one.exchange.cancel(reason)
+    },
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {
         cancelTimer()

@@ -175,14 +175,26 @@ const MOST_AS_JSON = 10
 /** What is paged: the text when that is all there is to know, else everything as JSON. */
 function* pagedText(result: ToolResult, json: string): Steps<string> {
   const { structuredContent, isError: _isError, content, ...more } = result
-  const texts = content.flatMap(block => (isBareText(block) ? [block.text] : []))
-  const text = texts.join('\n')
-  const isAll = texts.length > 0 && texts.length === content.length && Object.keys(more).length === 0
-  if (!isAll) return json
+  const text = Object.keys(more).length === 0 ? yield* bareText(content) : undefined
+  if (text === undefined) return json
   if (structuredContent === undefined) return text
   // All of it holds the text, with its signs escaped, and the structure: what is so much longer has another structure.
   if (text.length * MOST_AS_JSON < json.length) return json
   return text === (yield* jsonTextInSteps(structuredContent)) ? text : json
+}
+
+/** As many parts of a content are looked at between two steps. */
+const LOOKS = 4_096
+
+/** The text of a content that is made of texts alone. */
+function* bareText(content: ToolResult['content']): Steps<string | undefined> {
+  const texts: string[] = []
+  for (const block of content) {
+    if (!isBareText(block)) return undefined
+    texts.push(block.text)
+    if (texts.length % LOOKS === 0) yield
+  }
+  return texts.length > 0 ? texts.join('\n') : undefined
 }
 
 function isBareText(block: ToolResult['content'][number]): block is ToolResult['content'][number] & { type: 'text' } {

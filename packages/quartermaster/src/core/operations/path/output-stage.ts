@@ -1,6 +1,7 @@
 import { AppError, issueText, ToolResult } from '../../../contracts/index.ts'
 import { kindOf, type Tool, toolResult, withoutReserved } from '../../catalogue/index.ts'
 import { type FoundIssue, fewIssues } from '../../kernel/index.ts'
+import { contentFault, listFault, within } from './content-fault.ts'
 import { errorContent } from './error-content.ts'
 
 /**
@@ -17,22 +18,27 @@ export function toToolResult(tool: Tool, output: unknown): ToolResult | Promise<
   return { content: [{ type: 'text', text: toJson(tool, output) }] }
 }
 
-/** What came as JSON goes on as JSON; only what we ourselves read of it is looked at. */
+/** What came as JSON goes on as JSON; only what we ourselves read of it is looked at, and what clients refuse all of it for. */
 function passed(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult> {
   const wrong = wrongWith(output)
-  if (wrong) throw outputInvalid(tool, [wrong])
+  if (wrong) throw outputInvalid(tool, [wrong], readableIn(output.content))
   if (!tool.validateOutput || output.isError) return output
   return whenDone(checkOutput(tool, output.structuredContent, output.content), () => output)
 }
 
 function wrongWith({ content, isError, _meta }: { [K in keyof ToolResult]: unknown }): FoundIssue | undefined {
   if (!Array.isArray(content)) return { path: ['content'], message: 'must be a list.' }
-  const odd = content.findIndex(block => typeof block !== 'object' || typeof block?.type !== 'string')
-  if (odd >= 0) return { path: ['content', odd], message: 'must be an object with a type.' }
+  const odd = listFault(content, contentFault)
+  if (odd) return within('content', odd)
   if (isError !== undefined && typeof isError !== 'boolean')
     return { path: ['isError'], message: 'must be true or false.' }
   const isMeta = _meta === undefined || (typeof _meta === 'object' && _meta !== null && !Array.isArray(_meta))
   return isMeta ? undefined : { path: ['_meta'], message: 'must be an object.' }
+}
+
+/** What of a result can be told all the same. */
+function readableIn(content: unknown): ToolResult['content'] {
+  return Array.isArray(content) ? content.filter(block => contentFault(block) === undefined) : []
 }
 
 function checkedResult(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult> {

@@ -21,6 +21,8 @@ describe('a result that someone else’s server gave', () => {
         { type: 'hologram', depth: 3, _meta: { 'x/y': 1 } },
         { text: 'b', type: 'text', annotations: { audience: ['user'] } },
         { type: 'audio', data: 'not base64!', mimeType: 'audio/wav' },
+        { type: 'resource', resource: { uri: 'far://a', blob: '', odd: 1 } },
+        { type: 'resource_link', uri: 'far://b', name: 'b' },
       ],
       structuredContent: [1, 'two', null],
       _meta: { 'x/z': [1] },
@@ -68,6 +70,37 @@ describe('a result that someone else’s server gave', () => {
     await expect(call()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining(message) })
   })
 
+  it.each([
+    ['a text that is none', { type: 'text', text: 5 }, 'content.1.text: must be a text.'],
+    ['a picture that is nowhere', { type: 'image' }, 'content.1.data: must be a text.'],
+    ['a sound of no kind', { type: 'audio', data: 'QUJD' }, 'content.1.mimeType: must be a text.'],
+    ['no file', { type: 'resource', resource: null }, 'content.1.resource: must be an object.'],
+    [
+      'a file without an address',
+      { type: 'resource', resource: { text: 'a' } },
+      'content.1.resource.uri: must be a text.',
+    ],
+    [
+      'a file with nothing in it',
+      { type: 'resource', resource: { uri: 'a:b', text: 5 } },
+      'content.1.resource: must have a text or a blob.',
+    ],
+    ['a link without a name', { type: 'resource_link', uri: 'a:b' }, 'content.1.name: must be a text.'],
+  ])(
+    'with %s in it is refused as every client would, and what else it says is told beside that',
+    async (_what, odd, issue) => {
+      const said = { type: 'text', text: 'there is one' }
+      for (const isError of [true, false]) {
+        const value = { content: [said, odd, said], isError }
+        const failure = { message: expect.stringContaining(issue), details: { issues: [issue], content: [said, said] } }
+        const reading = await hubThatPasses(value, { mutates: false })
+        await expect(reading()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', ...failure })
+        const changing = await hubThatPasses(value, { mutates: true })
+        await expect(changing()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', ...failure })
+      }
+    },
+  )
+
   it('keeps what its tool promises, unless it says no', async () => {
     const good = await hubThatPasses({ content: [], structuredContent: { n: 1 } }, { output: NUMBER })
     expect((await good()).result.structuredContent).toEqual({ n: 1 })
@@ -91,7 +124,7 @@ describe('a result that someone else’s server gave', () => {
   it.each([
     ['of many short texts', { content: Array.from({ length: 200 }, () => ({ type: 'text', text: 'abcdefghij' })) }],
     ['of one kind that nobody knows', { content: [{ type: 'hologram', data: 'x'.repeat(2_000) }] }],
-    ['of a text without one', { content: [{ type: 'text', odd: 'x'.repeat(2_000) }] }],
+    ['of a field that nobody knows', { content: [{ type: 'text', text: '', odd: 'x'.repeat(2_000) }] }],
   ])('that is too long %s is cut', async (_what, value) => {
     const call = await hubThatPasses(value, { maxResultBytes: 1024 })
     const { kept } = await call()
@@ -219,6 +252,23 @@ describe('what was read at someone else’s server', () => {
     expect(JSON.stringify(await (await seatWith(contents)).read())).toBe(JSON.stringify(contents))
     const prompt = { messages: [{ content: { type: 'hologram' }, role: 'user', _meta: { a: 1 } }], _meta: { b: 2 } }
     expect(JSON.stringify(await (await seatWith(prompt)).render())).toBe(JSON.stringify(prompt))
+  })
+
+  it.each([
+    [{ role: 'user', content: { type: 'text' } }, 'messages.0.content.text: must be a text.'],
+    [{ role: 'user', content: 'text' }, 'messages.0.content: must be an object with a type.'],
+    [{ role: 'system', content: { type: 'text', text: '' } }, 'messages.0.role: must be "user" or "assistant".'],
+  ])('is refused when a message is none that clients take: %o', async (message, issue) => {
+    const { render } = await seatWith({ messages: [message] })
+    await expect(render()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining(issue) })
+  })
+
+  it.each([
+    [{ text: 'a' }, 'contents.0.uri: must be a text.'],
+    [{ uri: 'far://a', mimeType: 'text/plain' }, 'contents.0: must have a text or a blob.'],
+  ])('is refused when something read is none that clients take: %o', async (one, issue) => {
+    const { read } = await seatWith({ contents: [one] })
+    await expect(read()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining(issue) })
   })
 
   it('is refused when it is no list of objects, or too large', async () => {

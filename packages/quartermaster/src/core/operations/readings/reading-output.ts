@@ -1,6 +1,7 @@
 import { AppError, issueText, PromptResult, ResourceContents } from '../../../contracts/index.ts'
 import { kindOf, type Prompt, type Resource } from '../../catalogue/index.ts'
 import { type BinaryContent, binaryIn, type FoundIssue, fewIssues, toBase64 } from '../../kernel/index.ts'
+import { listFault, messageFault, resourceFault, within } from '../path/content-fault.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
 export interface OutputPlace {
@@ -13,7 +14,8 @@ export interface OutputPlace {
 
 /** Makes a result of whatever a prompt rendered. */
 export function toPromptResult({ short }: Prompt, output: unknown, place: OutputPlace): PromptResult {
-  if (kindOf(output) === 'passed') return passed(output as PromptResult, 'messages', place)
+  if (kindOf(output) === 'passed')
+    return passed(output as PromptResult, { list: 'messages', faultOf: messageFault }, place)
   const parsed = PromptResult.safeParse({ description: short, ...promptParts(output) })
   if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
   refuseLarge(parsed.data, parsed.data.messages, place)
@@ -37,16 +39,21 @@ export function toReadResult(
   { uri, output }: { uri: string; output: unknown },
   place: OutputPlace,
 ): ReadResult {
-  if (kindOf(output) === 'passed') return passed(output as ReadResult, 'contents', place)
+  if (kindOf(output) === 'passed')
+    return passed(output as ReadResult, { list: 'contents', faultOf: resourceFault }, place)
   return { contents: toContents(resource, { uri, output }, place) }
 }
 
-/** What came as JSON goes on as it is; only that it is a list of objects is looked at, and how large it is. */
-function passed<T extends object>(output: T, list: keyof T & string, place: OutputPlace): T {
+/** What came as JSON goes on as it is; only that it is a list of what clients take is looked at, and how large it is. */
+function passed<T extends object>(
+  output: T,
+  { list, faultOf }: { list: keyof T & string; faultOf: typeof messageFault },
+  place: OutputPlace,
+): T {
   const items: unknown = output[list]
   if (!Array.isArray(items)) throw outputInvalid(place, [{ path: [list], message: 'must be a list.' }])
-  const odd = items.findIndex(item => typeof item !== 'object' || item === null)
-  if (odd >= 0) throw outputInvalid(place, [{ path: [list, odd], message: 'must be an object.' }])
+  const odd = within(list, listFault(items, faultOf))
+  if (odd) throw outputInvalid(place, [odd])
   refuseLarge(output, items, place)
   return output
 }
