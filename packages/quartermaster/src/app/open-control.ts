@@ -7,6 +7,7 @@ import { type Log, remembered } from '../core/kernel/index.ts'
 import { fetchFirst } from './fetch-first.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { orOwner } from './or-owner.ts'
+import { readFirst } from './read-first.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface OpenControlOptions extends ProjectPlace {
@@ -77,7 +78,8 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       await runtime.stop()
       await storage.close()
     }
-    return { control: orOwner(fetchFirst(control, { ...runtime, clock }), dataDir), from: 'process', close }
+    const informed = readFirst(fetchFirst(control, { ...runtime, clock }), runtime)
+    return { control: orOwner(informed, dataDir), from: 'process', close }
   } catch (error) {
     if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error
     return { control: await controlWithoutConfig(error), from: 'process', close: async () => {} }

@@ -36,6 +36,11 @@ export interface Runtime {
   load(): Promise<void>
   /** The first look at dependencies. */
   look(): Promise<void>
+  /**
+   * Reads what is known of servers and could not be read while all was loaded, where that is for one command. Throws why it still
+   * cannot be.
+   */
+  readAgain(): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
   /** Reads configuration, agents and definitions anew. */
@@ -190,8 +195,9 @@ export async function createRuntime(
   }
 
   async function readDefinitions(): Promise<unknown> {
+    // Whoever keeps them starts the others when it is ready itself: together they would take the processor from it for seconds.
     // To leave ends what is being downloaded, and may spoil its cache.
-    upstreams.start(keepsUpstreams ? 'all' : isBrief ? 'unseenHere' : 'unseen')
+    upstreams.start(keepsUpstreams ? 'first' : isBrief ? 'unseenHere' : 'unseen')
     const mounting = upstreams.configure(project.upstreams())
     const first = core.catalogue.reload()
     // Whoever has called this is told of a failure.
@@ -224,6 +230,12 @@ export async function createRuntime(
       if (!keepsUpstreams) await meetNamed()
     },
     look: () => core.health.probeNew(),
+    async readAgain() {
+      if (!(await upstreams.readAgain())) return
+      await upstreams.met(MEETING_MS)
+      await core.catalogue.reload()
+      await core.health.probeNew()
+    },
     watch() {
       core.work()
       core.health.watch()

@@ -125,6 +125,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   // Only now: what is to be tried again must not be taken before its tool is there.
   early.tellTo(runtime.core.emitter, { goesOn: true })
   readiness.become()
+  runtime.upstreams.start('all')
   void loadUpstreamCode(log)
   return { url, control, first, status: () => control.status({}) }
 }

@@ -2,6 +2,7 @@ import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Acquaintance } from './acquaintance/acquaintance.ts'
 import type { Offer } from './offer/offer.ts'
 import type { Connections } from './supervision/connections.ts'
+import { ANNOUNCED } from './supervision/life.ts'
 import { mayDownload } from './target/first-start.ts'
 
 export interface DownloadParts {
@@ -24,6 +25,7 @@ export function downloadReason(parts: DownloadParts, config: UpstreamConfig): st
   const { kind, reason, downSince } = connections.main.state()
   // What went wrong before says more.
   if (!mayNeedDownload(parts, config) || downSince !== undefined) return undefined
+  if (reason === ANNOUNCED) return `${reason} What it runs may have to be downloaded first.`
   if (kind === 'starting') return `${reason} It may be downloading what it runs.`
   // A command that does not need it does not begin with a download.
   const isLeft = kind === 'idle' && !offer.verdict() && !connections.main.lastError()

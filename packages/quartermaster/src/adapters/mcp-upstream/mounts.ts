@@ -3,14 +3,15 @@ import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
+import { createStartQueue, MOST_STARTS } from './start-queue.ts'
 import { DOWNLOAD_MS } from './target/first-start.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Which of them are started: all that are to run from the beginning, only what nobody has seen yet, or of these only what need
- * not be downloaded first.
+ * Which of them are started: all that are to run from the beginning, for now only the first of these, only what nobody has seen
+ * yet, or of these only what need not be downloaded first.
  */
-export type StartChoice = 'all' | 'unseen' | 'unseenHere'
+export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
 
 /**
  * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
@@ -62,6 +63,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   const departures = createDepartures()
   /** Who wants to know where they stand. */
   const watchers = createListeners()
+  const starts = createStartQueue({ clock, most: MOST_STARTS, onState: watchers.add })
   /** Of these nobody can tell whether they were seen before, and why. */
   const unread = new Map<Upstream, string>()
   let told: string | undefined
@@ -90,7 +92,8 @@ export function createMounts(deps: MountsDeps): Mounts {
   function begin(upstream: Upstream): void {
     const isLeft = started === 'unseenHere' && upstream.mayNeedDownload()
     const isNew = started !== undefined && isUnseen(upstream) && !isLeft
-    if (started === 'all' || isNew) upstream.start()
+    if (started === 'all' || started === 'first') starts.add(upstream)
+    else if (isNew) upstream.start()
   }
 
   function isUnseen(upstream: Upstream): boolean {
@@ -118,6 +121,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   /** Waits only for what is being written down. Until there is another one, it serves whoever calls it. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
+    starts.drop(upstream)
     unread.delete(upstream)
     await upstream.retire()
   }
@@ -154,8 +158,10 @@ export function createMounts(deps: MountsDeps): Mounts {
     },
     adopted: () => adopted,
     start(which) {
+      const isQueued = started === 'first'
       started = which
-      for (const upstream of mounted.values()) begin(upstream)
+      if (which === 'all') starts.open()
+      if (!isQueued) for (const upstream of mounted.values()) begin(upstream)
     },
     async met(withinMs) {
       await adopted.catch(() => {})
@@ -171,13 +177,15 @@ export function createMounts(deps: MountsDeps): Mounts {
     },
     download,
     async readAgain() {
-      if (started === 'all' || started === undefined || unread.size === 0) return false
+      const isLeft = started === 'unseen' || started === 'unseenHere'
+      if (!isLeft || unread.size === 0) return false
       await Promise.all([...unread.keys()].map(readAgain))
       onChange()
       return true
     },
     async stop() {
       isStopped = true
+      starts.stop()
       departures.hurry(STOPPING)
       await adopted.catch(() => {})
       await Promise.all([...[...mounted.values()].map(upstream => upstream.stop(STOPPING)), departures.settled()])

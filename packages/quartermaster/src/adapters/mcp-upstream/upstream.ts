@@ -35,6 +35,8 @@ export interface Upstream {
   mayOffer(tool: string): boolean
   /** Takes what is remembered of it. */
   remember(): Promise<void>
+  /** It is started soon, unless it waits until it is wanted. */
+  announce(): void
   /** One that is lazy and was seen before only where it is wanted. */
   start(options?: { isWanted?: boolean }): void
   status(): UpstreamStatus
@@ -64,6 +66,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     // Last: whoever has it next starts at once.
     await deps.lease?.release()
   }
+  const isToRun = () => config.start === 'eager' || !offer.verdict()
   // One that is switched off is never started, whoever asks for it.
   if (!config.enabled) void connections.stop(offReason(config) ?? SWITCHED_OFF)
 
@@ -89,7 +92,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     mayBeDownloading: () => mayBeDownloading(parts, config),
     mayOffer: tool => mayOffer(tool, deps.name, config),
     remember: async () => void (await Promise.all([verdicts.recall(), acquaintance.recall(), meetings.recall()])),
-    start({ isWanted = config.start === 'eager' || !offer.verdict() } = {}) {
+    announce() {
+      if (config.enabled && isToRun()) connections.main.announce()
+    },
+    start({ isWanted = isToRun() } = {}) {
       if (config.enabled && isWanted) connections.main.start()
     },
     status: () => statusOf(deps, parts, config),

@@ -22,6 +22,8 @@ export interface Connection {
   /** How often it was started again because it fell, or did not come up. */
   readonly restarts: () => number
   readonly lastError: () => { message: string; at: number; isStanding?: true | undefined } | undefined
+  /** It is started soon. Until then it stands as one that is being started, and whoever needs it starts it. */
+  announce(): void
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
   /** The session, if there is one now and no reason to doubt that it is heard. */
@@ -142,6 +144,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
       const whose = deps.agent === undefined ? '' : `For "${deps.agent}": `
       return lastTrouble && { message: `${whose}${forPeople(lastTrouble)}`, at: lastTrouble.at }
     },
+    announce: () => runner.tell({ what: 'announced' }),
     start: () => runner.tell({ what: 'wanted' }),
     takeNow,
     async take(options) {

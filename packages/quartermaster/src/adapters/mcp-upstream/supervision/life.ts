@@ -61,6 +61,8 @@ interface LastTrouble extends Trouble {
 
 /** What happens to a connection. */
 export type LifeEvent<S> =
+  /** It is started soon, when it is its turn. */
+  | { readonly what: 'announced' }
   /** Somebody needs it. */
   | { readonly what: 'wanted' }
   /** A call or a person wants to know whether it works. */
@@ -117,6 +119,9 @@ export const ANEW_MS = 500
 /** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
 export const MOST_EARLY = 10
 
+/** Why one does not answer that waits for its turn to be started. */
+export const ANNOUNCED = 'It is about to be started.'
+
 /** One that nobody has started yet. */
 export function newLife<S>(now: number): Life<S> {
   return {
@@ -144,9 +149,12 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
   if (kind === 'stopped') return stay(life)
   if (life.leaving !== undefined) return departing(life, event, { reason: life.leaving, now })
   switch (event.what) {
+    case 'announced':
+      return kind === 'idle' && life.start === 0 ? announced(life, now) : stay(life)
     case 'wanted':
-      return kind === 'idle' ? needed(life, now) : stay(life)
+      return kind === 'idle' || isAnnounced(life) ? needed(life, now) : stay(life)
     case 'lookedAt':
+      if (isAnnounced(life)) return started(life, now)
       return isDown && now - life.startedAt >= LOOK_STARTS_MS ? started(life, now) : stay(life)
     case 'due':
       if (life.nextStartAt === undefined) return stay(life)
@@ -202,6 +210,16 @@ type Place = Pick<Life<unknown>, 'kind' | 'why'> & { readonly nextStartAt?: numb
 
 function moved<S>(life: Life<S>, place: Place, now: number): Life<S> {
   return { ...life, nextStartAt: undefined, session: undefined, ...place, since: now }
+}
+
+/** Whether it is to be started, and nothing has been done about it yet. */
+function isAnnounced<S>({ kind, start }: Life<S>): boolean {
+  return kind === 'starting' && start === 0
+}
+
+/** To everybody else it is being started. Whoever needs it does not wait for its turn. */
+function announced<S>(life: Life<S>, now: number): Step<S> {
+  return { life: moved(life, { kind: 'starting', why: { reason: ANNOUNCED } }, now), deeds: [] }
 }
 
 /** One that forgets each session at once would be met without end. */

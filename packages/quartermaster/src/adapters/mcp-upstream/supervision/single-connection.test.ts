@@ -36,6 +36,7 @@ function situation() {
       isAwaited: () => false,
       restarts: () => 0,
       lastError: () => undefined,
+      announce() {},
       start: () => void running.add(number),
       takeNow() {
         running.add(number)
@@ -79,6 +80,17 @@ describe('a server that runs once', () => {
     end(0)
     expect(await taken).toBe(SESSION)
     expect(running()).toEqual([1])
+  })
+
+  it('stands as one that is being started when it is to be soon, and is not started by the lease alone', () => {
+    const { single, stand, running } = situation()
+    stand('unknown')
+    single.announce()
+    expect(single.state()).toMatchObject({ kind: 'starting', reason: 'It is about to be started.' })
+    stand('held')
+    expect(running()).toEqual([])
+    single.start()
+    expect(running()).toEqual([0])
   })
 
   it('is waited for no longer than the caller has', async () => {

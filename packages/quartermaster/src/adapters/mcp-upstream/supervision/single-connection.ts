@@ -2,7 +2,7 @@ import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
-import type { ConnectionState } from './life.ts'
+import { ANNOUNCED, type ConnectionState } from './life.ts'
 
 export interface SingleConnectionDeps {
   /** Only its holder connects. */
@@ -21,6 +21,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   let inner: Connection | undefined
   /** There is none while the last one has not ended. */
   let ending: Promise<void> | undefined
+  let isAnnounced = false
   let isStarted = false
   let stopped: string | undefined
   let since = clock.now()
@@ -59,7 +60,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   function state(): ConnectionState {
     if (inner) return inner.state()
     if (stopped !== undefined) return { kind: 'stopped', reason: stopped, since }
-    return { ...absence(lease, { isStarted, isEnding: ending !== undefined }), since }
+    return { ...absence(lease, { isAnnounced, isStarted, isEnding: ending !== undefined }), since }
   }
 
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
@@ -81,6 +82,11 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     isAwaited: () => inner?.isAwaited() ?? false,
     restarts: () => inner?.restarts() ?? 0,
     lastError: () => inner?.lastError(),
+    announce() {
+      isAnnounced = true
+      current()?.announce()
+      onChange()
+    },
     start() {
       want()
       current()?.start()
@@ -120,11 +126,14 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
 
 const ENDING = { kind: 'starting', reason: 'It runs once, and the one before has not ended yet.' } as const
 
+interface Wish {
+  readonly isAnnounced: boolean
+  readonly isStarted: boolean
+  readonly isEnding: boolean
+}
+
 /** Where it stands while it is not connected here. */
-function absence(
-  lease: Lease,
-  { isStarted, isEnding }: { readonly isStarted: boolean; readonly isEnding: boolean },
-): Pick<ConnectionState, 'kind' | 'reason'> {
+function absence(lease: Lease, { isAnnounced, isStarted, isEnding }: Wish): Pick<ConnectionState, 'kind' | 'reason'> {
   const standing = lease.standing()
   if (standing.kind === 'taken') {
     const { host, holder } = standing.by
@@ -133,6 +142,7 @@ function absence(
   if (isEnding) return ENDING
   if (isStarted && standing.kind !== 'held')
     return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
+  if (isAnnounced && !isStarted) return { kind: 'starting', reason: ANNOUNCED }
   return { kind: 'idle', reason: 'It starts when it is needed.' }
 }
 

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createListeners } from './listeners.ts'
+import { createStartQueue } from './start-queue.ts'
+
+interface Server {
+  announce(): void
+  start(): void
+  isStarting(): boolean
+  /** Its start comes to an end, in whatever way. */
+  settle(): void
+}
+
+/** A queue for two at a time, and servers that tell what becomes of them. */
+function situation() {
+  const clock = createFakeClock()
+  const states = createListeners()
+  const queue = createStartQueue({ clock, most: 2, onState: states.add })
+  const announced: string[] = []
+  const started: string[] = []
+
+  function server(name: string, { isLazy = false } = {}): Server {
+    let isStarting = false
+    const move = (to: boolean) => {
+      isStarting = to
+      states.tell()
+    }
+    return {
+      announce: () => void announced.push(name),
+      start() {
+        if (isLazy) return
+        started.push(name)
+        move(true)
+      },
+      isStarting: () => isStarting,
+      settle: () => move(false),
+    }
+  }
+
+  function add(...names: readonly string[]): Server[] {
+    const servers = names.map(name => server(name))
+    for (const one of servers) queue.add(one)
+    return servers
+  }
+
+  return { clock, queue, add, server, announced, started }
+}
+
+describe('servers that are to be started', () => {
+  it('are started one alone while we are busy ourselves, however soon that is over', () => {
+    const { queue, add, announced, started } = situation()
+    const [a] = add('a', 'b', 'c')
+    a?.settle()
+    expect([started, announced]).toEqual([['a'], ['b', 'c']])
+    queue.open()
+    expect(started).toEqual(['a', 'b', 'c'])
+  })
+
+  it('are not held up by one that sleeps until it is wanted', () => {
+    const { queue, add, server, started } = situation()
+    queue.add(server('lazy', { isLazy: true }))
+    add('a', 'b')
+    expect(started).toEqual(['a'])
+  })
+
+  it('are started a few at a time, in their order, the next when one is up or has failed', () => {
+    const { queue, add, started } = situation()
+    queue.open()
+    const [a, b] = add('a', 'b', 'c', 'd')
+    expect(started).toEqual(['a', 'b'])
+    b?.settle()
+    expect(started).toEqual(['a', 'b', 'c'])
+    a?.settle()
+    expect(started).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('do not wait long for those that hang', async () => {
+    const { clock, queue, add, started } = situation()
+    queue.open()
+    add('a', 'b', 'c', 'd', 'e')
+    await clock.advance(500)
+    expect(started).toEqual(['a', 'b', 'c', 'd'])
+    await clock.advance(500)
+    expect(started).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('are not started any more once they are gone, and leave their turn to the next', () => {
+    const { queue, add, started } = situation()
+    queue.open()
+    const [a, , c] = add('a', 'b', 'c', 'd')
+    if (c) queue.drop(c)
+    if (a) queue.drop(a)
+    expect(started).toEqual(['a', 'b', 'd'])
+  })
+
+  it('are left alone after the end', async () => {
+    const { clock, queue, add, started } = situation()
+    queue.open()
+    add('a', 'b', 'c')
+    queue.stop()
+    await clock.advance(10_000)
+    expect(started).toEqual(['a', 'b'])
+  })
+})

@@ -1,0 +1,97 @@
+import { availableParallelism } from 'node:os'
+import type { Cancel, Clock } from '../../core/kernel/index.ts'
+import type { Upstream } from './upstream.ts'
+
+/** What is started in its turn. */
+type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting'>
+
+/** Starts servers a few at a time: each start takes the processor from all others, and from whoever is being answered. */
+export interface StartQueue {
+  /** Starts it when it is its turn, which may be at once. Before `open` that is the first one alone. */
+  add(one: Startable): void
+  /** It is not to be started any more. */
+  drop(one: Startable): void
+  open(): void
+  stop(): void
+}
+
+export interface StartQueueDeps {
+  readonly clock: Clock
+  /** How many are being started at once. */
+  readonly most: number
+  /** Tells whenever one of them stands elsewhere. */
+  onState(listener: () => void): void
+}
+
+/** So many programs keep every core busy that there is; most of them also wait for a disk or a network meanwhile. */
+export const MOST_STARTS = Math.max(4, availableParallelism())
+
+/** A program is loaded by then. One that still does not answer waits for something, or hangs, and is in nobody's way. */
+const TURN_MS = 500
+
+export function createStartQueue({ clock, most, onState }: StartQueueDeps): StartQueue {
+  const waiting = new Set<Startable>()
+  /** Those that are being started, with how to call off the end of their turn. */
+  const turns = new Map<Startable, Cancel>()
+  let isOpen = false
+  // One costs a core that is free anyway, and whoever has only one is not to wait for it longer.
+  let isFirstDue = true
+
+  function hasRoom(): boolean {
+    return isOpen ? turns.size < most : isFirstDue && turns.size === 0
+  }
+
+  function next(): void {
+    for (const one of waiting) {
+      if (!hasRoom()) return
+      begin(one)
+    }
+  }
+
+  function begin(one: Startable): void {
+    waiting.delete(one)
+    turns.set(
+      one,
+      clock.after(TURN_MS, () => {
+        end(one)
+        next()
+      }),
+    )
+    one.start()
+    // One that sleeps until it is wanted has not been started.
+    if (one.isStarting()) isFirstDue = false
+    else end(one)
+  }
+
+  function end(one: Startable): void {
+    turns.get(one)?.()
+    turns.delete(one)
+  }
+
+  function look(): void {
+    for (const one of turns.keys()) if (!one.isStarting()) end(one)
+    next()
+  }
+
+  onState(look)
+  return {
+    add(one) {
+      waiting.add(one)
+      next()
+      if (waiting.has(one)) one.announce()
+    },
+    drop(one) {
+      waiting.delete(one)
+      end(one)
+      next()
+    },
+    open() {
+      isOpen = true
+      next()
+    },
+    stop() {
+      waiting.clear()
+      for (const one of turns.keys()) end(one)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../testing/memory-store.ts'
+import { entry, SIGNAL, stage } from './testing/upstreams-stage.ts'
+
+/** Two that were seen before; one is started now, and the other one waits for its turn. */
+async function oneWaiting() {
+  const storage = memoryStorage()
+  const configs = { busy: entry(), other: entry() }
+  const before = await stage({ storage })
+  await before.configure(configs)
+  await Promise.all([before.isUp('busy'), before.isUp('other')])
+  await before.upstreams.stop()
+  const now = await stage({ storage, which: 'first' })
+  await now.configure(configs)
+  const waiting = now.upstreams.statuses().find(({ reason }) => reason === 'It is about to be started.')
+  if (!waiting) throw new Error('None waits for its turn.')
+  return { ...now, waiting }
+}
+
+describe('one that waits for its turn to be started', () => {
+  it('is shown as one that is being started, with the tools it had', async () => {
+    const { waiting, toolNames } = await oneWaiting()
+    expect(waiting).toMatchObject({ state: 'starting', pids: [] })
+    expect(await toolNames()).toContain(`${waiting.name}_add`)
+  })
+
+  it('is started at once by whoever calls a tool of it', async () => {
+    const { waiting, units, status } = await oneWaiting()
+    const tools = (await units()).flatMap(({ definitions }) => definitions.capabilities?.[0]?.tools ?? [])
+    const tool = tools.find(({ name }) => name === `${waiting.name}_add`)
+    const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    await tool?.handler({ a: 1, b: 2 } as never, context as never)
+    expect(status(waiting.name)?.state).toBe('up')
+  })
+
+  it('is started at once by whoever wants it anew', async () => {
+    const { waiting, upstreams, isUp, status } = await oneWaiting()
+    await upstreams.restart(waiting.name)
+    await isUp(waiting.name)
+    expect(status(waiting.name)?.pids).toHaveLength(1)
+  })
+
+  it('is started when its turn comes', async () => {
+    const { waiting, upstreams, isUp, status } = await oneWaiting()
+    upstreams.start('all')
+    await isUp(waiting.name)
+    expect(status(waiting.name)?.pids).toHaveLength(1)
+  })
+
+  it('is started at once when it was just added', async () => {
+    const { upstreams, configure, isUp } = await stage({ which: 'first' })
+    await configure({ one: entry(), added: entry() })
+    for (const name of ['one', 'added']) upstreams.meet(name, { isChanged: false })
+    await Promise.all([isUp('one'), isUp('added')])
+    expect(upstreams.statuses().map(({ pids }) => pids.length)).toEqual([1, 1])
+  })
+})

@@ -1,0 +1,69 @@
+import type { Control, ControlOptions } from '../contracts/index.ts'
+import type { Runtime } from './runtime.ts'
+import { isLocked } from './take-folder.ts'
+
+export interface ReadFirstDeps extends Pick<Runtime, 'readAgain'> {
+  readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current'> }
+}
+
+/**
+ * A control for one command that says of no tool that it does not exist, and of no server that nobody has seen it, only because
+ * another command had the store when this one began: what is known of servers stands there. It throws `STORE_LOCKED` while that
+ * cannot be read, so that whoever asks waits and tries again. `status` and `doctor` answer all the same: they tell how things are.
+ */
+export function readFirst(control: Control, { core, readAgain }: ReadFirstDeps): Control {
+  /** Of a tool that is there nothing more has to be known. */
+  async function forTool(name: string): Promise<void> {
+    if (!core.catalogue.current().tools.has(name)) await readAgain()
+  }
+
+  /** Who cannot be told that it takes a while, as a shell that completes a word, gets what there is. */
+  async function forAll(options: ControlOptions | undefined): Promise<void> {
+    if (options?.onProgress) await readAgain().catch(orFewer)
+  }
+
+  return {
+    ...control,
+    async tools(input, options) {
+      await forAll(options)
+      return await control.tools(input, options)
+    },
+    async tool(input, options) {
+      await forTool(input.name)
+      return await control.tool(input, options)
+    },
+    async capabilities(input, options) {
+      await forAll(options)
+      return await control.capabilities(input, options)
+    },
+    async agents(input, options) {
+      await forAll(options)
+      return await control.agents(input, options)
+    },
+    async checkAgent(input, options) {
+      await forAll(options)
+      return await control.checkAgent(input, options)
+    },
+    async prompt(input, options) {
+      await forAll(options)
+      return await control.prompt(input, options)
+    },
+    async grant(input, options) {
+      await forAll(options)
+      return await control.grant(input, options)
+    },
+    async recheck(input, options) {
+      await forAll(options)
+      return await control.recheck(input, options)
+    },
+    async call(input, options) {
+      await forTool(input.tool)
+      return await control.call(input, options)
+    },
+  }
+}
+
+/** What else is wrong with the store hides no tool that needs none, and `doctor` tells of it. */
+function orFewer(error: unknown): void {
+  if (isLocked(error)) throw error
+}
