@@ -20,6 +20,7 @@ import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
 import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
 import { LONGEST_SERVER_NAME } from '../../src/adapters/mcp-upstream/session/session-parts.ts'
+import { LEAST_STARTS, TURN_MS } from '../../src/adapters/mcp-upstream/start-queue.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
@@ -271,6 +272,8 @@ describe('docs/security.md', () => {
       ['bytes of a log line', bytes(lineBytes)],
       ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
       ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
+      ['servers that `up` starts at a time when it begins', `as many as there are cores, ${LEAST_STARTS} at least`],
+      ['time for which one of these keeps the next waiting', seconds(TURN_MS)],
       ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
       [
         'the same, of a package that `npx`, `uvx`, `docker run` or the like starts for the first time',

@@ -23,11 +23,12 @@ export interface StartQueueDeps {
   onState(listener: () => void): void
 }
 
-/** So many programs keep every core busy that there is; most of them also wait for a disk or a network meanwhile. */
-export const MOST_STARTS = Math.max(4, availableParallelism())
+/** So many keep a small machine busy: most of them also wait for a disk or a network meanwhile. */
+export const LEAST_STARTS = 4
+export const MOST_STARTS = Math.max(LEAST_STARTS, availableParallelism())
 
 /** A program is loaded by then. One that still does not answer waits for something, or hangs, and is in nobody's way. */
-const TURN_MS = 500
+export const TURN_MS = 500
 
 export function createStartQueue({ clock, most, onState }: StartQueueDeps): StartQueue {
   const waiting = new Set<Startable>()
