@@ -18,48 +18,30 @@ export function readFirst(control: Control, { core, readAgain }: ReadFirstDeps):
   }
 
   /** Who cannot be told that it takes a while, as a shell that completes a word, gets what there is. */
-  async function forAll(options: ControlOptions | undefined): Promise<void> {
+  async function forAll(_input: unknown, options: ControlOptions | undefined): Promise<void> {
     if (options?.onProgress) await readAgain().catch(orFewer)
   }
 
   return {
     ...control,
-    async tools(input, options) {
-      await forAll(options)
-      return await control.tools(input, options)
-    },
-    async tool(input, options) {
-      await forTool(input.name)
-      return await control.tool(input, options)
-    },
-    async capabilities(input, options) {
-      await forAll(options)
-      return await control.capabilities(input, options)
-    },
-    async agents(input, options) {
-      await forAll(options)
-      return await control.agents(input, options)
-    },
-    async checkAgent(input, options) {
-      await forAll(options)
-      return await control.checkAgent(input, options)
-    },
-    async prompt(input, options) {
-      await forAll(options)
-      return await control.prompt(input, options)
-    },
-    async grant(input, options) {
-      await forAll(options)
-      return await control.grant(input, options)
-    },
-    async recheck(input, options) {
-      await forAll(options)
-      return await control.recheck(input, options)
-    },
-    async call(input, options) {
-      await forTool(input.tool)
-      return await control.call(input, options)
-    },
+    tools: after(forAll, control.tools),
+    tool: after(({ name }) => forTool(name), control.tool),
+    capabilities: after(forAll, control.capabilities),
+    agents: after(forAll, control.agents),
+    checkAgent: after(forAll, control.checkAgent),
+    prompt: after(forAll, control.prompt),
+    grant: after(forAll, control.grant),
+    recheck: after(forAll, control.recheck),
+    call: after(({ tool }) => forTool(tool), control.call),
+  }
+}
+
+type Operation<I, O> = (input: I, options?: ControlOptions) => Promise<O>
+
+function after<I, O>(first: Operation<I, void>, operation: Operation<I, O>): Operation<I, O> {
+  return async (input, options) => {
+    await first(input, options)
+    return await operation(input, options)
   }
 }
 
