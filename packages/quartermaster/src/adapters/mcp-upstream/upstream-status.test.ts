@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Connection } from './supervision/connection.ts'
-import type { ConnectionState } from './supervision/life.ts'
+import type { ConnectionState } from './supervision/connection-state.ts'
 import { standingOf } from './upstream-status.ts'
 
 function standing(state: ConnectionState) {

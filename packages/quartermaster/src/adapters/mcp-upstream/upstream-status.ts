@@ -2,8 +2,8 @@ import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contra
 import { hasLoginStep } from '../../core/kernel/index.ts'
 import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
+import type { ConnectionState } from './supervision/connection-state.ts'
 import type { Connections } from './supervision/connections.ts'
-import type { ConnectionState } from './supervision/life.ts'
 
 const STATES = {
   idle: 'idle',

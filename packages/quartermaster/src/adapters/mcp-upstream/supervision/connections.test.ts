@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
+import type { ConnectionState } from './connection-state.ts'
 import { createConnections, MOST_AGENTS } from './connections.ts'
-import type { ConnectionState } from './life.ts'
 
 function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   const states = new Map<string, ConnectionState['kind']>()

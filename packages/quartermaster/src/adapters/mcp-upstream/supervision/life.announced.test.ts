@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Life, type LifeEvent, newLife, next, stateOf } from './life.ts'
+import { stateOf } from './connection-state.ts'
+import { type Life, type LifeEvent, newLife, next } from './life.ts'
 
 type Event = LifeEvent<string>
 

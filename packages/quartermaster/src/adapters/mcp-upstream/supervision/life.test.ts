@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelEnd } from '../session/channel.ts'
 import { DELAYS_MS, STABLE_MS } from './backoff.ts'
-import {
-  ANEW_MS,
-  type Life,
-  type LifeEvent,
-  LOGIN_RETRY_MS,
-  MOST_BUSY_MS,
-  MOST_EARLY,
-  newLife,
-  next,
-  stateOf,
-} from './life.ts'
+import { stateOf } from './connection-state.ts'
+import { ANEW_MS, type Life, type LifeEvent, LOGIN_RETRY_MS, MOST_BUSY_MS, MOST_EARLY, newLife, next } from './life.ts'
 
 type Event = LifeEvent<string>
 type Kind = Life<string>['kind']

@@ -2,7 +2,8 @@ import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
-import { ANNOUNCED, type ConnectionState } from './life.ts'
+import type { ConnectionState } from './connection-state.ts'
+import { ANNOUNCED } from './life.ts'
 
 export interface SingleConnectionDeps {
   /** Only its holder connects. */
