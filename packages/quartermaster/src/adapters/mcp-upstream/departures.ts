@@ -15,14 +15,16 @@ const GONE = 'It was removed, or its entry was changed meanwhile.'
 
 export function createDepartures(): Departures {
   const leaving = new Map<Upstream, Promise<void>>()
+  let hurried: string | undefined
   return {
     add(upstream) {
       leaving.set(
         upstream,
-        upstream.leave(GONE).finally(() => leaving.delete(upstream)),
+        (hurried === undefined ? upstream.leave(GONE) : upstream.stop(hurried)).finally(() => leaving.delete(upstream)),
       )
     },
     hurry(reason) {
+      hurried = reason
       for (const upstream of leaving.keys()) void upstream.stop(reason)
     },
     settled: () => Promise.all(leaving.values()),

@@ -121,13 +121,14 @@ export function createMounts(deps: MountsDeps): Mounts {
   /** Waits only for what is being written down. Until there is another one, it serves whoever calls it. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
-    starts.drop(upstream)
     unread.delete(upstream)
     await upstream.retire()
   }
 
   async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
     const gone = [...mounted.values()].filter(one => !canStay(one, configs.get(one.name)))
+    // Together: what is dropped makes way for the next, which may be gone as well.
+    starts.drop(gone)
     await Promise.all(gone.map(unmount))
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
     const now = Math.round(clock.now())

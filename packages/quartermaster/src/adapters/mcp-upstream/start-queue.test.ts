@@ -56,6 +56,13 @@ describe('servers that are to be started', () => {
     expect(started).toEqual(['a', 'b', 'c'])
   })
 
+  it('are not started one for the other where all of them go', () => {
+    const { queue, add, started } = situation()
+    queue.open()
+    queue.drop(add('a', 'b', 'c', 'd', 'e'))
+    expect(started).toEqual(['a', 'b'])
+  })
+
   it('are not held up by one that sleeps until it is wanted', () => {
     const { queue, add, server, started } = situation()
     queue.add(server('lazy', { isLazy: true }))
@@ -88,8 +95,8 @@ describe('servers that are to be started', () => {
     const { queue, add, started } = situation()
     queue.open()
     const [a, , c] = add('a', 'b', 'c', 'd')
-    if (c) queue.drop(c)
-    if (a) queue.drop(a)
+    if (c) queue.drop([c])
+    if (a) queue.drop([a])
     expect(started).toEqual(['a', 'b', 'd'])
   })
 

@@ -9,8 +9,8 @@ type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting'>
 export interface StartQueue {
   /** Starts it when it is its turn, which may be at once. Before `open` that is the first one alone. */
   add(one: Startable): void
-  /** It is not to be started any more. */
-  drop(one: Startable): void
+  /** They are not to be started any more. */
+  drop(gone: readonly Startable[]): void
   open(): void
   stop(): void
 }
@@ -81,9 +81,11 @@ export function createStartQueue({ clock, most, onState }: StartQueueDeps): Star
       next()
       if (waiting.has(one)) one.announce()
     },
-    drop(one) {
-      waiting.delete(one)
-      end(one)
+    drop(gone) {
+      for (const one of gone) {
+        waiting.delete(one)
+        end(one)
+      }
       next()
     },
     open() {

@@ -95,7 +95,8 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     announce() {
       if (config.enabled && isToRun()) connections.main.announce()
     },
-    start({ isWanted = isToRun() } = {}) {
+    // What was announced is started, also where somebody has seen it meanwhile.
+    start({ isWanted = isToRun() || connections.main.state().isAnnounced === true } = {}) {
       if (config.enabled && isWanted) connections.main.start()
     },
     status: () => statusOf(deps, parts, config),

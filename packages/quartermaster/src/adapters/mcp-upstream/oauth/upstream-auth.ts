@@ -86,7 +86,8 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     const late = () => notRenewed(login, 'another process has been at it for too long.')
     return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
       const now = await rereadOf(owner, upstream)
-      return now?.accessToken === login.accessToken ? renewNow(owner, upstream, login) : now
+      const isSame = now?.accessToken === login.accessToken && now.refreshToken === login.refreshToken
+      return isSame ? renewNow(owner, upstream, now) : now
     })
   }
 

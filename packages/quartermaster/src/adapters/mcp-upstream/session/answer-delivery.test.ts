@@ -67,7 +67,7 @@ describe('an answer that a server does not take in', () => {
     const desk = await stage(why)
     const { result, finish } = desk.call()
     await desk.ask()
-    await desk.clock.advance(500)
+    await desk.clock.advance(1_000)
     const answer = { jsonrpc: '2.0', id: 'q1', result: { action: 'accept', content: {} } }
     expect(desk.answers()).toEqual([answer, answer])
     finish()
@@ -109,16 +109,33 @@ describe('an answer that a server does not take in', () => {
     await expect(result).rejects.toMatchObject({ status: 403 })
   })
 
-  it('ends only the call that it was asked for, and none for folders, which are asked for in passing', async () => {
+  it('ends no call for folders, which are asked for in passing, and none where several may be meant', async () => {
     const desk = await stage(failure('refused', 403), failure('refused', 403))
     const older = desk.call()
     await desk.ask('roots/list', {})
     const newer = desk.call()
     await desk.ask()
-    await expect(newer.result).rejects.toMatchObject({ status: 403 })
-    older.finish()
-    expect(await older.result).toEqual({ content: [] })
+    expect(desk.answers()).toHaveLength(2)
+    for (const { result, finish } of [older, newer]) {
+      finish()
+      expect(await result).toEqual({ content: [] })
+    }
+    expect(desk.cancelled()).toEqual([])
   })
+
+  it.each([failure('no', 404), failure('refused', 400)])(
+    'has got there where a second one is refused after a first of which nobody knows: %s',
+    async refused => {
+      const desk = await stage(failure('maybe', 504), refused)
+      const { result, finish } = desk.call()
+      await desk.ask()
+      await desk.clock.advance(1_000)
+      expect(desk.answers()).toHaveLength(2)
+      finish()
+      expect(await result).toEqual({ content: [] })
+      expect(desk.cancelled()).toEqual([])
+    },
+  )
 })
 
 it('ends a call whose answer is on its way when its server lets nobody in any more', async () => {

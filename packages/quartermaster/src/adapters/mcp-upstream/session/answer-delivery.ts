@@ -6,6 +6,8 @@ import { SendFailure } from './channel.ts'
 export const MOST_DELIVERIES = 3
 /** A server that wants to hear an answer later than this gets none: the call that it is for has a time of its own. */
 export const LONGEST_DELAY_MS = 5_000
+/** What says nothing about that is tried again after this. */
+const USUAL_DELAY_MS = 1_000
 
 export interface Delivery {
   readonly clock: Pick<Clock, 'after'>
@@ -15,13 +17,17 @@ export interface Delivery {
 
 /** Gives a server the answer to what it asked. Rejects with why it was not taken in, where it is still wanted. */
 export async function deliver(send: () => Promise<void>, { clock, signal }: Delivery): Promise<void> {
+  let mayBeThere = false
   for (let tries = 1; ; tries++) {
     try {
       return await send()
     } catch (error) {
       if (signal.aborted) return
       const pauseMs = pauseAfter(error)
+      // A server that has got it refuses a second one, which is the answer to nothing.
+      if (pauseMs === undefined && mayBeThere) return
       if (pauseMs === undefined || tries >= MOST_DELIVERIES) throw error
+      mayBeThere ||= error instanceof SendFailure && error.wasSent === 'maybe'
       await pause(pauseMs, { clock, signal })
       if (signal.aborted) return
     }
@@ -34,7 +40,7 @@ export async function deliver(send: () => Promise<void>, { clock, signal }: Deli
  */
 function pauseAfter(error: unknown): number | undefined {
   if (!(error instanceof SendFailure)) return undefined
-  const { wasSent, status, retryAfterMs = 0 } = error
+  const { wasSent, status, retryAfterMs = USUAL_DELAY_MS } = error
   const isForgotten = wasSent === 'no' && (status === 400 || status === 404)
   const isFinal = wasSent === 'refused' || wasSent === 'turnedAway' || isForgotten
   return isFinal || retryAfterMs > LONGEST_DELAY_MS ? undefined : retryAfterMs

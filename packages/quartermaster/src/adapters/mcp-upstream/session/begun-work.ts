@@ -34,6 +34,6 @@ export async function requestPatiently(send: () => Promise<Params>, patience: Pa
 }
 
 /** Whatever became of this request, the work has begun: beginning it again would be doing it twice. */
-export function asBegun({ message, said, status, cause }: SendFailure): SendFailure {
-  return new SendFailure(message, { wasSent: 'maybe', said, status, cause })
+export function asBegun({ message, said, status, cause, isFinal }: SendFailure): SendFailure {
+  return new SendFailure(message, { wasSent: 'maybe', said, status, cause, isFinal })
 }

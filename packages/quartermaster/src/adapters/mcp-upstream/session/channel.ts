@@ -116,6 +116,6 @@ interface SendFailureFacts {
   readonly retryAfterMs?: number | undefined
   readonly status?: number | undefined
   readonly said?: string | undefined
-  readonly isFinal?: true | undefined
+  readonly isFinal?: boolean | undefined
   readonly cause?: unknown
 }

@@ -106,10 +106,14 @@ export function createLegacySession(
     return asking.finally(() => beingAsked.delete(asked))
   }
 
-  /** It is being asked until the server has the answer. Folders are asked for in passing, and nothing waits for them. */
+  /**
+   * It is being asked until the server has the answer. Folders are asked for in passing, and nothing waits for them; and where
+   * several are under way, nobody knows which of them does.
+   */
   function untilDelivered({ behind, fail }: UnderWay, { kind }: Asked, delivery: Promise<void>): void {
+    const isSure = kind !== 'roots' && desk.isAlone()
     whileAsked(behind, delivery).catch(why => {
-      if (kind !== 'roots') fail(undelivered(why))
+      if (isSure) fail(undelivered(why))
     })
   }
 

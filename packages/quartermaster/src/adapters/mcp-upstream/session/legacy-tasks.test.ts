@@ -129,6 +129,14 @@ it('never counts a task that was begun as not sent', async () => {
   await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
 })
 
+it('is not begun again where that would be to ask again what it asked', async () => {
+  const { result } = callTask(async method => {
+    if (method === 'tools/call') return BEGUN
+    throw new SendFailure('It could not be given the answer.', { wasSent: 'maybe', isFinal: true })
+  })
+  await expect(result).rejects.toMatchObject({ wasSent: 'maybe', isFinal: true })
+})
+
 it('asks again for the result when a busy server says when, and begins nothing twice', async () => {
   const answers = [
     new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 2_000 }),

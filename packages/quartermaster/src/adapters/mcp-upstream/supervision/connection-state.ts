@@ -20,6 +20,8 @@ export interface ConnectionState {
   readonly isForgotten?: boolean | undefined
   /** Whether it is being started, and nothing went wrong before. */
   readonly isWaking?: boolean | undefined
+  /** Whether it is only about to be started, and whoever needs it starts it. */
+  readonly isAnnounced?: boolean | undefined
   /** Whether it was there when it was last tried, and asked to come back later. */
   readonly isBusy?: boolean | undefined
 }
@@ -30,11 +32,12 @@ export function stateOf<S>(life: Life<S>): ConnectionState {
   const isForgotten = isOnly(life, 'isForgotten')
   const isBusy = isOnly(life, 'isBusy')
   const isWaking = kind === 'starting' && falls.count === 0
+  const isAnnounced = kind === 'starting' && life.start === 0
   // What fell once while nobody missed it comes back for the next who needs it; what could not start is not known to.
   const isFallen = kind === 'idle' ? falls.count > 1 : falls.count > 0 && (kind === 'starting' || kind === 'waiting')
   // What asks to be left alone once is believed; what still does then is as good as gone.
   const isExcused = isForgotten || (isBusy && falls.count <= afterFailedStart(NO_FALLS).count)
   const downSince = isFallen && !isExcused ? fellAt : undefined
   const { reason, said } = why
-  return { kind, reason, said, since, nextStartAt, downSince, isForgotten, isWaking, isBusy }
+  return { kind, reason, said, since, nextStartAt, downSince, isForgotten, isWaking, isAnnounced, isBusy }
 }

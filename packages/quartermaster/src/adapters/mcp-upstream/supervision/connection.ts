@@ -100,8 +100,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
   const hangs = createHangWatch({ clock, callMs, current: session, later: runner.later, onHang: runner.fell })
 
   function takeNow(): Session | undefined {
-    const taken = session()
-    return taken && hangs.attendNow(taken) ? taken : undefined
+    const { session: taken, leaving } = runner.life()
+    return taken && leaving === undefined && hangs.attendNow(taken) ? taken : undefined
   }
 
   async function awaited(options: TakeOptions): Promise<Session> {
@@ -148,6 +148,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     start: () => runner.tell({ what: 'wanted' }),
     takeNow,
     async take(options) {
+      const { leaving } = runner.life()
+      if (leaving !== undefined) throw unreachable(deps, { kind: 'stopped', reason: leaving })
       return takeNow() ?? awaited(options)
     },
     look(signal, { isRequested = false } = {}) {
@@ -250,10 +252,10 @@ const ANEW_WITHIN_MS = 2_000
 
 /** What a connection that stands there means to those who need it. */
 export function verdictOf(state: ConnectionState, now: number): Look {
-  const { kind, reason, since, isForgotten, isWaking, isBusy, downSince } = state
+  const { kind, reason, since, isForgotten, isWaking, isAnnounced, isBusy, downSince } = state
   const isLate = isForgotten && kind === 'starting' && now - since >= ANEW_WITHIN_MS
   if (isLate) return { up: false, recovering: true, reason: 'It has forgotten the session, and opens no other one.' }
-  if (kind === 'up' || kind === 'idle' || isForgotten) return { up: true, reason }
+  if (kind === 'up' || kind === 'idle' || isAnnounced || isForgotten) return { up: true, reason }
   const isComing = kind === 'starting' || isBusy
   const isUnharmed = kind === 'stopped' || isWaking || (isBusy && downSince === undefined)
   return { up: false, reason, ...(isComing && { recovering: true }), ...(isUnharmed && { pending: true }) }

@@ -89,6 +89,11 @@ it('lets the call under way end when it is left, and ends then', async () => {
   const left = connection.leave('It was removed.')
   await clock.advance(60_000)
   expect(connection.state().kind).toBe('up')
+  expect(connection.takeNow()).toBeUndefined()
+  await expect(connection.take({ budgetMs: 1_000, signal: FOREVER })).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    message: expect.stringContaining('It was removed.'),
+  })
   person.resolve({ action: 'accept', content: { name: 'Ada' } })
   expect(await call).toEqual({ told: { action: 'accept', content: { name: 'Ada' } } })
   await clock.advance(50)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { verdictOf } from './connection.ts'
 import { stateOf } from './connection-state.ts'
 import { type Life, type LifeEvent, newLife, next } from './life.ts'
 
@@ -15,6 +16,8 @@ describe('a connection that is to be started soon', () => {
     const { life, deeds } = next(newLife<string>(NOW), ANNOUNCED, NOW)
     expect(stateOf(life)).toMatchObject({ kind: 'starting', reason: 'It is about to be started.', isWaking: true })
     expect(deeds).toEqual([])
+    // Whoever calls it is let through, and starts it.
+    expect(verdictOf(stateOf(life), NOW)).toEqual({ up: true, reason: 'It is about to be started.' })
   })
 
   it.each<Event>([{ what: 'wanted' }, { what: 'lookedAt' }, { what: 'renewed' }])('is started by $what', event => {

@@ -424,6 +424,32 @@ it('leaves a connection that is given up while it waits for it, and takes the on
   await expect(send()).rejects.toBe(over)
 })
 
+it('has all its time again for another connection than the one that it waited for', async () => {
+  const { clock, send, ways } = stage('done')
+  const budgets: number[] = []
+  const next = {
+    takeNow: () => undefined,
+    async take({ budgetMs }: { budgetMs: number }) {
+      budgets.push(budgetMs)
+      return {} as Session
+    },
+    answered() {},
+  } as unknown as Connection
+  const first = {
+    takeNow: () => undefined,
+    async take() {
+      await new Promise<void>(resolve => void clock.after(12_000, resolve))
+      ways.splice(0, 1, next)
+      throw new AppError('DEPENDENCY_UNAVAILABLE', 'Its entry was changed.')
+    },
+  } as unknown as Connection
+  ways.push(first)
+  const sent = send()
+  await clock.advance(12_000)
+  expect(await sent).toBe('done')
+  expect(budgets).toEqual([10_000])
+})
+
 it('knows nothing of what may have been done before it was refused', async () => {
   const refused = new SendFailure('HTTP 403.', { wasSent: 'refused', status: 403 })
   const { send } = stage(MAYBE_SENT, refused)

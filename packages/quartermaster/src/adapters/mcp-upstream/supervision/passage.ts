@@ -147,6 +147,8 @@ async function reach({ connection: current, signal }: PassageOptions, waiting: B
     } catch (error) {
       if (signal.aborted || failures >= MOST_TRIES || current() === connection) throw error
     }
+    // It was waited for another one, whose start may have been the first.
+    waiting.restore()
   }
 }
 
@@ -218,6 +220,8 @@ async function holding<T>(
 
 interface Budget {
   left(): number
+  /** All of it is there again. */
+  restore(): void
   /** Does something that takes from it, with what is left. */
   spend<T>(wait: (leftMs: number) => Promise<T>): Promise<T>
 }
@@ -227,6 +231,9 @@ function createBudget(clock: Clock, ms: number): Budget {
   let left = ms
   return {
     left: () => left,
+    restore() {
+      left = ms
+    },
     async spend(wait) {
       const begunAt = clock.now()
       try {

@@ -1,6 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
+import { pause } from '../pausing.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { ANNOUNCED } from './life.ts'
@@ -70,7 +71,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     throwIfCancelled(signal)
     const found = current()
     if (found) return found
-    const message = `"${dependency}" cannot be reached: ${state().reason}`
+    const message = `"${dependency}" cannot be reached: ${stopped ?? state().reason}`
     throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency } })
   }
 
@@ -112,8 +113,10 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     busy: () => inner?.busy() ?? 0,
     async leave(reason) {
       stopped = reason
-      // The lease is heard of meanwhile: whoever has lost it runs nothing.
-      await inner?.leave(reason)
+      // The lease is heard of meanwhile: whoever has lost it runs nothing. The next one waits for this one's end.
+      await pause(LEAVE_MS, { clock, until: Promise.all([ending, inner?.leave(reason)]) })
+      await inner?.stop(reason)
+      await ending
       stopFollowing()
     },
     async stop(reason) {
@@ -125,6 +128,9 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 }
 
+/** How long one may end what is under way while all others wait for the next. */
+const LEAVE_MS = 30_000
+
 const ENDING = { kind: 'starting', reason: 'It runs once, and the one before has not ended yet.' } as const
 
 interface Wish {
@@ -134,7 +140,10 @@ interface Wish {
 }
 
 /** Where it stands while it is not connected here. */
-function absence(lease: Lease, { isAnnounced, isStarted, isEnding }: Wish): Pick<ConnectionState, 'kind' | 'reason'> {
+function absence(
+  lease: Lease,
+  { isAnnounced, isStarted, isEnding }: Wish,
+): Pick<ConnectionState, 'kind' | 'reason' | 'isAnnounced'> {
   const standing = lease.standing()
   if (standing.kind === 'taken') {
     const { host, holder } = standing.by
@@ -143,7 +152,7 @@ function absence(lease: Lease, { isAnnounced, isStarted, isEnding }: Wish): Pick
   if (isEnding) return ENDING
   if (isStarted && standing.kind !== 'held')
     return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
-  if (isAnnounced && !isStarted) return { kind: 'starting', reason: ANNOUNCED }
+  if (isAnnounced && !isStarted) return { kind: 'starting', reason: ANNOUNCED, isAnnounced }
   return { kind: 'idle', reason: 'It starts when it is needed.' }
 }
 

@@ -40,5 +40,5 @@ function begunMessage(message: string, redact: Redact): string {
   if (isLooked && masked.length <= MOST_SAID) return masked
   const kept = isLooked ? MOST_SAID : Math.max(0, Math.min(MOST_SAID, masked.length - MOST_SAID))
   const begun = masked.slice(0, kept).replace(/[\ud800-\udbff]$/, '')
-  return `${begun}… (${message.length - MOST_SAID} more characters are left out)`
+  return `${begun}… (${Math.max(1, message.length - kept)} more characters are left out)`
 }
