@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { UpstreamAuth } from '../adapters/mcp-upstream/index.ts'
 import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
 import { createIds } from '../adapters/system/index.ts'
-import { AppError, type HttpUpstream, UpstreamConfig } from '../contracts/index.ts'
-import { createLogins } from './logins.ts'
+import { AppError, type HttpUpstream, UpstreamConfig, type UpstreamStatus } from '../contracts/index.ts'
+import { createLoginRecall, createLogins } from './logins.ts'
 
 const FILES = UpstreamConfig.parse({ command: 'files' })
 
@@ -103,4 +104,24 @@ describe('logins', () => {
       await expect(logins.logout({ upstream })).rejects.toMatchObject({ code })
     }
   })
+})
+
+it('connects anew where somebody has signed in elsewhere, and tries that again where it failed', async () => {
+  const found = [['tracker', 'removed'], []]
+  const auth = async () => ({ recall: async () => found.shift() ?? [] }) as unknown as UpstreamAuth
+  const anew: string[] = []
+  let isAway = true
+  const upstreams = {
+    statuses: () => [{ name: 'tracker' }] as UpstreamStatus[],
+    async signedAnew({ upstream }: { upstream: string }) {
+      if (isAway) throw new Error('The store is away.')
+      anew.push(upstream)
+    },
+  }
+  const recall = createLoginRecall({ auth, upstreams })
+  await expect(recall()).rejects.toThrow('The store is away.')
+  isAway = false
+  await recall()
+  await recall()
+  expect(anew).toEqual(['tracker'])
 })

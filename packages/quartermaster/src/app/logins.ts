@@ -91,19 +91,29 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
   }
 }
 
-/** Connects those upstreams anew at which somebody has signed in or out on another node. */
-export async function recallLogins({
-  auth,
-  upstreams,
-}: {
+export interface LoginRecallDeps {
   auth(): Promise<UpstreamAuth>
   readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
-}): Promise<void> {
-  const names = new Set(upstreams.statuses().map(({ name }) => name))
-  // Where there are none, nobody has read what is known of them.
-  if (names.size === 0) return
-  const changed = await (await auth()).recall()
-  await Promise.all(changed.filter(name => names.has(name)).map(upstream => upstreams.signedAnew({ upstream })))
+}
+
+/** Connects those upstreams anew at which somebody has signed in or out on another node. */
+export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => Promise<void> {
+  /** Those that are still to be connected anew, where that failed before. */
+  const changed = new Set<string>()
+
+  async function connectAnew(upstream: string): Promise<void> {
+    await upstreams.signedAnew({ upstream })
+    changed.delete(upstream)
+  }
+
+  return async () => {
+    const names = new Set(upstreams.statuses().map(({ name }) => name))
+    // Where there are none, nobody has read what is known of them.
+    if (names.size === 0) return
+    for (const name of await (await auth()).recall()) changed.add(name)
+    for (const name of changed) if (!names.has(name)) changed.delete(name)
+    await Promise.all([...changed].map(connectAnew))
+  }
 }
 
 /** How long the end of an attempt can be asked for. */

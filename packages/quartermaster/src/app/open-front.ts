@@ -26,7 +26,7 @@ import { followTable } from './follow-table.ts'
 import type { GuestList } from './guest-list.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { lentFiles } from './lent-files.ts'
-import { recallLogins } from './logins.ts'
+import { createLoginRecall } from './logins.ts'
 import { metricsOf } from './metrics.ts'
 import { nodeFacts } from './node-facts.ts'
 import type { OpenedStore } from './open-store.ts'
@@ -131,7 +131,7 @@ function followOthers(news: StoreNews, { upstreams, upstreamAuth }: Runtime, log
   const logins = { table: 'secrets', warning: 'who has signed in at upstreams elsewhere could not be read' } as const
   return [
     followTable(news, { ...pins, log, look: upstreams.recall }),
-    followTable(news, { ...logins, log, look: () => recallLogins({ auth: upstreamAuth, upstreams }) }),
+    followTable(news, { ...logins, log, look: createLoginRecall({ auth: upstreamAuth, upstreams }) }),
   ]
 }
 

@@ -39,7 +39,7 @@ export interface UpstreamCredentialStore {
   load(owner: LoginOwner): Promise<UpstreamLogin | undefined> | UpstreamLogin | undefined
   /** As it is in the store, whatever was read before: another process may have written it since. */
   reread(owner: LoginOwner): Promise<UpstreamLogin | undefined>
-  /** Other processes may have written and forgotten some. Answers at which upstreams there is one more, or one less. */
+  /** Other processes may have written and forgotten some. Answers at which upstreams somebody has signed in or out. */
   recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
   /**
@@ -72,8 +72,8 @@ type Known = Promise<UpstreamLogin | undefined> | { readonly login: UpstreamLogi
 /** Reads each login once. */
 export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
   const known = new Map<string, Known>()
-  /** The names of those that upstreams here were told of. */
-  const present = new Set<string>()
+  /** The rows of those that upstreams here were told of, by their names. */
+  const present = new Map<string, string>()
 
   async function row({ name, workspace }: Place) {
     const { store } = await storage.open()
@@ -83,7 +83,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
   async function rows(isWanted: (name: string) => boolean) {
     const { store } = await storage.open()
-    const found: (Place & { readonly id: string })[] = []
+    const found: Kept[] = []
     for (let after: [string] | undefined; ; ) {
       const query = { columns: ['id', 'name', 'workspace'], order: { by: ['id'] }, limit: PAGE } as const
       const page = await store.find('secrets', after ? { ...query, after } : query)
@@ -101,9 +101,9 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return found
   }
 
-  function noteAll(found: readonly Place[], isAmong: (name: string) => boolean): void {
-    for (const name of present) if (isAmong(name)) present.delete(name)
-    for (const { name } of found) present.add(name)
+  function noteAll(found: readonly Kept[], isAmong: (name: string) => boolean): void {
+    for (const name of present.keys()) if (isAmong(name)) present.delete(name)
+    for (const { name, id } of found) present.set(name, id)
   }
 
   async function open(found: Awaited<ReturnType<typeof row>>): Promise<UpstreamLogin | undefined> {
@@ -133,16 +133,16 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return { sealed, purpose: `A login at ${login.issuer}`.slice(0, 255), updatedAt: Math.round(clock.now()) }
   }
 
-  async function write(place: Place, login: UpstreamLogin): Promise<void> {
+  /** In a row of its own, by which other processes know that somebody has signed in anew. Answers which. */
+  async function write(place: Place, login: UpstreamLogin): Promise<string> {
     const { store } = await storage.open()
-    const before = await row(place)
-    const id = before?.id ?? ids.next('secret')
+    const id = ids.next('secret')
     const set = await columns(id, login)
     await store.commit([
-      before
-        ? update('secrets', { where: { id }, set })
-        : insert('secrets', { id, ...place, keptIn: 'store', createdAt: set.updatedAt, ...set }),
+      remove('secrets', { where: { ...place }, rows: 'any' }),
+      insert('secrets', { id, ...place, keptIn: 'store', createdAt: set.updatedAt, ...set }),
     ])
+    return id
   }
 
   function load(owner: LoginOwner): ReturnType<UpstreamCredentialStore['load']> {
@@ -177,18 +177,17 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     load,
     reread: owner => readOnce(placeOf(owner)),
     async recall() {
-      const before = new Set(present)
+      const before = new Map(present)
       const found = await rows(isLogin)
       known.clear()
       noteAll(found, isLogin)
-      const gone = [...before].filter(name => !present.has(name))
-      const come = [...present].filter(name => !before.has(name))
+      const gone = [...before.keys()].filter(name => !present.has(name))
+      const come = [...present].filter(([name, id]) => before.get(name) !== id).map(([name]) => name)
       return [...new Set([...gone, ...come].map(upstreamOf))]
     },
     async save(owner, login) {
       const place = placeOf(owner)
-      await write(place, login)
-      present.add(place.name)
+      present.set(place.name, await write(place, login))
       known.set(place.name, { login })
     },
     replace: (owner, { before, after }) =>
@@ -235,6 +234,10 @@ const PAGE = 1_000
 interface Place {
   readonly workspace: string
   readonly name: string
+}
+
+interface Kept extends Place {
+  readonly id: string
 }
 
 /** Names have no colon, so no two owners share a place. */

@@ -64,6 +64,13 @@ describe('a login that several processes use', () => {
     expect(await there.recall()).toEqual(['tracker'])
     expect(await theirs.token()).toBe('access-1')
     expect(await there.recall()).toEqual([])
+    // Anew, perhaps as somebody else: that is another one.
+    await signIn()
+    expect(await there.recall()).toEqual(['tracker'])
+    expect(await theirs.token()).toBe('access-2')
+    await here.for(OWNER, place.upstream).renew('access-2', {})
+    expect(await there.recall()).toEqual([])
+    expect(await theirs.token()).toBe('access-3')
     await signIn(RESEARCHER)
     expect(await there.recall()).toEqual(['tracker'])
     expect(await there.agentsAt(OWNER.upstream)).toEqual(['researcher'])
