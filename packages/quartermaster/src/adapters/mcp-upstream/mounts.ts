@@ -8,8 +8,8 @@ import { DOWNLOAD_MS } from './target/first-start.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Which of them are started: all that are to run from the beginning, for now only the first of these, only what nobody has seen
- * yet, or of these only what need not be downloaded first.
+ * Which of them are started: all that are to run from the beginning, the first of these alone until we are ready ourselves, only
+ * what nobody has seen yet, or of these only what need not be downloaded first.
  */
 export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
 
