@@ -67,6 +67,30 @@ describe('the tokens of an upstream', () => {
     expect(await tokens.token()).toBe('access-2')
   })
 
+  it('are used while their issuer takes its time to renew them, and waited for once they have ended', async () => {
+    const answers: (() => void)[] = []
+    const { clock, tokens } = await signedIn({
+      onToken({ text, json }) {
+        if (!text.includes('refresh_token')) return false
+        answers.push(() => json(200, { access_token: 'late', token_type: 'Bearer' }))
+        return true
+      },
+    })
+    await clock.advance(3_572_000)
+    const first = tokens.token()
+    await expect.poll(() => answers.length).toBe(1)
+    await clock.advance(1_000)
+    expect([await first, await tokens.token()]).toEqual(['access-1', 'access-1'])
+    await clock.advance(8_000)
+    const second = tokens.token()
+    await clock.advance(1_000)
+    expect(await second).toBe('access-1')
+    expect(answers).toHaveLength(1)
+    const ended = tokens.renew('access-1', {})
+    answers[0]?.()
+    expect([await ended, await tokens.token()]).toEqual(['renewed', 'late'])
+  })
+
   it('are renewed early after all when the issuer can be asked again', async () => {
     const { clock, tokens, fail } = await renewedByLuck()
     fail(500, {})
@@ -185,7 +209,7 @@ describe('the tokens of an upstream', () => {
         return true
       },
     })
-    await clock.advance(3_590_000)
+    await clock.advance(3_600_000)
     const token = Promise.resolve(tokens.token())
     token.catch(() => {})
     await asked.promise

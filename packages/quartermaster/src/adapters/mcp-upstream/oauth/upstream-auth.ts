@@ -1,5 +1,5 @@
 import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
-import type { Clock, Ids } from '../../../core/kernel/index.ts'
+import type { Cancel, Clock, Ids } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
 import {
   type LoginOwner,
@@ -45,6 +45,8 @@ export interface UpstreamAuthDeps {
 const EARLY_MS = 30_000
 /** An issuer that could not renew a token that is still good is asked again after this long, and not with every request. */
 const AGAIN_MS = 5_000
+/** Whoever has a token that is still good waits for the next one for no longer than this. */
+const PATIENCE_MS = 1_000
 /** Another process that renews it has the answer by then. */
 const OTHERS_MS = 20_000
 
@@ -101,16 +103,31 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
-  /** A token that is still good is used, whatever the issuer says: it takes the server from nobody before its time. */
+  /**
+   * A token that is still good is used, whatever the issuer says and however long it takes: it takes the server from nobody
+   * before its time.
+   */
   async function renewInTime(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
-    const renewed = await renew(owner, upstream, login).catch(error => {
-      if (isOver(login)) throw error
-      return undefined
-    })
-    if (renewed || isOver(login)) return renewed
+    const renewing = renew(owner, upstream, login)
+    const renewed = await soonEnough(renewing).catch(() => undefined)
+    if (renewed) return renewed
+    if (isOver(login)) return renewing
     notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
     // It may have been forgotten meanwhile.
     return loginOf(owner, upstream)
+  }
+
+  /** What it comes to, or nothing when that takes longer than there is patience; it goes on all the same. */
+  async function soonEnough<T>(work: Promise<T>): Promise<T | undefined> {
+    let cancel: Cancel = () => {}
+    const enough = new Promise<undefined>(resolve => {
+      cancel = clock.after(PATIENCE_MS, () => resolve(undefined))
+    })
+    try {
+      return await Promise.race([work, enough])
+    } finally {
+      cancel()
+    }
   }
 
   function isDue(owner: LoginOwner, login: UpstreamLogin): boolean {
