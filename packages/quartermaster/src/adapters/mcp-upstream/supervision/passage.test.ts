@@ -1,96 +1,14 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
-import type { CallContext } from '../../../core/catalogue/index.ts'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
-import type { Session } from '../session/session.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
-import type { Connection } from './connection.ts'
-import { pass } from './passage.ts'
+import { stage } from '../testing/passage-stage.ts'
 
 const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
 const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
 const come = (retryAfterMs: number) =>
   new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs }) as unknown
-
-/** A connection that always has a session, and a server whose answers are written down beforehand. */
-function stage(...answers: unknown[]) {
-  const clock = createFakeClock()
-  const controller = new AbortController()
-  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[], noted: 0 }
-  const session = {} as Session
-  const startedAt = clock.now()
-  /** What it has to take, where that is not the one above. */
-  const ways: Connection[] = []
-  let suspecting: Promise<void> = Promise.resolve()
-  let isSame = false
-  const connection: Pick<
-    Connection,
-    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'
-  > = {
-    concerned: { upstream: 's', agent: 'eve' },
-    refused: () => void seen.noted++,
-    answered() {},
-    takeNow: () => undefined,
-    session: () => (isSame ? session : undefined),
-    async take({ budgetMs }) {
-      seen.budgets.push(budgetMs)
-      return session
-    },
-    suspect() {
-      seen.suspected++
-      return suspecting
-    },
-  }
-
-  async function work(given: Session): Promise<unknown> {
-    seen.sessions.push(given)
-    seen.tries.push(clock.now() - startedAt)
-    const answer = answers.length > 1 ? answers.shift() : answers[0]
-    if (answer === 'hang')
-      await new Promise((_, reject) =>
-        controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
-      )
-    if (typeof answer === 'number') {
-      await new Promise<void>(resolve => void clock.after(answer, resolve))
-      throw answers.shift()
-    }
-    if (answer instanceof Error) throw answer
-    return answer
-  }
-
-  function send({
-    mayRepeat = false,
-    mutates = false,
-    budgetMs = 10_000,
-    isCall = false,
-    current = () => ways.at(0) ?? (connection as Connection),
-  } = {}): Promise<unknown> {
-    const subject = { upstream: 's', what: 'the tool "t"' }
-    const options = {
-      ...subject,
-      connection: current,
-      clock,
-      budgetMs,
-      mayRepeat,
-      mutates,
-      call: isCall ? ({} as CallContext) : undefined,
-    }
-    const sent = pass({ ...options, signal: controller.signal }, work)
-    // Whoever waits for time to pass looks at it only later.
-    sent.catch(() => {})
-    return sent
-  }
-
-  const neverKnown = () => {
-    suspecting = new Promise(() => {})
-  }
-  const staysUp = () => {
-    isSame = true
-  }
-  return { clock, send, seen, controller, neverKnown, staysUp, ways }
-}
 
 it.each([
   [
@@ -367,87 +285,6 @@ it('knows that nothing was done where no try was ever sent', async () => {
   const { send } = stage(NEVER_SENT)
   const sent = send({ mayRepeat: true, mutates: true })
   await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-})
-
-it.each([true, false])(
-  'knows that it may be done also where there is no place for the next try: %s',
-  async mayRepeat => {
-    const { send } = stage(MAYBE_SENT)
-    let isFull = false
-    const taken = { takeNow: () => ({}) as Session, suspect: async () => {} } as unknown as Connection
-    const current = () => {
-      if (isFull) throw new AppError('RATE_LIMITED', '64 agents use it already.')
-      isFull = true
-      return taken
-    }
-    await expect(send({ mutates: true, mayRepeat, current })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-  },
-)
-
-it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
-  const { send, seen, ways } = stage('done')
-  const [ownSession, sharedSession] = [{} as Session, {} as Session]
-  const own = { takeNow: () => ownSession, take: async () => ownSession, answered() {} } as unknown as Connection
-  const shared = {
-    takeNow: () => undefined,
-    async take() {
-      ways.splice(0, 1, own)
-      return sharedSession
-    },
-  } as unknown as Connection
-  ways.push(shared)
-  expect(await send()).toBe('done')
-  expect(seen.sessions).toHaveLength(1)
-  expect(seen.sessions[0]).toBe(ownSession)
-})
-
-it('leaves a connection that is given up while it waits for it, and takes the one that there is now', async () => {
-  const { send, seen, ways } = stage('done')
-  const over = new AppError('DEPENDENCY_UNAVAILABLE', '"upstream:s" cannot be reached: It was stopped.')
-  const sharedSession = {} as Session
-  const shared = {
-    takeNow: () => sharedSession,
-    take: async () => sharedSession,
-    answered() {},
-  } as unknown as Connection
-  const own = {
-    takeNow: () => undefined,
-    async take() {
-      ways.splice(0, 1, shared)
-      throw over
-    },
-  } as unknown as Connection
-  ways.push(own)
-  expect(await send()).toBe('done')
-  expect(seen.sessions).toEqual([sharedSession])
-  ways.splice(0, 1, { takeNow: () => undefined, take: () => Promise.reject(over) } as unknown as Connection)
-  await expect(send()).rejects.toBe(over)
-})
-
-it('has all its time again for another connection than the one that it waited for', async () => {
-  const { clock, send, ways } = stage('done')
-  const budgets: number[] = []
-  const next = {
-    takeNow: () => undefined,
-    async take({ budgetMs }: { budgetMs: number }) {
-      budgets.push(budgetMs)
-      return {} as Session
-    },
-    answered() {},
-  } as unknown as Connection
-  const first = {
-    takeNow: () => undefined,
-    async take() {
-      await new Promise<void>(resolve => void clock.after(12_000, resolve))
-      ways.splice(0, 1, next)
-      throw new AppError('DEPENDENCY_UNAVAILABLE', 'Its entry was changed.')
-    },
-  } as unknown as Connection
-  ways.push(first)
-  const sent = send()
-  await clock.advance(12_000)
-  expect(await sent).toBe('done')
-  expect(budgets).toEqual([10_000])
 })
 
 it('knows nothing of what may have been done before it was refused', async () => {

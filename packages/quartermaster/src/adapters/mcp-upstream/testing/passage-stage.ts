@@ -1,0 +1,83 @@
+import type { CallContext } from '../../../core/catalogue/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Session } from '../session/session.ts'
+import type { Connection } from '../supervision/connection.ts'
+import { pass } from '../supervision/passage.ts'
+
+/** A connection that always has a session, and a server whose answers are written down beforehand. */
+export function stage(...answers: unknown[]) {
+  const clock = createFakeClock()
+  const controller = new AbortController()
+  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[], noted: 0 }
+  const session = {} as Session
+  const startedAt = clock.now()
+  /** What it has to take, where that is not the one above. */
+  const ways: Connection[] = []
+  let suspecting: Promise<void> = Promise.resolve()
+  let isSame = false
+  const connection: Pick<
+    Connection,
+    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'
+  > = {
+    concerned: { upstream: 's', agent: 'eve' },
+    refused: () => void seen.noted++,
+    answered() {},
+    takeNow: () => undefined,
+    session: () => (isSame ? session : undefined),
+    async take({ budgetMs }) {
+      seen.budgets.push(budgetMs)
+      return session
+    },
+    suspect() {
+      seen.suspected++
+      return suspecting
+    },
+  }
+
+  async function work(given: Session): Promise<unknown> {
+    seen.sessions.push(given)
+    seen.tries.push(clock.now() - startedAt)
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    if (answer === 'hang')
+      await new Promise((_, reject) =>
+        controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
+      )
+    if (typeof answer === 'number') {
+      await new Promise<void>(resolve => void clock.after(answer, resolve))
+      throw answers.shift()
+    }
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+
+  function send({
+    mayRepeat = false,
+    mutates = false,
+    budgetMs = 10_000,
+    isCall = false,
+    current = () => ways.at(0) ?? (connection as Connection),
+  } = {}): Promise<unknown> {
+    const subject = { upstream: 's', what: 'the tool "t"' }
+    const options = {
+      ...subject,
+      connection: current,
+      clock,
+      budgetMs,
+      mayRepeat,
+      mutates,
+      call: isCall ? ({} as CallContext) : undefined,
+    }
+    const sent = pass({ ...options, signal: controller.signal }, work)
+    // Whoever waits for time to pass looks at it only later.
+    sent.catch(() => {})
+    return sent
+  }
+
+  const neverKnown = () => {
+    suspecting = new Promise(() => {})
+  }
+  const staysUp = () => {
+    isSame = true
+  }
+  return { clock, send, seen, controller, neverKnown, staysUp, ways }
+}
