@@ -115,38 +115,6 @@ it('goes on with a call only for whoever made it, of the same tool, with the sam
   expect(runs).toEqual([])
 })
 
-it('ends a call whose agent answers when the tool is not its own any more, and nobody else by an answer does', async () => {
-  let signal: AbortSignal | undefined
-  const asks = simpleTool('asks', {
-    async handler(_input: never, context) {
-      signal = context.signal
-      return (await context.ask({ key: 'sure', message: 'Sure?' })).action
-    },
-  })
-  const main = { capabilities: { main: {} } }
-  const hub = await createHub({
-    units: { 'main.ts': { capabilities: [simpleCapability('main', [asks])] } },
-    agents: { worker: main, stranger: { capabilities: {} } },
-  })
-  const front = frontOf(hub)
-  const call = (agent: string, params: object = {}) =>
-    ask(front, agent, {
-      method: 'tools/call',
-      name: 'asks',
-      params: { name: 'asks', ...params },
-      capabilities: { elicitation: {} },
-    })
-  const { result } = await call('worker')
-  const answered = { requestState: result?.requestState, inputResponses: { sure: { action: 'accept', content: {} } } }
-  expect((await call('stranger', answered)).error).toBeDefined()
-  expect(signal?.aborted).toBe(false)
-  await hub.setAgents({ worker: { capabilities: {} } })
-  expect((await call('worker', answered)).error).toMatchObject({ message: expect.stringContaining('no tool "asks"') })
-  expect(signal?.aborted).toBe(true)
-  await hub.setAgents({ worker: main })
-  expect((await call('worker', answered)).result).toMatchObject({ structuredContent: { error: { code: 'CANCELLED' } } })
-})
-
 it.each([604, 3_600])('tells whoever answers %i s after they were asked how the call ended', async seconds => {
   const { hub, call, runs, answered } = await open()
   await hub.clock.advance(seconds * 1000)

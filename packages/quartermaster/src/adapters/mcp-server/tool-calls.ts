@@ -30,53 +30,72 @@ export interface ToolCalls {
 
 export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { exchanges, tasks } = deps
+  /** By what right those run whose clients were asked something. */
+  const begunWith = new WeakMap<Exchange<unknown>, Grant>()
+
+  async function run({ shelf, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & Asking) {
+    let seed: TaskSeed | undefined
+    let exchange: Exchange<CallAnswer> | undefined
+    try {
+      const idempotencyKey = checkedKey(request.idempotencyKey)
+      const target = targetOf(deps.calls, { shelf, grant, input })
+      seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
+      if (isOnRecordAlone(request, exchanges))
+        return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
+      const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
+      exchange = enterExchange(exchanges, work, request)
+      const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
+      if ('task' in turn) return turn.task
+      if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
+      begunWith.set(exchange, grant)
+      return await askClient(exchanges, { exchange, questions: turn.questions, work, request })
+    } catch (error) {
+      seed?.leave()
+      // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
+      if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, grant.tool.name))
+        throw toProtocolError(error)
+      return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
+    }
+  }
+
+  /**
+   * A call that is under way ends on what it began with, also when its tool is held back meanwhile. One whose tool was taken
+   * from its agent is ended; what its client brings for it is not let in, and it is told how the call ended.
+   */
+  function goOn({ shelf, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
+    if (!request.state) return undefined
+    const exchange = exchanges.of(request.state.exchangeId, callOwner(shelf.seat, name, input))
+    const grant = exchange && begunWith.get(exchange)
+    if (!exchange || !grant) return undefined
+    if (why.code !== 'TOOL_NOT_FOUND') return run({ shelf, grant, input, request })
+    exchange.cancel(taken(shelf, name))
+    return run({ shelf, grant, input, request: { ...request, inputResponses: {} } })
+  }
+
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
-      if (!grant) {
-        const why = notOnShelf(shelf, name)
-        if (why.code === 'TOOL_NOT_FOUND') endTaken(exchanges, { shelf, tool: name, input, request })
-        return refused(why)
-      }
-      let seed: TaskSeed | undefined
-      let exchange: Exchange<CallAnswer> | undefined
-      try {
-        const idempotencyKey = checkedKey(request.idempotencyKey)
-        const target = targetOf(deps.calls, { shelf, grant, input })
-        seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
-        if (isOnRecordAlone(request, exchanges))
-          return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
-        const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
-        exchange = enterExchange(exchanges, work, request)
-        const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
-        if ('task' in turn) return turn.task
-        if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
-        return await askClient(exchanges, { exchange, questions: turn.questions, work, request })
-      } catch (error) {
-        seed?.leave()
-        // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
-        if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, name)) throw toProtocolError(error)
-        return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
-      }
+      if (grant) return run({ shelf, grant, input, request })
+      const why = notOnShelf(shelf, name)
+      return goOn({ shelf, name, input, request }, why) ?? refused(why)
     },
   }
 }
 
-interface TakenCall {
-  readonly shelf: Shelf
-  readonly tool: string
-  readonly input: unknown
+interface Asking {
   readonly request: McpRequest
 }
 
-/** A call whose tool was taken from its agent waits for an answer that will not be let in; its server need not wait along. */
-function endTaken(exchanges: Exchanges, { shelf: { seat }, tool, input, request }: TakenCall): void {
-  if (!request.state) return
-  const reason = new AppError(
-    'CANCELLED',
-    `"${tool}" was taken from "${seat.caller.name}" while it waited for an answer.`,
-  )
-  exchanges.cancelOwn(request.state.exchangeId, callOwner(seat, tool, input), reason)
+/** A call whose tool is not offered any more. */
+interface AskedCall extends Asking {
+  readonly shelf: Shelf
+  readonly name: string
+  readonly input: unknown
+}
+
+/** Its server need not wait for an answer that is not let in. */
+function taken({ seat }: Shelf, tool: string): AppError {
+  return new AppError('CANCELLED', `"${tool}" was taken from "${seat.caller.name}" while it waited for an answer.`)
 }
 
 /** What only an equal call of the same caller has. */

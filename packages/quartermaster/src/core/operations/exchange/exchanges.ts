@@ -33,12 +33,12 @@ export interface Exchanges {
   resume<T>(id: string, owner: string, brought: Brought): Exchange<T>
   /** Whether an exchange whose client was asked something is still here. */
   has(id: string): boolean
+  /** The same for its owner, and for nobody else. */
+  of(id: string, owner: string): Exchange<unknown> | undefined
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
   /** Ends one whose client was asked something. */
   cancel(id: string, reason: AppError): void
-  /** The same for its owner, who may not go on with it, and for nobody else. */
-  cancelOwn(id: string, owner: string, reason: AppError): void
   stop(): void
 }
 
@@ -166,14 +166,14 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       return one.exchange as Exchange<T>
     },
     has: id => known.has(id),
+    of(id, owner) {
+      const one = known.get(id)
+      return one?.owner === owner ? one.exchange : undefined
+    },
     async closed(id, key) {
       await known.get(id)?.exchange.closed(key)
     },
     cancel: (id, reason) => known.get(id)?.exchange.cancel(reason),
-    cancelOwn(id, owner, reason) {
-      const one = known.get(id)
-      if (one?.owner === owner) one.exchange.cancel(reason)
-    },
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {
         cancelTimer()
