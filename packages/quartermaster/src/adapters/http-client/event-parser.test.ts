@@ -17,6 +17,15 @@ describe('server-sent events', () => {
   it.each([
     [['data: a\n\n'], [{ type: 'message', data: 'a' }]],
     [['data:a\r\n\r\n'], [{ type: 'message', data: 'a' }]],
+    [
+      ['data: a\r\r', 'data: b\r', '\ndata: c\r\n', '\r\n'],
+      [
+        { type: 'message', data: 'a' },
+        { type: 'message', data: 'b\nc' },
+      ],
+    ],
+    [['data: a\r', 'data: b\r\r\n'], [{ type: 'message', data: 'a\nb' }]],
+    [['\u{FEFF}data: a\n\n\u{FEFF}data: b\n\n'], [{ type: 'message', data: 'a' }]],
     [['da', 'ta: a\ndata:  b\n', '\n'], [{ type: 'message', data: 'a\n b' }]],
     [['id: 7\nevent: x\ndata: a\n\n'], [{ id: '7', type: 'x', data: 'a' }]],
     [['id: 7\n\n'], [{ id: '7', type: 'message', data: '' }]],

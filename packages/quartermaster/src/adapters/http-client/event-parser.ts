@@ -17,6 +17,8 @@ export interface EventParserOptions {
 }
 
 const NEWLINE = 0x0a
+const RETURN = 0x0d
+const BYTE_ORDER_MARK = '\u{FEFF}'
 
 /** Takes a stream of events apart, as HTML's "Server-sent events" has them. Throws `BodyTooLong` on an event too long. */
 export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOptions): (chunk: Buffer) => void {
@@ -26,6 +28,9 @@ export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOpt
   let data: string[] = []
   let id: string | undefined
   let type = 'message'
+  let isBegun = false
+  /** Whether the last line ended with a carriage return that may be half of its end. */
+  let isHalfEnded = false
 
   function field(name: string, value: string): void {
     if (name === 'data') {
@@ -59,20 +64,42 @@ export function createEventParser({ maxBytes, onEvent, onRetry }: EventParserOpt
     begun.push(part)
   }
 
+  function end(part: Buffer): void {
+    begin(part)
+    const line = textOf(begun)
+    take(!isBegun && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line)
+    isBegun = true
+    begun = []
+    begunBytes = 0
+  }
+
   return chunk => {
-    let from = 0
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      begin(chunk.subarray(from, end))
-      take(lineOf(begun))
-      begun = []
-      begunBytes = 0
-      from = end + 1
+    if (chunk.length === 0) return
+    const lineEnds = createLineEnds(chunk)
+    let from = isHalfEnded && chunk[0] === NEWLINE ? 1 : 0
+    for (let at = lineEnds.next(from); at >= 0; at = lineEnds.next(from)) {
+      end(chunk.subarray(from, at))
+      from = chunk[at] === RETURN && chunk[at + 1] === NEWLINE ? at + 2 : at + 1
     }
+    isHalfEnded = chunk.at(-1) === RETURN
     if (from < chunk.length) begin(chunk.subarray(from))
   }
 }
 
-function lineOf(parts: readonly Buffer[]): string {
-  const text = (parts.length === 1 ? (parts[0] ?? Buffer.of()) : Buffer.concat(parts)).toString()
-  return text.endsWith('\r') ? text.slice(0, -1) : text
+/** Where lines end: at a line feed or a carriage return. What there is none of is looked for only once. */
+function createLineEnds(chunk: Buffer): { next(from: number): number } {
+  let newline = chunk.indexOf(NEWLINE)
+  let carriageReturn = chunk.indexOf(RETURN)
+  return {
+    next(from) {
+      if (newline >= 0 && newline < from) newline = chunk.indexOf(NEWLINE, from)
+      if (carriageReturn >= 0 && carriageReturn < from) carriageReturn = chunk.indexOf(RETURN, from)
+      if (newline < 0 || carriageReturn < 0) return Math.max(newline, carriageReturn)
+      return Math.min(newline, carriageReturn)
+    },
+  }
+}
+
+function textOf(parts: readonly Buffer[]): string {
+  return (parts.length === 1 ? (parts[0] ?? Buffer.of()) : Buffer.concat(parts)).toString()
 }

@@ -64,7 +64,10 @@ export async function followEvents(follower: EventFollower): Promise<StreamEnd> 
     if (failures > MOST_FAILURES && !isEndless) return end
     // A connection that broke is looked after soon: if the server is gone, that is how it is noticed.
     const isFirstBreak = end.kind === 'broken' && failures === 1
-    await pause(isFirstBreak ? SHORTEST_PAUSE_MS : pauseAfter({ failures, vain, retryMs }), { clock, signal })
+    await pause(isFirstBreak ? SHORTEST_PAUSE_MS : pauseAfter({ failures, vain, retryMs, isEndless }), {
+      clock,
+      signal,
+    })
   }
 }
 
@@ -92,10 +95,13 @@ interface Misses {
   readonly vain: number
   /** What the server asks for. */
   readonly retryMs: number | undefined
+  readonly isEndless: boolean
 }
 
-function pauseAfter({ failures, vain, retryMs = PAUSE_MS }: Misses): number {
-  const least = Math.min(Math.max(retryMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
+function pauseAfter({ failures, vain, retryMs, isEndless }: Misses): number {
+  const least = Math.min(Math.max(retryMs ?? PAUSE_MS, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
+  // Whoever waits for one answer, and is told when to come back for it, comes back then.
+  if (failures === 0 && retryMs !== undefined && !isEndless) return least
   const longest = failures > 0 ? LONGEST_PAUSE_MS : LONGEST_VAIN_PAUSE_MS
   return Math.max(least, Math.min(least * 2 ** Math.max(0, Math.max(failures, vain) - 1), longest))
 }

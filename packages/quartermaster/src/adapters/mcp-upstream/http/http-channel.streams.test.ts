@@ -46,6 +46,31 @@ describe('a stream by HTTP', () => {
     expect(server.visits[1]).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
   })
 
+  it('of an answer is asked for as often as the server says, however often it has nothing', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      if (server.visits.length > 8) return write(`id: e2\n${reply(1)}`)
+      write('id: e1\nretry: 300\ndata:\n\n')
+      visit.response.end()
+    })
+    const pauses: number[] = []
+    const clock = {
+      ...createFakeClock(),
+      after(ms: number, go: () => void) {
+        if (ms <= 5_000) {
+          pauses.push(ms)
+          setImmediate(go)
+        }
+        return () => {}
+      },
+    }
+    const desk = await httpDesk(server.url, { clock })
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    expect(await answered).toMatchObject({ id: 1, result: {} })
+    expect(pauses.filter(ms => ms === 300)).toHaveLength(8)
+  })
+
   it('of a session is opened again when it breaks; when nobody is there, the channel is lost', async () => {
     let listening: Visit | undefined
     const server = await httpEndpoint(visit => {

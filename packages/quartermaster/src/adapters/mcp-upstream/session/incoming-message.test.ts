@@ -29,6 +29,17 @@ it('hands a message over at once, and lets others have their turn while it reads
   expect(taken[1]).toEqual(answer(1, { tools }))
 })
 
+it('takes an id that is written as text for the number that it is, in answers alone', () => {
+  const taken: unknown[] = []
+  const texts = [
+    { ...answer(0, {}), id: '7' },
+    { ...answer(0, {}), id: 'seven' },
+    { jsonrpc: '2.0', id: '7', method: 'ping' },
+  ]
+  takeMessages(JSON.stringify(texts), messages => void taken.push(...messages))
+  expect(taken).toEqual([answer(7, {}), ...texts.slice(1)])
+})
+
 it('lets others have their turn between the messages of a long batch', async () => {
   const batch = JSON.stringify([answer(1, { tools }), answer(2, {}), answer(3, {})])
   const ids: unknown[] = []

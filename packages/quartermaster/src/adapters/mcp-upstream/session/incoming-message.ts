@@ -1,5 +1,13 @@
 import { inTurns, jsonInSteps, type Steps } from '../../../core/kernel/index.ts'
-import { type Id, type LineEnds, type Message, messagesFrom, parseMessages } from '../../mcp-wire/index.ts'
+import {
+  type Id,
+  isResponse,
+  type LineEnds,
+  type Message,
+  messagesFrom,
+  parseMessages,
+  type Response,
+} from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
 import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
 import { refusedAnswer } from './unreadable-answer.ts'
@@ -71,7 +79,17 @@ const ID_LAST = /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*
 const LAST_CHARACTERS = 200
 
 function fewMessages(messages: Message[]): Message[] {
-  return messages.length > MESSAGE_LIMITS.inBatch ? [] : messages
+  if (messages.length > MESSAGE_LIMITS.inBatch) return []
+  return messages.some(hasTextId) ? messages.map(withOwnId) : messages
+}
+
+/** Our ids are numbers, and some servers write what they answer to as text. Clients that read it as a number work with them. */
+function withOwnId(message: Message): Message {
+  return hasTextId(message) ? { ...message, id: Number(message.id) } : message
+}
+
+function hasTextId(message: Message): message is Response & { readonly id: string } {
+  return isResponse(message) && typeof message.id === 'string' && /^\d{1,15}$/.test(message.id)
 }
 
 /** Hands messages over. One strange message must not end more than itself. */

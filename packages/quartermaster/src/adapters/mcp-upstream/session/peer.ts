@@ -194,8 +194,10 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
   }
 
   function progressed({ progressToken, progress, total, message }: Params): void {
-    if (typeof progress !== 'number' || typeof progressToken !== 'number') return
-    const hear = followed.get(progressToken) ?? waiting.get(progressToken)?.onProgress
+    if (typeof progress !== 'number') return
+    // Some servers write as text what was a number.
+    const token = Number(progressToken)
+    const hear = followed.get(token) ?? waiting.get(token)?.onProgress
     hear?.({
       progress,
       ...(typeof total === 'number' ? { total } : {}),
