@@ -84,6 +84,8 @@ export interface CorePorts {
   readonly owner?: string | undefined
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
+  /** Has a unit met that nobody has seen yet, for whoever calls what may be its tool; nobody is met so when absent. */
+  readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   /** Mounts the servers that capabilities name; without one those are unavailable. */
   readonly mount?: Mount | undefined
   /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */

@@ -10,6 +10,7 @@ import type { ProgramDesk } from '../core/catalogue/index.ts'
 import { type Clock, type Digest, type Ids, type Log, type Random, remembered } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { createLeases, type LeasePlace } from '../core/store/index.ts'
+import type { NamedTool } from '../core/upstreams/index.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -22,8 +23,8 @@ export interface UpstreamPorts {
   readonly log: Log
   /** Whether it owns the data folder, and so everything an earlier run has left behind. */
   readonly isOwner: boolean
-  /** Names of all tools, with where they come from, once the definitions that are here have been read. */
-  tools(): Promise<Iterable<{ readonly name: string; readonly unit: string }>>
+  /** All tools, with where they come from, once the definitions that are here have been read. */
+  tools(): Promise<ReadonlyMap<string, NamedTool>>
 }
 
 /** The MCP servers of others, and what people have signed in to. */
@@ -81,7 +82,8 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
     place: () => leasePlace(project, ports),
   })
   const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
-  const known = { herd, auth, pins, memory, secrets, leases }
+  const toolsOfOthers = core.createToolsOfOthers({ ...ports, prefixOf: unit => prefixOf(unit, project) })
+  const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
     pins,
@@ -96,6 +98,15 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
     close: () => herd.close(),
   }
 }
+
+/** What stands before the names that a server gives its tools. */
+function prefixOf(unit: string, project: Project): string | undefined {
+  if (!unit.startsWith(UPSTREAM)) return undefined
+  const name = unit.slice(UPSTREAM.length)
+  return (project.upstreams().get(name)?.prefix ?? name) || undefined
+}
+
+const UPSTREAM = 'upstream:'
 
 /** Where several processes share a store; nowhere else has anybody to give way to. */
 async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {

@@ -52,3 +52,12 @@ it.each(['docs', 'files'])(
     ])
   },
 )
+
+it('says of a prefix that it is of no use to a tool that has been given its name', async () => {
+  const [status] = await counted(['notes'], { notes: simpleCapability('notes', [simpleTool('list')]) })
+  expect(status?.clashes).toEqual([
+    expect.stringMatching(
+      /"tools": \{ "list": \{ "name": "…" \} \}\. Where it is given no name there, "prefix": "…" .* does as well\.$/,
+    ),
+  ])
+})

@@ -6,6 +6,7 @@ import { type AppError, CONTROL, type Control, type ControlOperation, isAppError
 import { type Log, remembered } from '../core/kernel/index.ts'
 import { fetchFirst } from './fetch-first.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
+import { meetFirst } from './meet-first.ts'
 import { orOwner } from './or-owner.ts'
 import { readFirst } from './read-first.ts'
 import type { Runtime } from './runtime.ts'
@@ -78,7 +79,8 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       await runtime.stop()
       await storage.close()
     }
-    const informed = readFirst(fetchFirst(control, { ...runtime, clock }), runtime)
+    const met = meetFirst(fetchFirst(control, { ...runtime, clock }), runtime)
+    const informed = readFirst(met, runtime)
     return { control: orOwner(informed, dataDir), from: 'process', close }
   } catch (error) {
     if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error

@@ -1,4 +1,5 @@
 import type { Control, ControlOptions } from '../contracts/index.ts'
+import { controlAfter } from './control-after.ts'
 import type { Runtime } from './runtime.ts'
 import { isLocked } from './take-folder.ts'
 
@@ -24,24 +25,15 @@ export function readFirst(control: Control, { core, readAgain }: ReadFirstDeps):
 
   return {
     ...control,
-    tools: after(forAll, control.tools),
-    tool: after(({ name }) => forTool(name), control.tool),
-    capabilities: after(forAll, control.capabilities),
-    agents: after(forAll, control.agents),
-    checkAgent: after(forAll, control.checkAgent),
-    prompt: after(forAll, control.prompt),
-    grant: after(forAll, control.grant),
-    recheck: after(forAll, control.recheck),
-    call: after(({ tool }) => forTool(tool), control.call),
-  }
-}
-
-type Operation<I, O> = (input: I, options?: ControlOptions) => Promise<O>
-
-function after<I, O>(first: Operation<I, void>, operation: Operation<I, O>): Operation<I, O> {
-  return async (input, options) => {
-    await first(input, options)
-    return await operation(input, options)
+    tools: controlAfter(forAll, control.tools),
+    tool: controlAfter(({ name }) => forTool(name), control.tool),
+    capabilities: controlAfter(forAll, control.capabilities),
+    agents: controlAfter(forAll, control.agents),
+    checkAgent: controlAfter(forAll, control.checkAgent),
+    prompt: controlAfter(forAll, control.prompt),
+    grant: controlAfter(forAll, control.grant),
+    recheck: controlAfter(forAll, control.recheck),
+    call: controlAfter(({ tool }) => forTool(tool), control.call),
   }
 }
 

@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
-import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { MeetChoice, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
 import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
-import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
+import { type Clock, didYouMean, type Log, remembered, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
@@ -41,6 +41,11 @@ export interface Runtime {
    * cannot be.
    */
   readAgain(): Promise<void>
+  /**
+   * Starts, where that is for one command, the servers that nobody has ever seen, or only these of them, and waits a while for
+   * what they have. For each once.
+   */
+  meet(only?: MeetChoice): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
   /** Reads configuration, agents and definitions anew. */
@@ -115,7 +120,7 @@ export async function createRuntime(
     isOwner: keepsUpstreams,
     async tools() {
       await firstRead
-      return core.catalogue.current().tools.values()
+      return core.catalogue.current().tools
     },
   })
   const reach = createOutside({ clock, runner: programs, projectDir: project.projectDir, env: project.env })
@@ -127,6 +132,7 @@ export async function createRuntime(
     owner,
     guests,
     mount: named.mount,
+    meetUnseen,
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
     sources: [...project.sources, upstreams.source],
@@ -162,6 +168,11 @@ export async function createRuntime(
   }
   const core: Core = buildCore(ports)
   if (!mcp) throw new AppError('INTERNAL', 'The core was built without its servers.')
+  core.emitter.on('generation.swapped', ({ generation, added }) => {
+    // Whoever does not keep them finds at first what somebody else has looked at.
+    if (generation === 1 && !keepsUpstreams) return
+    if (added.some(isTool)) void upstreams.lookAgain()
+  })
   const startedAt = Math.round(clock.now())
 
   const fileProblems = () => [...project.problems(), ...core.agents.fileProblems()]
@@ -185,6 +196,13 @@ export async function createRuntime(
     return ports.folders({ ...config, name }).workspaceDir
   }
 
+  async function meetUnseen(unit: string, withinMs: number): Promise<void> {
+    if (!unit.startsWith(UPSTREAM)) return
+    const isKnown = await upstreams.meetNow(unit.slice(UPSTREAM.length), withinMs)
+    // Whoever waits for its tools is told what is in the way of them.
+    if (isKnown) await core.catalogue.reload().catch(() => {})
+  }
+
   const moreProblems: (() => readonly Problem[])[] = []
   let reading: Promise<unknown> | undefined
   function definitions(): Promise<unknown> {
@@ -196,8 +214,8 @@ export async function createRuntime(
 
   async function readDefinitions(): Promise<unknown> {
     // Whoever keeps them starts the others when it is ready itself: together they would take the processor from it for seconds.
-    // To leave ends what is being downloaded, and may spoil its cache.
-    upstreams.start(keepsUpstreams ? 'first' : isBrief ? 'unseenHere' : 'unseen')
+    // Most commands need none, or one that was seen before and is started by its first call.
+    if (!isBrief) upstreams.start(keepsUpstreams ? 'first' : 'unseen')
     const mounting = upstreams.configure(project.upstreams())
     const first = core.catalogue.reload()
     // Whoever has called this is told of a failure.
@@ -205,6 +223,10 @@ export async function createRuntime(
     // Whoever keeps them does not wait for them: what they have comes when they are there.
     if (keepsUpstreams || project.upstreams().size === 0) return first
     await Promise.all([first, mounting.then(() => upstreams.met(MEETING_MS))])
+    const report = await core.catalogue.reload()
+    if (!report.added.some(isTool)) return report
+    // Those that came together know of each other only now.
+    await upstreams.lookAgain()
     return core.catalogue.reload()
   }
 
@@ -216,6 +238,24 @@ export async function createRuntime(
     await core.catalogue.reload()
   }
 
+  async function meetAll(): Promise<void> {
+    // To leave ends what is being downloaded, and may spoil its cache.
+    upstreams.start('unseenHere')
+    if (!upstreams.statuses().some(({ state }) => state === 'starting')) return
+    await upstreams.met(MEETING_MS)
+    await takeIn()
+  }
+
+  async function meetOnly(choice: MeetChoice): Promise<void> {
+    if (await upstreams.meetOnly(choice, MEETING_MS)) await takeIn()
+  }
+
+  async function takeIn(): Promise<void> {
+    await core.catalogue.reload()
+    await core.health.probeNew()
+  }
+
+  const allMet = remembered(meetAll)
   const runtime: Runtime = {
     core,
     mcp,
@@ -230,11 +270,11 @@ export async function createRuntime(
       if (!keepsUpstreams) await meetNamed()
     },
     look: () => core.health.probeNew(),
+    meet: only => (only ? meetOnly(only) : allMet()),
     async readAgain() {
       if (!(await upstreams.readAgain())) return
       await upstreams.met(MEETING_MS)
-      await core.catalogue.reload()
-      await core.health.probeNew()
+      await takeIn()
     },
     watch() {
       core.work()
@@ -293,6 +333,14 @@ function unknownDependencies(core: Core, project: Project): Problem[] {
     field: `dependencies.${name}`,
     message: `No dependency is named "${name}".${didYouMean(name, dependencies.keys())}`,
   }))
+}
+
+/** What the ids of those units begin with that servers are. */
+const UPSTREAM = 'upstream:'
+
+/** Whether a difference between two generations is about a tool. */
+function isTool(address: string): boolean {
+  return address.startsWith('tool:')
 }
 
 function isOfInbox({ capability }: { readonly capability: string }): boolean {

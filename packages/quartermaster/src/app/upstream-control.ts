@@ -19,6 +19,7 @@ import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { withOutlines } from './upstream-outline.ts'
+import { previewUpstream } from './upstream-preview.ts'
 
 /** The part of the control that is about the MCP servers of others. */
 export type UpstreamControl = Pick<
@@ -38,6 +39,7 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
     | 'secrets'
     | 'projectDir'
     | 'dataDir'
+    | 'env'
   >
   /** Absent where none are mounted; then the configuration answers. */
   readonly upstreams:
@@ -162,6 +164,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       refuseTaken(request.name, deps)
       await refuseOurselves(request, deps)
       const recipients = await recipientsOf(request, deps)
+      if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients }, project)
       const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })

@@ -78,7 +78,7 @@ function stateFinding(status: UpstreamStatus): Finding {
   }
 }
 
-/** One that answers may refuse what it offers, and nobody but its callers would know. It is over when that is let in. */
+/** One that answers may refuse what it offers, or fail at it, and nobody but its callers would know. It is over when that succeeds. */
 function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefined {
   if (!lastError?.isStanding) return undefined
   const { message } = lastError

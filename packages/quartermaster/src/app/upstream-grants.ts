@@ -55,6 +55,24 @@ export async function grantUpstream(
   }
 }
 
+/** What would become of giving agents an upstream that was not written down. */
+export async function previewGrant(
+  name: string,
+  { names, areFirst = false }: Recipients,
+  agentFiles: Project['agentFiles'],
+): Promise<GrantedUpstream> {
+  const files = await agentFiles.load()
+  const broken = files.filter(file => names.includes(file.name) && !file.config)
+  const granted = names.filter(agent => !broken.some(file => file.name === agent))
+  const alsoHave = (await holdersOf(name, agentFiles)).filter(agent => !names.includes(agent))
+  return {
+    granted,
+    ...(alsoHave.length > 0 && { alsoHave }),
+    ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }),
+    problems: broken.map(file => notGranted(name, file.name, file.problems[0]?.message ?? 'its file is wrong.')),
+  }
+}
+
 async function holdersOf(name: string, agentFiles: Project['agentFiles']): Promise<string[]> {
   const files = await agentFiles.load()
   return files.flatMap(file => (file.config && Object.hasOwn(file.config.capabilities, name) ? [file.name] : []))
@@ -66,7 +84,7 @@ function notGranted(name: string, agent: string, error: unknown): Problem {
     code: 'AGENT_INVALID',
     where: `agents/${agent}.json`,
     subject: `agent:${agent}`,
-    message: `"${agent}" was not given "${name}": ${messageOf(error)}`,
+    message: `"${agent}" cannot be given "${name}": ${messageOf(error)}`,
     mend: `Mend its file, then: quartermaster grant ${agent} ${name}`,
   }
 }

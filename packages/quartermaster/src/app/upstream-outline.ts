@@ -7,7 +7,8 @@ import { wrongEntryText } from './stand-in.ts'
 type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
 
 /** What is known of running upstreams, and of those that only the configuration knows. */
-export function withOutlines(running: readonly UpstreamStatus[], project: Configured, now: number): UpstreamStatus[] {
+export function withOutlines(running: readonly UpstreamStatus[], project: Configured, at: number): UpstreamStatus[] {
+  const now = Math.round(at)
   const leftOut = project.upstreamsLeftOut()
   const names = new Set([...leftOut.keys(), ...running.map(status => status.name)])
   const idle = [...project.upstreams()].filter(([name]) => !names.has(name))

@@ -32,6 +32,9 @@ export type ViewedTool = z.infer<typeof ViewedTool>
 /** A capability that an agent was given, and of which nobody knows yet what it has. */
 const UnseenCapability = z.object({ capability: z.string(), reason: z.string() })
 
+/** A tool that an agent was given and that is not offered now, by the name it would be called by. */
+const WithheldTool = z.object({ tool: z.string(), capability: z.string(), reason: z.string() })
+
 /** Everything an agent has now, in words: what its prompt is made from. */
 export const AgentView = z.object({
   agent: z.string(),
@@ -44,6 +47,8 @@ export const AgentView = z.object({
   tools: z.array(ViewedTool),
   /** Capabilities of it that nobody has seen yet, and why; absent when there are none. */
   unseen: z.array(UnseenCapability).optional(),
+  /** Tools of it that are held back or that their server lists no more, and why; absent when there are none. */
+  withheld: z.array(WithheldTool).optional(),
 })
 export type AgentView = z.infer<typeof AgentView>
 
@@ -67,5 +72,7 @@ export const AgentPrompt = z.object({
   tools: z.array(z.string()),
   /** Capabilities of the agent that nobody has seen yet, so that it tells nothing of them; absent when there are none. */
   unseen: z.array(UnseenCapability).optional(),
+  /** Tools of the agent that are not offered now, so that it tells nothing of them; absent when there are none. */
+  withheld: z.array(WithheldTool).optional(),
 })
 export type AgentPrompt = z.infer<typeof AgentPrompt>

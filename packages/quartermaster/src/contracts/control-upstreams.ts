@@ -51,6 +51,8 @@ export const UPSTREAM_CONTROL = {
       replace: z.boolean().optional(),
       /** Whether the answer waits, for some seconds, until the server has said what it has; it does when absent. */
       wait: z.boolean().optional(),
+      /** Only says what would become of it, after these others that would be there by then. Nothing is written or started. */
+      dryRun: z.strictObject({ beside: z.array(z.string()).max(10_000) }).optional(),
     }),
     output: AddedUpstream,
   },

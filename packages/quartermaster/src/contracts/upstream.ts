@@ -3,6 +3,16 @@ import { ConsentOperationName, Name } from './names.ts'
 import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
 const texts = z.record(z.string(), z.string())
+/** What a header cannot hold is found here, and not when it is sent; a line break is what a secret often ends with. */
+const headers = z.record(
+  z.string().refine(name => /^[!#$%&'*+.^_`|~\w-]+$/.test(name), 'is no name of a header'),
+  z
+    .string()
+    .refine(
+      value => !/[^\t\x20-\x7e\x80-\xff]/.test(value),
+      'has a line break or another character that no header can hold',
+    ),
+)
 const serverNames = z.array(z.string().min(1).max(256))
 const { maxResultBytes, maxBinaryBytes } = ToolFacts.shape
 
@@ -34,7 +44,7 @@ export const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).part
 export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
 
 /** What one agent brings along: it gets a connection of its own. */
-export const UpstreamCredentials = z.strictObject({ env: texts.optional(), headers: texts.optional() })
+export const UpstreamCredentials = z.strictObject({ env: texts.optional(), headers: headers.optional() })
 export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
 
 /** What can be said about a server however it is reached. */
@@ -117,7 +127,7 @@ export type StdioUpstream = z.infer<typeof StdioUpstream>
 export const HttpUpstream = z.strictObject({
   type: z.enum(['http', 'streamable-http']).optional(),
   url: z.url({ protocol: /^https?$/, error: 'must be an http: or https: URL' }),
-  headers: texts.default({}),
+  headers: headers.default({}),
   oauth: z
     .strictObject({
       clientId: z.string().min(1).optional(),
@@ -221,17 +231,22 @@ export const UpstreamStatus = z.object({
   server: z.object({ name: z.string(), version: z.string() }).optional(),
   /** How many are offered, how many wait for a person, and how many a person has rejected, if any. */
   tools: z.object({ offered: z.number().int(), held: z.number().int(), rejected: z.number().int().optional() }),
+  /** How much beside its tools waits for a person, if anything does: its instructions, prompts and resources. */
+  othersHeld: z.number().int().optional(),
   /** How much is offered although something was found in it that nobody has looked at, if anything is; of all kinds. */
   warned: z.number().int().optional(),
   prompts: z.number().int(),
   resources: z.number().int(),
   connections: z.number().int(),
-  /** Processes, the main one first. */
+  /** Processes, the main one first. Those that only end what they have under way come last. */
   pids: z.array(z.number().int()),
   restarts: z.number().int(),
   /** When the next attempt comes, while it is down. */
   nextStartAt: z.number().optional(),
-  /** `isStanding`: one that is not over, although the upstream is up: what it refused it has not let in since. */
+  /**
+   * `isStanding`: one that is not over, although the upstream is up: what it refused it has not let in since, or nothing has
+   * succeeded since it failed.
+   */
   lastError: z.object({ message: z.string(), at: z.number(), isStanding: z.literal(true).optional() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),

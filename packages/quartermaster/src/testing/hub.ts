@@ -82,6 +82,8 @@ export interface HubOptions {
   slow?: boolean
   /** What brings the definitions; `code` when absent. */
   kind?: SourceKind
+  /** Has a unit met that nobody has seen yet. */
+  meetUnseen?(unit: string, withinMs: number): Promise<void>
   /** Has the servers mounted that capabilities name. */
   mount?: Mount
   /** Kinds of effects that can be verified; none when absent. */
@@ -145,6 +147,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     storage: options.storage ?? memoryStorage(),
     owner: options.owner,
     effectKinds: options.effectKinds,
+    meetUnseen: options.meetUnseen,
     mount: options.mount,
     tellEnd: options.tellEnd,
     guests: options.guests,

@@ -101,6 +101,7 @@ export async function upstreamDesk({
     signedAnew: async owner => void done.push(['signedAnew', owner]),
     review: async name => (name === undefined || name === 'notes' ? [item] : []),
     decide: async choice => (done.push(choice), [item]),
+    lookAgain: async () => {},
     forget: async name => void done.push({ forgotten: name }),
     async readAgain() {
       if (unreadable) throw unreadable
@@ -108,6 +109,8 @@ export async function upstreamDesk({
     },
     met: async () => {},
     meet: () => {},
+    meetNow: async () => false,
+    meetOnly: async () => false,
   }
   const offered = new Map(
     Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),

@@ -20,13 +20,19 @@ import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
 import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
 import { LONGEST_SERVER_NAME } from '../../src/adapters/mcp-upstream/session/session-parts.ts'
-import { LEAST_STARTS, TURN_MS } from '../../src/adapters/mcp-upstream/start-queue.ts'
+import { LEAST_STARTS, MOST_REMOTE_STARTS, TURN_MS } from '../../src/adapters/mcp-upstream/start-queue.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
 import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
 import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/supervision/connections.ts'
-import { MOST_BUSY_MS, MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
+import { FAILING_MS, MOST_FAILED } from '../../src/adapters/mcp-upstream/supervision/failures.ts'
+import {
+  LOOK_STARTS_MS,
+  MOST_BUSY_MS,
+  MOST_EARLY,
+  MOST_IN_VAIN,
+} from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/silence.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
@@ -272,7 +278,8 @@ describe('docs/security.md', () => {
       ['bytes of a log line', bytes(lineBytes)],
       ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
       ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
-      ['servers that `up` starts at a time when it begins', `as many as there are cores, ${LEAST_STARTS} at least`],
+      ['programs that `up` starts at a time when it begins', `as many as there are cores, ${LEAST_STARTS} at least`],
+      ['the same, of servers by HTTP', count(MOST_REMOTE_STARTS)],
       ['time for which one of these keeps the next waiting', seconds(TURN_MS)],
       ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
       [
@@ -282,6 +289,10 @@ describe('docs/security.md', () => {
       ['silence at work before it is asked whether it is there', seconds(QUIET_MS)],
       ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
       [
+        'requests in a row that fail at a server which answers pings, and over which time',
+        `${MOST_FAILED} in ${seconds(FAILING_MS)}`,
+      ],
+      [
         'silence at work, of one that was never heard while it worked, or that may be at work after its answer',
         'what a call may take',
       ],
@@ -289,6 +300,8 @@ describe('docs/security.md', () => {
       ['time to end after SIGTERM', seconds(termMs)],
       ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
+      ['time from one start to the next that a call or a recheck asks for', seconds(LOOK_STARTS_MS)],
+      ['falls in a row without an answer to a call, until calls do not shorten its pauses', count(MOST_IN_VAIN)],
       ['the same, where it is busy and asks for longer', `${MOST_BUSY_MS / 60_000} min`],
       ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY)],
     ])

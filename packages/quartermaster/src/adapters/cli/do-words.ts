@@ -43,9 +43,14 @@ export function chooseTool(tools: readonly ToolSummary[], word: string, line: re
   )
 }
 
+/** Whether the word is a tool's own name, with dashes or without. */
+export function isToolOf({ name }: ToolSummary, word: string): boolean {
+  return name === word || name.replaceAll('_', '-') === word
+}
+
 /** Somebody may have written the tool's own name, which `call` takes. */
 function unknownWord(tools: readonly ToolSummary[], word: string, line: readonly string[]): Error {
-  const tool = tools.find(({ name }) => name === word || name.replaceAll('_', '-') === word)
+  const tool = tools.find(one => isToolOf(one, word))
   if (!tool) {
     const words = new Set(tools.map(decisionOf).flatMap(one => ('name' in one ? one.name : [])))
     const joined = inOneWord(word, line).find(one => words.has(one))

@@ -10,16 +10,17 @@ import {
 
 export { escapeLine, toVisibleJson }
 
-/** A text that a terminal cannot take for commands; line breaks and tabs stay. */
+/** A text that a terminal cannot take for commands, and with nothing unseen in it; line breaks and tabs stay. */
 export function escapeBlock(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
     .replace(UNSAFE, character => (character === '\n' || character === '\t' ? character : escapeCharacter(character)))
+    .replace(UNSEEN, escapeCharacter)
 }
 
-/** What somebody has written to be read: nothing in it is unseen, and nothing is pushed off the screen. */
+/** What somebody has written to be read: beside that nothing is pushed off the screen. */
 export function escapeProse(text: string): string {
-  return withoutGaps(escapeBlock(text).replace(UNSEEN, escapeCharacter))
+  return withoutGaps(escapeBlock(text))
 }
 
 /** Spaces that would push the rest of a line off the screen are told in words. Fewer are somebody's indentation. */
@@ -56,8 +57,10 @@ export function toVisibleJsonText(value: unknown, options: { pretty: boolean }):
   return withoutHidden(toJsonText(value, options))
 }
 
-/** JSON whose text holds nothing a terminal could act on. It still parses to the same value. */
+/** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
 export function toJsonText(value: unknown, options: { pretty: boolean }): string {
   const text = JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null'
-  return text.replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
+  return text
+    .replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
+    .replace(UNSEEN, toJsonEscape)
 }

@@ -19,7 +19,7 @@ import type { Session } from './session.ts'
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
     Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'> {
-  readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'skipped' | 'failed'
+  readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'wouldBeReplaced' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
   readonly granted: readonly string[]
@@ -47,9 +47,8 @@ export async function importServers(
     const imported: Imported[] = []
     for (const server of servers) {
       const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
-      imported.push(
-        await session.attend(`Importing ${server.as}`, () => importOne(session, control, { server, answers, options })),
-      )
+      const wish = { server, answers, options, before: imported }
+      imported.push(await session.attend(`Importing ${server.as}`, () => importOne(session, control, wish)))
     }
     return options.isDryRun ? imported : await withStates(session, control, imported)
   })
@@ -59,9 +58,12 @@ interface Import {
   readonly server: ForeignServer
   readonly answers: Readonly<Record<string, string>>
   readonly options: ImportOptions
+  /** What became of those before it. */
+  readonly before: readonly Imported[]
 }
 
-async function importOne(session: Session, control: Control, { server, answers, options }: Import): Promise<Imported> {
+async function importOne(session: Session, control: Control, wish: Import): Promise<Imported> {
+  const { server, answers, options, before } = wish
   const { name, as, client, file, skipped } = server
   const about = {
     name,
@@ -75,9 +77,10 @@ async function importOne(session: Session, control: Control, { server, answers, 
   }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: skipped }
   const { entry, notes } = await pinEntry(server.entry, { pin: options.pin, host: session.host })
-  const known = { ...about, notes: [...server.notes, ...notes, ...argumentNotes(entry)] }
-  if (options.isDryRun)
-    return { ...known, notes: [...known.notes, ...server.asks.map(askedNote)], outcome: 'wouldBeAdded' }
+  const known = {
+    ...about,
+    notes: [...server.notes, ...notes, ...argumentNotes(entry, 'put it into "env" of its entry')],
+  }
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
     const { missing, ...added } = await control.addUpstream({
@@ -88,7 +91,10 @@ async function importOne(session: Session, control: Control, { server, answers, 
       replace: options.replace,
       wait: false,
       ...defined({ grant: options.grant }),
+      ...(options.isDryRun && { dryRun: { beside: before.filter(isComing).map(one => one.as) } }),
     })
+    if (options.isDryRun)
+      return { ...known, ...wouldBe(told(added), before), notes: [...known.notes, ...server.asks.map(askedNote)] }
     return { ...known, ...told(added), notes: [...known.notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
     // A taken name is nobody's fault, and everything else may still work for the next one.
@@ -109,6 +115,23 @@ function told({ outcome, granted, secrets, problems, status, ...more }: AddedUps
     status,
   }
 }
+
+/** What is there only once those before it are: to the next one it counts as if it were. */
+function isComing({ outcome }: Imported): boolean {
+  return outcome === 'wouldBeAdded'
+}
+
+/** Nothing was done yet, and the first agent is made once. */
+function wouldBe({ outcome, madeAgent, ...facts }: ReturnType<typeof told>, before: readonly Imported[]) {
+  const isMadeBefore = before.some(one => one.madeAgent !== undefined)
+  return { ...facts, ...(isMadeBefore ? {} : defined({ madeAgent })), outcome: WOULD_BE[outcome] }
+}
+
+const WOULD_BE = {
+  added: 'wouldBeAdded',
+  replaced: 'wouldBeReplaced',
+  unchanged: 'unchanged',
+} as const satisfies Record<AddedUpstream['outcome'], Imported['outcome']>
 
 function askedNote({ prompt }: ForeignQuestion): string {
   return `It asks for "${prompt}".`

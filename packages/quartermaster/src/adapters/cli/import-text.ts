@@ -1,4 +1,5 @@
 import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '../../contracts/index.ts'
+import { escapeLine } from './escape.ts'
 import { problemBlock } from './explain.ts'
 import { givenLine } from './given-text.ts'
 import type { Imported } from './import-servers.ts'
@@ -48,12 +49,12 @@ function placesText(places: ForeignServers['places'], printer: Printer): string 
 /** What became of each, and all of it in one line. */
 export function importedText(
   imported: readonly Imported[],
-  places: ForeignServers['places'],
+  { places, isDryRun }: { readonly places: ForeignServers['places']; readonly isDryRun: boolean },
   session: Pick<Session, 'out' | 'from' | 'host'>,
 ): string {
   const { out: printer } = session
   return [
-    ...imported.map(one => oneText(one, { printer, asked: askedBy(session) })),
+    ...imported.map(one => oneText(one, { printer, asked: askedBy(session), isDryRun })),
     placesText(places, printer),
     `${printer.paint.bold(summary(imported))}\n`,
   ].join('')
@@ -61,9 +62,10 @@ export function importedText(
 
 function summary(imported: readonly Imported[]): string {
   const amount = (...outcomes: Imported['outcome'][]) => imported.filter(one => outcomes.includes(one.outcome)).length
+  const coming = amount('wouldBeAdded', 'wouldBeReplaced')
   const parts = [
     `${amount('added', 'replaced')} imported`,
-    amount('wouldBeAdded') > 0 ? `${amount('wouldBeAdded')} would be imported` : '',
+    coming > 0 ? `${coming} would be imported` : '',
     amount('unchanged') > 0 ? `${amount('unchanged')} there already` : '',
     `${amount('skipped')} skipped`,
     amount('failed') > 0 ? `${amount('failed')} failed` : '',
@@ -76,16 +78,18 @@ const MARKS = {
   replaced: ['green', '✓'],
   unchanged: ['dim', '='],
   wouldBeAdded: ['green', '+'],
+  wouldBeReplaced: ['green', '+'],
   skipped: ['yellow', '-'],
   failed: ['red', '✗'],
 } as const satisfies Record<Imported['outcome'], readonly [keyof Printer['paint'], string]>
 
-/** What was not taken over was given to nobody, and nobody is told to give it. */
+/** What is not taken over is given to nobody, and nobody is told to give it. */
 const IS_THERE = {
   added: true,
   replaced: true,
   unchanged: true,
-  wouldBeAdded: false,
+  wouldBeAdded: true,
+  wouldBeReplaced: true,
   skipped: false,
   failed: false,
 } as const satisfies Record<Imported['outcome'], boolean>
@@ -97,22 +101,48 @@ function isTroubled({ status, problems }: Imported): boolean {
   return problems.length > 0 || (status !== undefined && status.state !== 'up' && status.state !== 'idle')
 }
 
-function oneText(one: Imported, { printer, asked }: { printer: Printer; asked: Asked }): string {
+interface Telling {
+  readonly printer: Printer
+  readonly asked: Asked
+  readonly isDryRun: boolean
+}
+
+function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {
   const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
   const wide = { ...printer, width: undefined }
   const there = one.name === one.as ? '' : `, "${one.name}" there`
-  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? stateText(one.status, asked) : `: ${one.reason}`}`
-  const lines = [
+  const state = isDryRun ? (WOULD_BE[one.outcome] ?? '') : stateText(one.status, asked)
+  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? state : `: ${one.reason}`}`
+  const lines = [...(isDryRun ? wouldBeLines(one) : doneLines(one)), ...one.notes]
+  // A client's names and questions are somebody else's words: one with a line break in it would pass for another server.
+  return [
+    `${printer.paint[style](mark)} ${paragraph(escapeLine(head), wide)}`,
+    ...lines.filter(line => line !== '').map(line => paragraph(escapeLine(line), wide, '  ')),
+    ...one.problems.map(problem => problemBlock(problem, printer)),
+  ].join('')
+}
+
+function doneLines(one: Imported): string[] {
+  return [
     IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
     ...releasedLines(one),
-    ...one.notes,
   ]
+}
+
+const WOULD_BE: Partial<Record<Imported['outcome'], string>> = {
+  unchanged: ': it is there already',
+  wouldBeReplaced: ': it would take the place of the one that is there',
+}
+
+function wouldBeLines({ outcome, granted, alsoHave = [], madeAgent, secrets }: Imported): string[] {
+  if (!IS_THERE[outcome]) return []
+  const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
+  const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
   return [
-    `${printer.paint[style](mark)} ${paragraph(head, wide)}`,
-    ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
-    ...one.problems.map(problem => problemBlock(problem, printer)),
-  ].join('')
+    `Would be given to ${given}.${alsoHave.length > 0 ? ` Still with: ${alsoHave.join(', ')}.` : ''}`,
+    secrets.length > 0 ? `Would be kept in the secrets file: ${secrets.join(', ')}.` : '',
+  ]
 }
 
 function stateText(status: UpstreamStatus | undefined, asked: Asked): string {

@@ -42,8 +42,8 @@ Made from the program itself; \`quartermaster COMMAND --help\` prints the same. 
 - **\`--json\`** prints exactly one JSON value to standard output, on one line where that is no terminal. An error is that value too:
   \`{ "error": { "code", "kind", "retry", "message", "details" } }\`, and the exit code tells them apart. With \`up\` the value is the first line.
 - **Colour** is used on terminals only, never with \`NO_COLOR\` or \`--no-color\`; \`FORCE_COLOR=1\` uses it everywhere.
-- **Control characters** in names, descriptions and messages are shown as escapes. What a tool answers is printed as it is, except on a
-  terminal, where they are escapes too.
+- **Control characters** and others that cannot be seen are shown as escapes in names, descriptions, choices and messages. What a tool
+  answers is printed as it is, except on a terminal, where they are escapes too. In JSON they are \`\\u\` escapes, and the value is the same.
 - **Arguments of a call** written as \`key=value\` are read as JSON where they parse and the tool's schema does not want a text there;
   everything else is text. \`a.b=1\` puts a value inside \`a\`.
 - **Cut results** are read to their end when standard output is no terminal or with \`--all\`. With \`--json\` the answer stays cut and its

@@ -8,8 +8,9 @@ import {
   choiceText,
 } from '../../core/kernel/index.ts'
 import { toValue, tryJson } from './arguments.ts'
-import { escapeBlock, escapeLine } from './escape.ts'
+import { escapeLine } from './escape.ts'
 import { TextCommand } from './text-command.ts'
+import { ToolHelp } from './tool-help.ts'
 
 /** Another tool that has the same word, and the flag it is told by. */
 export interface SameWord {
@@ -20,13 +21,13 @@ export interface SameWord {
 /** A command whose arguments, options and help are those of a tool's schema. */
 export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: readonly SameWord[]): Command {
   const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
-  const command = new TextCommand(usage.name).description(escapeBlock(texts.join('\n\n')))
+  const command = new ToolCommand(usage.name).description(texts.join('\n\n'))
   for (const argument of usage.positional) command.addArgument(toArgument(argument))
   // Whoever copies the line has what must be written, the flag that tells it from the other tool included.
   command.usage(`${usage.words.slice(usage.name.length)} [options]`.trimStart())
   if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
   for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
-  for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${escapeLine(short)}`)
+  for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${short}`)
   command.addHelpText('after', `\nThe same by the tool's name: quartermaster call ${escapeLine(tool.name)}`)
   return command
 }
@@ -46,6 +47,12 @@ export async function toolInput(
     else entries.push([argument.key, written])
   }
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+class ToolCommand extends TextCommand {
+  override createHelp(): ToolHelp {
+    return Object.assign(new ToolHelp(), this.configureHelp())
+  }
 }
 
 /** An option under the name of its parameter: two that are written alike stay two. */
@@ -70,15 +77,14 @@ function attribute(key: string): string {
 function toArgument(parameter: CommandArgument): Argument {
   const name = `${parameter.placeholder}${parameter.takesRest ? '...' : ''}`
   // One without any word about it would be left out of the help, with its choices.
-  const help = escapeLine(parameter.help) || (parameter.choices ? 'one of these' : '')
+  const help = parameter.help || (parameter.choices ? 'one of these' : '')
   const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, help)
   if (parameter.choices) argument.choices(textsOf(parameter.choices))
   return parameter.takesRest ? argument : argument.argParser(text => read(text, parameter))
 }
 
-function toOptions({ name, placeholder, ...parameter }: CommandOption): Option[] {
+function toOptions({ name, placeholder, help, ...parameter }: CommandOption): Option[] {
   const { key, kind, isRequired, choices } = parameter
-  const help = escapeLine(parameter.help)
   if (kind === 'flag') return toFlags(name, { ...parameter, help })
   const option = new ParameterOption(
     `--${name} <${placeholder}>`,

@@ -39,7 +39,7 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     status.name,
     { text, style: paint[style] },
     status.era ?? '',
-    toolsText(status),
+    [toolsText(status), othersText(status)].filter(Boolean).join(', '),
     String(status.restarts),
     status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
     troubleOf(status),
@@ -84,6 +84,10 @@ function toolsText({ tools: { offered, held, rejected = 0 }, warned = 0 }: Upstr
   return parts.filter(part => part !== '').join(', ')
 }
 
+function othersText({ othersHeld = 0 }: UpstreamStatus): string {
+  return othersHeld === 0 ? '' : `${count(othersHeld, 'other')} held`
+}
+
 /** What went wrong, as far as it still matters to who looks. */
 function troubleOf(status: UpstreamStatus): string {
   const { state, lastError } = status
@@ -96,12 +100,13 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf({ name, state, reason, tools, warned = 0, hasSpoken, unseen }: UpstreamStatus): string | undefined {
+function nextStepOf(status: UpstreamStatus): string | undefined {
+  const { name, state, reason, tools, othersHeld = 0, warned = 0, hasSpoken, unseen } = status
   if (state === 'needsLogin') return neededLogin({ name, reason })
   // Of one that starts it is said already.
   if (unseen !== undefined && state !== 'starting')
     return `Not seen yet. ${state === 'idle' ? `${reason} ` : ''}${unseen}`
-  if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
+  if (tools.held + othersHeld > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   if (warned > 0) return `Look at what was found in it: quartermaster upstreams review ${name}`
   return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
 }
@@ -121,7 +126,7 @@ export function unseenAmong(statuses: readonly UpstreamStatus[]): { name: string
 
 /** Everything that is known about one upstream. */
 export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: number; printer: Printer }): string {
-  const { server, latency, nextStartAt } = status
+  const { server, latency, nextStartAt, othersHeld } = status
   const ago = (at: number) => `${inWords(Math.max(0, now - at))} ago`
   return fields(
     [
@@ -134,6 +139,10 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ['Tools', toolsText(status)],
       ['Prompts', String(status.prompts)],
       ['Resources', String(status.resources)],
+      [
+        'Held',
+        othersHeld === undefined ? undefined : `${othersHeld} beside its tools: instructions, prompts or resources`,
+      ],
       ['Connections', String(status.connections)],
       ['Processes', status.pids.join(', ')],
       ['Restarts', String(status.restarts)],
@@ -158,7 +167,8 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
 function unaskedText({ unasked }: UpstreamStatus, ago: (at: number) => string): string | undefined {
   if (!unasked) return undefined
   const questions = `${count(unasked.questions, 'question')}, the last ${ago(unasked.lastAt)}`
-  return `${questions}: several clients used the connection. Each agent has its own now; give each client its own token.`
+  const next = 'Each agent has its own now, and its clients share it: give each client an agent of its own.'
+  return `${questions}: several clients used the connection. ${next}`
 }
 
 const MOST_CLASHES = 5
@@ -207,8 +217,10 @@ export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 
 }
 
 /** Whoever adds a server should know before its tools are used, and not from whoever looks for trouble later. */
-function reviewText({ name, tools, warned = 0 }: UpstreamStatus): string {
-  const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
+function reviewText({ name, tools, othersHeld = 0, warned = 0 }: UpstreamStatus): string {
+  const amount = tools.held + othersHeld
+  const what = othersHeld === 0 ? String(amount) : count(amount, 'definition')
+  const held = amount === 0 ? '' : `, ${what} held for review`
   const told = warned === 0 ? '' : `, ${count(warned, 'warning')}`
   return held + told === '' ? '' : `${held}${told} (quartermaster upstreams review ${name})`
 }

@@ -16,6 +16,8 @@ describe('any file', () => {
   it.each([
     ['{ "mcpServers": ', /not JSON.*line 1/],
     ['[]', /no JSON object/],
+    ['{ "mcpServers": [{ "command": "a" }] }', /"mcpServers" is no object of names and servers/],
+    ['{ "servers": "a" }', /"servers" is no object of names and servers/],
     ['/* */'.concat('['.repeat(100_000)), /nested too deep/],
   ])('that cannot be read says why: %s', async (text, problem) => {
     const { places, servers } = await find({ 'project/x.json': text }, 'x.json')
@@ -33,6 +35,12 @@ describe('any file', () => {
     [{}, 'It has neither "command" nor "url".'],
     [{ command: 'a', url: 'https://a.example' }, 'It has both "command" and "url".'],
     [{ command: ['a'] }, 'Its "command" is no text.'],
+    [{ command: 'a', args: 'x' }, 'Its "args" are no list of texts.'],
+    [{ command: 'a', args: ['x', {}] }, 'Its "args" are no list of texts.'],
+    [{ command: 'a', env: 'A=1' }, 'Its "env" is no object of names and texts.'],
+    [{ url: 'https://a.example', headers: ['A: 1'] }, 'Its "headers" is no object of names and texts.'],
+    [{ command: 'a'.repeat(40_000) }, 'It has a text of more than 32768 characters.'],
+    [{ command: 'a', args: Array.from({ length: 100 }, () => 'a'.repeat(20_000)) }, 'It is larger than 1 MiB.'],
     [{ type: 'ws', url: 'wss://a.example' }, 'Its type "ws" does not go with "url".'],
     [{ transport: 'sse', url: 'https://a.example' }, /"sse"/],
     ['a', 'It is no object.'],
@@ -47,7 +55,7 @@ describe('any file', () => {
       { command: 'node', args: ['/x/dist/bin/quartermaster.js', 'connect', '--agent', 'a'] },
       'It is Quartermaster itself.',
     ],
-  ])('has entries that are skipped with the reason: %j', async (entry, reason) => {
+  ])('has entries that are skipped with the reason: %.200j', async (entry, reason) => {
     const { skipped, entry: translated } = await only(entry, { ownUrl: 'http://127.0.0.1:9999' })
     expect(skipped).toMatch(reason)
     expect(translated).toBeUndefined()
@@ -71,9 +79,17 @@ describe('any file', () => {
       [`${'x'.repeat(40)}1`]: { command: '3' },
       日本: { command: '4' },
       constructor: { command: '5' },
+      'Größe Tür': { command: '6' },
     }
     const found = await inFile({ mcpServers: servers })
-    expect(found.servers.map(one => one.as)).toEqual(['a-b', 'a-b-2', 'x'.repeat(32), 'server', 'constructor-2'])
+    expect(found.servers.map(one => one.as)).toEqual([
+      'a-b',
+      'a-b-2',
+      'x'.repeat(32),
+      'server',
+      'constructor-2',
+      'Grosse-Tur',
+    ])
   })
 })
 
@@ -113,6 +129,16 @@ describe('the script of an entry', () => {
     expect(await scriptOf(client, 'x ${A} ${B:-$C} ${D%.*} "${1}"')).toBe('x ${A} ${B:-$C} $${D%.*} "$${1}"')
   })
 
+  it.each([
+    ['.cursor/mcp.json', 'x $${A}'],
+    ['claude_desktop_config.json', 'x $${A}'],
+    ['.mcp.json', 'x ${A}'],
+  ])('is read as its client reads it where the file is named: %s', async (file, script) => {
+    const servers = { one: { command: 'sh', args: ['-c', 'x ${A}'] } }
+    const { server } = await find({ [`project/${file}`]: JSON.stringify({ mcpServers: servers }) }, `./${file}`)
+    expect(server('one').entry?.['args']).toEqual(['-c', script])
+  })
+
   it('has the variables of its client in our words', async () => {
     expect(await scriptOf('cursor', 'x ${env:A} ${/}')).toBe(`x \${env:A} ${sep}`)
     expect(await scriptOf('vscode', 'x ${env:A} ${input:-id}')).toBe('x ${env:A:-} ${secret:ONE_ID}')
@@ -137,4 +163,9 @@ describe('looking everywhere', () => {
       ['vscode', true],
     ])
   })
+})
+
+it('says of no fallback that it is a secret which stands for none', async () => {
+  const entry = { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer ${X:-none}' } }
+  expect(await only(entry)).toMatchObject({ entry, secrets: {}, notes: [] })
 })

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
+import { tempProject } from '../../testing/temp-project.ts'
+import { readClientConfigs } from './index.ts'
 import { CLAUDE_CODE, CLAUDE_DESKTOP } from './testing/client-files.ts'
 import { find, inDesktop } from './testing/found.ts'
 
@@ -109,5 +111,68 @@ describe('the configuration of Claude Code', () => {
       ['both', undefined, expect.stringContaining('.mcp.json, which counts first')],
     ])
     expect(server('same').client).toBe('claude-code')
+  })
+
+  describe('with servers that a person has refused', () => {
+    const ENTRY = { command: 'a' }
+    const SHARED = JSON.stringify({ mcpServers: { off: ENTRY, on: ENTRY } })
+    const states = async (files: Record<string, unknown>, source = 'claude') => {
+      const folder = await tempProject({})
+      // What stands in there by its path is that of the project.
+      const dir = folder.path('project')
+      const texts = Object.entries(files).map(([file, value]) => [
+        file,
+        typeof value === 'string' ? value : JSON.stringify(value).replaceAll('HERE', dir),
+      ])
+      for (const [file, text] of texts) await folder.write(String(file), String(text))
+      const found = await readClientConfigs({ source, platform: 'linux', home: folder.path('home'), env: {}, dir })
+      return found.servers
+    }
+
+    it.each([
+      ['~/.claude.json', { 'home/.claude.json': { projects: { HERE: { disabledMcpjsonServers: ['off'] } } } }],
+      ['the list of /mcp', { 'home/.claude.json': { projects: { HERE: { disabledMcpServers: ['off'] } } } }],
+      ['the settings of the person', { 'home/.claude/settings.json': { disabledMcpjsonServers: ['off'] } }],
+      ['the settings of the project', { 'project/.claude/settings.json': { disabledMcpjsonServers: ['off'] } }],
+      ['its local settings', { 'project/.claude/settings.local.json': { disabledMcpjsonServers: ['off'] } }],
+    ])('has those of .mcp.json switched off that %s names, and says so', async (_where, files) => {
+      expect(await states({ 'project/.mcp.json': SHARED, ...files })).toMatchObject([
+        {
+          name: 'off',
+          entry: { command: 'a', enabled: false },
+          notes: [expect.stringMatching(/^It was refused in Claude/)],
+        },
+        { name: 'on', entry: ENTRY, notes: [] },
+      ])
+    })
+
+    it('has its own switched off in the folder in which they were', async () => {
+      const projects = {
+        HERE: {
+          mcpServers: { mine: ENTRY },
+          disabledMcpServers: ['mine', 'everywhere'],
+          disabledMcpjsonServers: ['wide'],
+        },
+        '/other': { mcpServers: { far: ENTRY }, disabledMcpServers: ['far', 'wide'] },
+      }
+      const everywhere = { everywhere: ENTRY, wide: ENTRY }
+      const found = await states({ 'home/.claude.json': { mcpServers: everywhere, projects } })
+      expect(found.map(({ name, entry }) => [name, entry?.['enabled']])).toEqual([
+        ['everywhere', false],
+        ['wide', undefined],
+        ['mine', false],
+        ['far', false],
+      ])
+    })
+
+    it('leaves those of other clients alone', async () => {
+      const files = {
+        'home/.claude.json': { projects: { HERE: { disabledMcpServers: ['off'] } } },
+        'project/.cursor/mcp.json': SHARED,
+        'project/.claude/settings.json': '{',
+      }
+      const found = await states(files, 'cursor')
+      expect(found.map(({ entry }) => entry)).toEqual([ENTRY, ENTRY])
+    })
   })
 })

@@ -58,6 +58,19 @@ describe('the configuration of VS Code', () => {
     expect(server('one').entry).toEqual({ command: 'a', env: { A: '${env:NOPE:-}', B: '${env:B:-b}' } })
   })
 
+  it.each([
+    ['.vscode/mcp.json', 'servers'],
+    ['.vscode/mcp.json', 'mcpServers'],
+    ['shared.json', 'servers'],
+  ])('means the same where its file is named: %s with "%s"', async (file, key) => {
+    const script = { command: 'sh', args: ['-c', 'x ${A}'], env: { A: '${env:NOPE}' } }
+    const { server } = await find({ [`project/${file}`]: JSON.stringify({ [key]: { one: script } }) }, `./${file}`)
+    expect(server('one')).toMatchObject({
+      client: 'file',
+      entry: { command: 'sh', args: ['-c', 'x $${A}'], env: { A: '${env:NOPE:-}' } },
+    })
+  })
+
   it('has comments, and inputs that become secrets to be asked for', async () => {
     const { server } = await read()
     expect(server('perplexity')).toMatchObject({

@@ -6,7 +6,10 @@ const NO_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prot
 /** A name that an upstream may have, as near to the written one as can be, and free. */
 export function fittingName(written: string, isFree: (name: string) => boolean): string {
   const plain = written
+    .replaceAll('ß', 'ss')
     .normalize('NFKD')
+    // `ü` is a `u` and a mark by now, and would be cut in two.
+    .replace(/\p{M}+/gu, '')
     .replace(/[^\w-]+/g, '-')
     .replace(/^-+|-+$/g, '')
   const usual = NO_NAMES.has(plain) ? plain.replaceAll('_', '') : plain

@@ -10,6 +10,24 @@ export interface WrittenServer {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The folder it is for, where it is for one alone. */
   readonly folder?: string | undefined
+  /** It stands under `servers`, as only VS Code has it. */
+  readonly isOfVscode?: boolean
+}
+
+/** Servers that a person has refused in Claude Code. */
+export interface Refusal {
+  /** The folder that it is about; all of them when absent. */
+  readonly folder?: string | undefined
+  /** Whoever has these names there. */
+  readonly any: readonly string[]
+  /** Those of the `.mcp.json` that comes with the folder. */
+  readonly shared: readonly string[]
+}
+
+/** What a file says. */
+export interface ForeignFile {
+  readonly servers: WrittenServer[]
+  readonly refusals: Refusal[]
 }
 
 export interface WrittenInput {
@@ -20,20 +38,24 @@ export interface WrittenInput {
 }
 
 /** The servers in a text, in whichever of the known shapes, or why there are none to be read. */
-export function serversIn(text: string): { servers: WrittenServer[] } | { problem: string } {
+export function serversIn(text: string): ForeignFile | { problem: string } {
   const parsed = parseLoosely(text)
   if ('problem' in parsed) return parsed
   const root = parsed.value
   if (!isRecord(root)) return { problem: 'It is no JSON object.' }
   const vscode = isRecord(root['mcp']) ? root['mcp'] : root
+  const wrong = Object.entries({ mcpServers: root['mcpServers'], servers: vscode['servers'] }).find(
+    ([, value]) => typeof value === 'string' || Array.isArray(value),
+  )
+  if (wrong) return { problem: `Its "${wrong[0]}" is no object of names and servers: { "NAME": { "command": … } }.` }
   const inputs = inputsOf(vscode['inputs'])
   const groups = [
     listOf(root['mcpServers']),
-    listOf(vscode['servers'], inputs),
+    listOf(vscode['servers'], inputs).map(server => ({ ...server, isOfVscode: true })),
     ...projectsOf(root['projects']),
     ...(isPlainList(root) ? [listOf(root)] : []),
   ]
-  return { servers: groups.flat() }
+  return { servers: groups.flat(), refusals: refusalsIn(root) }
 }
 
 /** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
@@ -81,6 +103,23 @@ function projectsOf(value: unknown): WrittenServer[][] {
   return Object.entries(value).map(([folder, project]) =>
     listOf(isRecord(project) ? project['mcpServers'] : undefined, new Map(), folder),
   )
+}
+
+/** `~/.claude.json` has what was refused beside the servers of each folder, and the files of settings have it at the top. */
+function refusalsIn(root: Record<string, unknown>): Refusal[] {
+  const projects = isRecord(root['projects']) ? Object.entries(root['projects']) : []
+  const refusals = [
+    { any: [], shared: namesIn(root['disabledMcpjsonServers']) },
+    ...projects.map(([folder, project]) => {
+      const { disabledMcpServers, disabledMcpjsonServers } = isRecord(project) ? project : {}
+      return { folder, any: namesIn(disabledMcpServers), shared: namesIn(disabledMcpjsonServers) }
+    }),
+  ]
+  return refusals.filter(({ any, shared }) => any.length + shared.length > 0)
+}
+
+function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(name => typeof name === 'string') : []
 }
 
 /** Nothing but servers by name, as documentation often shows them. */

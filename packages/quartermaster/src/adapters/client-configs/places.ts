@@ -20,6 +20,8 @@ export interface ClientPlace {
   readonly file: string
   /** The folder that its entries count from. */
   readonly workspace: string
+  /** Whose way of writing it has, also where only the file was named; `file` where its name tells nothing. */
+  readonly dialect: ClientKind
 }
 
 /** The places of one client, of all of them, or of one file; what counts first stands first. */
@@ -32,12 +34,12 @@ export function placesOf(source: string | undefined, around: ClientSurroundings)
 const PLACES: Readonly<Record<ClientSource, (around: ClientSurroundings) => ClientPlace[]>> = {
   claude: around => [
     here('claude-code', '.mcp.json', around),
-    { client: 'claude-code', file: join(around.home, '.claude.json'), workspace: around.dir },
+    atHome('claude-code', ['.claude.json'], around),
     inSettings('claude-desktop', ['Claude', 'claude_desktop_config.json'], around),
   ],
   cursor: around => [
     here('cursor', join('.cursor', 'mcp.json'), around),
-    { client: 'cursor', file: join(around.home, '.cursor', 'mcp.json'), workspace: around.dir },
+    atHome('cursor', ['.cursor', 'mcp.json'], around),
   ],
   vscode: around => [
     here('vscode', join('.vscode', 'mcp.json'), around),
@@ -46,7 +48,11 @@ const PLACES: Readonly<Record<ClientSource, (around: ClientSurroundings) => Clie
 }
 
 function here(client: ClientKind, file: string, { dir }: ClientSurroundings): ClientPlace {
-  return { client, file: join(dir, file), workspace: dir }
+  return { client, file: join(dir, file), workspace: dir, dialect: client }
+}
+
+function atHome(client: ClientKind, path: string[], { home, dir }: ClientSurroundings): ClientPlace {
+  return { client, file: join(home, ...path), workspace: dir, dialect: client }
 }
 
 /** Each system has its own folder for what programs remember about a person. */
@@ -57,15 +63,25 @@ function inSettings(client: ClientKind, path: string[], { platform, home, env, d
       : platform === 'win32'
         ? (env['APPDATA'] ?? join(home, 'AppData', 'Roaming'))
         : (env['XDG_CONFIG_HOME'] ?? join(home, '.config'))
-  return { client, file: join(base, ...path), workspace: dir }
+  return { client, file: join(base, ...path), workspace: dir, dialect: client }
 }
 
-/** A file that lies in a project belongs to that project. */
+/** A file that lies in a project belongs to that project, and one that is called as a client calls its own is written as there. */
 function filePlace(file: string, { dir }: ClientSurroundings): ClientPlace {
   const folder = dirname(file)
-  if (basename(file) === '.mcp.json') return { client: 'file', file, workspace: folder }
-  if (['.vscode', '.cursor'].includes(basename(folder)) && basename(file) === 'mcp.json') {
-    return { client: 'file', file, workspace: dirname(folder) }
-  }
-  return { client: 'file', file, workspace: dir }
+  const place = { client: 'file', file } as const
+  const owner = FOLDERS.get(basename(folder))
+  if (owner && basename(file) === 'mcp.json') return { ...place, workspace: dirname(folder), dialect: owner }
+  const dialect = FILES.get(basename(file)) ?? 'file'
+  return { ...place, workspace: basename(file) === '.mcp.json' ? folder : dir, dialect }
 }
+
+const FOLDERS: ReadonlyMap<string, ClientKind> = new Map([
+  ['.vscode', 'vscode'],
+  ['.cursor', 'cursor'],
+])
+const FILES: ReadonlyMap<string, ClientKind> = new Map([
+  ['.mcp.json', 'claude-code'],
+  ['.claude.json', 'claude-code'],
+  ['claude_desktop_config.json', 'claude-desktop'],
+])

@@ -3,9 +3,10 @@ import type { ForeignServer, ForeignServers } from '../../contracts/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { type EnvFile, readEnvFile } from './env-file.ts'
 import { fittingName } from './fitting-name.ts'
-import { isRecord, serversIn, type WrittenServer } from './foreign-file.ts'
+import { isRecord, type Refusal, serversIn, type WrittenServer } from './foreign-file.ts'
 import { type ClientPlace, type ClientSurroundings, placesOf } from './places.ts'
 import { readBounded } from './read-bounded.ts'
+import { isRefused, refusedInSettings } from './refusals.ts'
 import { translateEntry } from './translate-entry.ts'
 
 export interface ReadOptions extends ClientSurroundings {
@@ -27,9 +28,10 @@ export async function readClientConfigs(options: ReadOptions): Promise<ForeignSe
     ...written.filter(one => !isElsewhere(one, options)),
     ...written.filter(one => isElsewhere(one, options)),
   ]
+  const refusals = [...reads.flatMap(read => read.refusals), ...(await refusedInSettings(reads, options))]
   return {
     places: reads.map(({ place: { client, file }, found, problem }) => ({ client, file, found, problem })),
-    servers: named(ordered, options),
+    servers: named(ordered, { ...options, refusals }),
   }
 }
 
@@ -37,6 +39,7 @@ interface PlaceRead {
   readonly place: ClientPlace
   readonly found: boolean
   readonly servers: readonly WrittenServer[]
+  readonly refusals: readonly Refusal[]
   readonly problem?: string | undefined
 }
 
@@ -45,11 +48,8 @@ const MAX_BYTES = 64 * 1024 * 1024
 
 async function readPlace(place: ClientPlace): Promise<PlaceRead> {
   const read = await readBounded(place.file, MAX_BYTES)
-  if ('found' in read) return { place, servers: [], ...read }
-  const parsed = serversIn(read.text)
-  return 'problem' in parsed
-    ? { place, found: true, servers: [], problem: parsed.problem }
-    : { place, found: true, servers: parsed.servers }
+  const none = { place, servers: [], refusals: [] }
+  return 'found' in read ? { ...none, ...read } : { ...none, found: true, ...serversIn(read.text) }
 }
 
 interface Placed {
@@ -71,8 +71,12 @@ function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings
   return way.startsWith('..') || isAbsolute(way)
 }
 
+interface NamingOptions extends ReadOptions {
+  readonly refusals: readonly Refusal[]
+}
+
 /** Gives every server a name of its own. The same one in two places is one; another one under the same name is skipped. */
-function named(placed: readonly Placed[], options: ReadOptions): ForeignServer[] {
+function named(placed: readonly Placed[], options: NamingOptions): ForeignServer[] {
   const reserved = new Set(options.reserved)
   const taken = new Map<string, { readonly name: string; readonly text: string; readonly file: string }>()
   return placed.flatMap(one => {
@@ -93,7 +97,7 @@ function named(placed: readonly Placed[], options: ReadOptions): ForeignServer[]
 function toServer(
   { place, server, envFile }: Placed,
   { as, rival }: { as: string; rival: string | undefined },
-  options: ReadOptions,
+  options: NamingOptions,
 ): ForeignServer {
   const elsewhere = isElsewhere({ place, server }, options) ? server.folder : undefined
   const about = { name: server.name, as, client: place.client, file: place.file, elsewhere }
@@ -103,9 +107,12 @@ function toServer(
   const workspace = server.folder ?? place.workspace
   const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
   const { home, ownUrl: url } = options
-  const isUnsetEmpty = place.client === 'vscode'
+  const dialect = place.dialect === 'file' && server.isOfVscode ? 'vscode' : place.dialect
+  const isUnsetEmpty = dialect === 'vscode'
   // A file may be one of Claude Code, which says so when a variable is not set; so do we.
-  const isPlainFilledIn = place.client === 'claude-code' || place.client === 'file'
-  const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, isUnsetEmpty, isPlainFilledIn })
+  const isPlainFilledIn = dialect === 'claude-code' || dialect === 'file'
+  const isOff = isRefused({ place, server }, options.refusals)
+  const meant = { isUnsetEmpty, isPlainFilledIn, isRefused: isOff }
+  const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, ...meant })
   return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
 }

@@ -22,6 +22,8 @@ export interface EntryScope extends OwnFace {
   readonly isUnsetEmpty?: boolean | undefined
   /** Whether that client fills in `${NAME}` as well. */
   readonly isPlainFilledIn?: boolean | undefined
+  /** Whether the person has refused it in its own client. */
+  readonly isRefused?: boolean | undefined
   /** What the file of variables that it names holds. */
   readonly envFile?: EnvFile | undefined
 }
@@ -38,7 +40,7 @@ export type TranslatedEntry =
 /** One entry of another client in our words, or why there are none for it. */
 export function translateEntry(name: string, { entry, inputs }: WrittenServer, scope: EntryScope): TranslatedEntry {
   if (!isRecord(entry)) return { skipped: 'It is no object.' }
-  const wrong = transportFault(entry)
+  const wrong = sizeFault(entry) ?? transportFault(entry) ?? shapeFault(entry)
   if (wrong !== undefined) return { skipped: wrong }
   if (isOurselves(entry, scope)) return { skipped: 'It is Quartermaster itself.' }
   const { entry: plain, left } = 'url' in entry ? httpEntry(entry) : stdioEntry(entry, { ...scope, inputs })
@@ -50,10 +52,11 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   const env = { ...variables, ...texts(value['env']) }
   const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value, { isToRun: true })
   return {
-    entry: separated.entry,
+    entry: scope.isRefused ? { ...separated.entry, enabled: false } : separated.entry,
     secrets: { ...separated.secrets, ...secrets },
     asks,
     notes: [
+      ...(scope.isRefused ? [REFUSED] : []),
       ...notes,
       ...envFileNotes(scope.envFile),
       ...addressNotes(value),
@@ -62,6 +65,9 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
     ],
   }
 }
+
+const REFUSED =
+  'It was refused in Claude Code, so it is switched off here too. To have it, take "enabled": false out of its entry.'
 
 /** The variables of a file, which are meant word for word: what would be a reference here is kept as a secret. */
 function takenFrom(envFile: EnvFile | undefined, upstream: string, taken: ReadonlySet<string>) {
@@ -102,6 +108,31 @@ function transportFault(entry: Record<string, unknown>): string | undefined {
   const allowed = url === undefined ? ['stdio'] : HTTP_TYPES
   if (type === undefined || allowed.includes(String(type))) return undefined
   return `Its type ${JSON.stringify(type)} does not go with "${url === undefined ? 'command' : 'url'}".`
+}
+
+/** What stands in a configuration of ours is shorter by far; to look for secrets in more takes too long. */
+const LONGEST_TEXT = 32_768
+const LONGEST_ENTRY = 1024 * 1024
+
+function sizeFault(entry: Record<string, unknown>): string | undefined {
+  if (JSON.stringify(entry).length > LONGEST_ENTRY) return 'It is larger than 1 MiB.'
+  const isLong = (value: unknown): boolean =>
+    typeof value === 'string'
+      ? value.length > LONGEST_TEXT
+      : typeof value === 'object' && value !== null && Object.values(value).some(isLong)
+  return isLong(entry) ? `It has a text of more than ${LONGEST_TEXT} characters.` : undefined
+}
+
+/** What is written otherwise would be left out, and something else started than is meant. */
+function shapeFault({ args, env, headers }: Record<string, unknown>): string | undefined {
+  if (isThere(args) && !(Array.isArray(args) && args.every(word => !isThere(word) || isPlain(word))))
+    return 'Its "args" are no list of texts.'
+  const [wrong] = Object.entries({ env, headers }).filter(([, value]) => isThere(value) && !isRecord(value))
+  return wrong && `Its "${wrong[0]}" is no object of names and texts.`
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 interface Plain {

@@ -58,6 +58,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     },
     async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
       open()
+      if (!find(shelf, name)) await deps.calls.meet({ seat, tool: name })
       const grant = find(shelf, name)
       if (!grant) return refused(notOnShelf(shelf, name))
       try {

@@ -72,9 +72,15 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     return run({ shelf, grant, input, request: { ...request, inputResponses: {} } })
   }
 
+  /** A server that nobody has seen yet is started for whoever calls what may be its tool. */
+  async function met(shelf: Shelf, name: string): Promise<Grant | undefined> {
+    await deps.calls.meet({ seat: shelf.seat, tool: name })
+    return find(shelf, name)
+  }
+
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
-      const grant = find(shelf, name)
+      const grant = find(shelf, name) ?? (await met(shelf, name))
       if (grant) return run({ shelf, grant, input, request })
       const why = notOnShelf(shelf, name)
       return goOn({ shelf, name, input, request }, why) ?? refused(why)

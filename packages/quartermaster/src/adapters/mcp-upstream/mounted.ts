@@ -1,7 +1,7 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
 import type { Leases } from '../../core/store/index.ts'
-import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
 import { createChildLog, SHORTEST_SECRET } from './target/child-log.ts'
@@ -12,7 +12,7 @@ import { createUpstream, type Upstream } from './upstream.ts'
 export interface MountedDeps {
   readonly projectDir: string
   readonly dataDir: string
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
   readonly memory: UpstreamMemory
   readonly herd: ChildHerd
   readonly auth: UpstreamAuth
@@ -25,8 +25,8 @@ export interface MountedDeps {
   readonly leases: Leases
   /** Texts that never stand in a log. */
   secrets(): readonly string[]
-  /** Names of all tools, with where they come from, once the definitions that are here have been read. */
-  tools(): Promise<Iterable<{ readonly name: string; readonly unit: string }>>
+  /** Names of tools that are not of a unit, once the definitions that are here have been read. */
+  readonly toolsOfOthers: ToolsOfOthers
 }
 
 export interface MountOptions {
@@ -40,7 +40,7 @@ export interface MountOptions {
 /** One upstream with all it takes. */
 export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
   const { name, config } = options
-  const { clock, settings, version, tools } = deps
+  const { clock, settings, version, toolsOfOthers } = deps
   // Beside those that are kept as secrets, what looks like one where it stands.
   const inline = Object.values(separateSecrets(name, config).secrets).filter(text => text.length >= SHORTEST_SECRET)
   const log = createChildLog({ clock, secrets: [...deps.secrets(), ...inline] })
@@ -54,10 +54,6 @@ export function createMounted(deps: MountedDeps, options: MountOptions): Upstrea
     callMs: settings.callTimeoutSeconds * 1000,
     restartWaitMs: settings.restartWaitSeconds * 1000,
     recoveringMs: settings.recoveringSeconds * 1000,
-    otherTools: async () => toolsBut(await tools(), `upstream:${name}`),
+    otherTools: () => toolsOfOthers(`upstream:${name}`),
   })
-}
-
-function* toolsBut(tools: Iterable<{ readonly name: string; readonly unit: string }>, unit: string): Iterable<string> {
-  for (const tool of tools) if (tool.unit !== unit) yield tool.name
 }

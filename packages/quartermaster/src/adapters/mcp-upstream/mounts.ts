@@ -3,7 +3,8 @@ import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
-import { createStartQueue, MOST_STARTS } from './start-queue.ts'
+import { createStartQueue, MOST_REMOTE_STARTS, MOST_STARTS } from './start-queue.ts'
+import { STARTED_ANEW } from './supervision/connections.ts'
 import { DOWNLOAD_MS } from './target/first-start.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -12,6 +13,9 @@ import type { Upstream } from './upstream.ts'
  * what nobody has seen yet, or of these only what need not be downloaded first.
  */
 export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
+
+/** The one of this name, or those that may have this tool. */
+export type MeetChoice = { readonly name: string } | { readonly tool: string }
 
 /**
  * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
@@ -29,6 +33,8 @@ export interface Mounts {
   statuses(): UpstreamStatus[]
   /** Throws `NAME_UNKNOWN`. */
   find(name: string): Upstream
+  /** Ends its connections and starts anew; whatever it has replaced ends, too. Throws `NAME_UNKNOWN`. */
+  restart(name: string): Promise<void>
   /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
   adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
   /** Settles as the last configuration did that was to be adopted. */
@@ -38,6 +44,16 @@ export interface Mounts {
   met(withinMs: number): Promise<void>
   /** Starts one that nobody has seen yet, or not as it is now, whatever it takes; waits for nothing. */
   meet(name: string, how: { isChanged: boolean }): void
+  /**
+   * Somebody calls what may be a tool of one that nobody has seen: it does not wait for its turn any longer. Resolves when its
+   * start has ended, or the time is over. Answers whether what it has is known now. Only where servers are kept.
+   */
+  meetNow(name: string, withinMs: number): Promise<boolean>
+  /**
+   * Starts these, where nobody has seen them, they were not tried yet and need not be downloaded first, and no others. Resolves
+   * when each is there or given up, or the time is over. Answers whether there were any.
+   */
+  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
   /**
    * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
    * resolves when each is there or given up. Answers whether any is there now.
@@ -63,7 +79,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   const departures = createDepartures()
   /** Who wants to know where they stand. */
   const watchers = createListeners()
-  const starts = createStartQueue({ clock, most: MOST_STARTS, onState: watchers.add })
+  const starts = createStartQueue({ clock, most: MOST_STARTS, mostRemote: MOST_REMOTE_STARTS, onState: watchers.add })
   /** Of these nobody can tell whether they were seen before, and why. */
   const unread = new Map<Upstream, string>()
   let told: string | undefined
@@ -112,6 +128,18 @@ export function createMounts(deps: MountsDeps): Mounts {
     return wanted.some(one => !one.isUnseen())
   }
 
+  async function meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean> {
+    await adopted.catch(() => {})
+    const isAsked = (one: Upstream) => ('name' in choice ? one.name === choice.name : one.mayOffer(choice.tool))
+    // One that was tried stands as that ended: nobody waits for it a second time.
+    const isLeft = (one: Upstream) => isUnseen(one) && !one.mayNeedDownload() && one.status().state === 'idle'
+    const wanted = [...mounted.values()].filter(one => isAsked(one) && isLeft(one))
+    for (const one of wanted) one.start()
+    const isMeeting = () => wanted.some(one => one.isUnseen() && one.isStarting())
+    await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
+    return wanted.length > 0
+  }
+
   async function readAgain(upstream: Upstream): Promise<void> {
     await upstream.remember()
     unread.delete(upstream)
@@ -140,19 +168,31 @@ export function createMounts(deps: MountsDeps): Mounts {
     if (configs.size > 0 || gone.length > 0) onChange()
   }
 
-  /** Calls that waited for it, or still come to it, go to the one in its place. */
+  /** Calls that waited for it, or still come to it, and whoever is subscribed there go to the one in its place. */
   function letGo(upstream: Upstream): void {
     const next = mounted.get(upstream.name)
     if (next) upstream.handOver(next)
     departures.add(upstream)
   }
 
+  /** What it has replaced may still have calls under way. */
+  function statusOf(upstream: Upstream): UpstreamStatus {
+    const status = asUnread(upstream.status(), unread.get(upstream))
+    return { ...status, pids: [...status.pids, ...departures.pids(upstream.name)] }
+  }
+
   const all = () => [...mounted.values()].toSorted(byName)
+  const find = (name: string) => mounted.get(name) ?? unknown(name, mounted.keys())
 
   return {
     all,
-    statuses: () => all().map(one => asUnread(one.status(), unread.get(one))),
-    find: name => mounted.get(name) ?? unknown(name, mounted.keys()),
+    statuses: () => all().map(statusOf),
+    find,
+    async restart(name) {
+      const upstream = find(name)
+      departures.end(name, STARTED_ANEW)
+      await upstream.restart()
+    },
     adopt(configs) {
       adopted = adopted.catch(() => {}).then(() => (isStopped ? undefined : adopt(configs)))
       return adopted
@@ -176,10 +216,19 @@ export function createMounts(deps: MountsDeps): Mounts {
       const upstream = mounted.get(name)
       if (upstream && !unread.has(upstream) && (isChanged || upstream.isUnseen())) upstream.start({ isWanted: true })
     },
+    async meetNow(name, withinMs) {
+      const upstream = mounted.get(name)
+      const isKept = started === 'all' || started === 'first'
+      if (!upstream || !isKept || unread.has(upstream)) return false
+      if (upstream.isUnseen()) upstream.start({ isWanted: true })
+      await until(() => !upstream.isUnseen() || !upstream.isStarting(), { clock, withinMs, onChange: watchers.add })
+      return upstream.status().state === 'up'
+    },
+    meetOnly,
     download,
     async readAgain() {
-      const isLeft = started === 'unseen' || started === 'unseenHere'
-      if (!isLeft || unread.size === 0) return false
+      const areKept = started === 'all' || started === 'first'
+      if (areKept || unread.size === 0) return false
       await Promise.all([...unread.keys()].map(readAgain))
       onChange()
       return true

@@ -7,19 +7,21 @@ interface Server {
   announce(): void
   start(): void
   isStarting(): boolean
+  isUnseen(): boolean
+  readonly isRemote: boolean
   /** Its start comes to an end, in whatever way. */
   settle(): void
 }
 
-/** A queue for two at a time, and servers that tell what becomes of them. */
+/** A queue for two programs and three servers by HTTP at a time, and servers that tell what becomes of them. */
 function situation() {
   const clock = createFakeClock()
   const states = createListeners()
-  const queue = createStartQueue({ clock, most: 2, onState: states.add })
+  const queue = createStartQueue({ clock, most: 2, mostRemote: 3, onState: states.add })
   const announced: string[] = []
   const started: string[] = []
 
-  function server(name: string, { isLazy = false } = {}): Server {
+  function server(name: string, { isLazy = false, isRemote = false, isUnseen = false } = {}): Server {
     let isStarting = false
     const move = (to: boolean) => {
       isStarting = to
@@ -33,6 +35,8 @@ function situation() {
         move(true)
       },
       isStarting: () => isStarting,
+      isUnseen: () => isUnseen,
+      isRemote,
       settle: () => move(false),
     }
   }
@@ -89,6 +93,25 @@ describe('servers that are to be started', () => {
     expect(started).toEqual(['a', 'b', 'c', 'd'])
     await clock.advance(500)
     expect(started).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('do not wait for those that are reached by HTTP, however many of these never answer', async () => {
+    const { clock, queue, add, server, started } = situation()
+    queue.open()
+    for (const name of ['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7']) queue.add(server(name, { isRemote: true }))
+    add('a', 'b')
+    expect(started).toEqual(['h1', 'h2', 'h3', 'a', 'b'])
+    await clock.advance(500)
+    expect(started.slice(5)).toEqual(['h4', 'h5', 'h6'])
+  })
+
+  it('are started first where somebody has seen them before', () => {
+    const { queue, add, server, started } = situation()
+    add('first')
+    for (const name of ['new', 'newer']) queue.add(server(name, { isUnseen: true }))
+    add('a')
+    queue.open()
+    expect(started).toEqual(['first', 'a'])
   })
 
   it('are not started any more once they are gone, and leave their turn to the next', () => {

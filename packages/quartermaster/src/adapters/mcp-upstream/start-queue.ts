@@ -3,9 +3,12 @@ import type { Cancel, Clock } from '../../core/kernel/index.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What is started in its turn. */
-type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting'>
+type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting' | 'isUnseen' | 'isRemote'>
 
-/** Starts servers a few at a time: each start takes the processor from all others, and from whoever is being answered. */
+/**
+ * Starts programs a few at a time: each start takes the processor from all others, and from whoever is being answered. Servers by
+ * HTTP only take a socket each, and never the turn of a program. What was seen before is used most likely, and comes first.
+ */
 export interface StartQueue {
   /** Starts it when it is its turn, which may be at once. Before `open` that is the first one alone. */
   add(one: Startable): void
@@ -17,8 +20,10 @@ export interface StartQueue {
 
 export interface StartQueueDeps {
   readonly clock: Clock
-  /** How many are being started at once. */
+  /** How many programs are being started at once. */
   readonly most: number
+  /** How many servers by HTTP. */
+  readonly mostRemote: number
   /** Tells whenever one of them stands elsewhere. */
   onState(listener: () => void): void
 }
@@ -27,10 +32,13 @@ export interface StartQueueDeps {
 export const LEAST_STARTS = 4
 export const MOST_STARTS = Math.max(LEAST_STARTS, availableParallelism())
 
+/** So many sockets that wait are felt by nobody. */
+export const MOST_REMOTE_STARTS = 32
+
 /** A program is loaded by then. One that still does not answer waits for something, or hangs, and is in nobody's way. */
 export const TURN_MS = 500
 
-export function createStartQueue({ clock, most, onState }: StartQueueDeps): StartQueue {
+export function createStartQueue({ clock, most, mostRemote, onState }: StartQueueDeps): StartQueue {
   const waiting = new Set<Startable>()
   /** Those that are being started, with how to call off the end of their turn. */
   const turns = new Map<Startable, Cancel>()
@@ -38,14 +46,16 @@ export function createStartQueue({ clock, most, onState }: StartQueueDeps): Star
   // One costs a core that is free anyway, and whoever has only one is not to wait for it longer.
   let isFirstDue = true
 
-  function hasRoom(): boolean {
-    return isOpen ? turns.size < most : isFirstDue && turns.size === 0
+  function hasRoom({ isRemote }: Startable): boolean {
+    if (!isOpen) return isFirstDue && turns.size === 0
+    const alike = [...turns.keys()].filter(one => one.isRemote === isRemote)
+    return alike.length < (isRemote ? mostRemote : most)
   }
 
   function next(): void {
-    for (const one of waiting) {
-      if (!hasRoom()) return
-      begin(one)
+    for (const one of [...waiting].toSorted(seenFirst)) {
+      // To begin one may have begun others.
+      if (waiting.has(one) && hasRoom(one)) begin(one)
     }
   }
 
@@ -98,3 +108,5 @@ export function createStartQueue({ clock, most, onState }: StartQueueDeps): Star
     },
   }
 }
+
+const seenFirst = (a: Startable, b: Startable) => Number(a.isUnseen()) - Number(b.isUnseen())

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import type { HeldDefinition } from '../../core/upstreams/index.ts'
 import type { Connection } from './supervision/connection.ts'
 import type { ConnectionState } from './supervision/connection-state.ts'
-import { standingOf } from './upstream-status.ts'
+import type { Connections } from './supervision/connections.ts'
+import { countsOf, standingOf } from './upstream-status.ts'
 
 function standing(state: ConnectionState) {
   const main = { state: () => state, session: () => undefined } as unknown as Connection
@@ -26,5 +29,38 @@ describe('an upstream that lets nobody in', () => {
   it('has refused the key where it is the configuration that has to be mended', () => {
     const reason = '"files" does not take the key that it is sent. Change "headers.Authorization" in its entry.'
     expect(turnedAway(reason)).toMatchObject({ state: 'keyRefused', reason })
+  })
+})
+
+describe('what waits for a person', () => {
+  const held = (kind: HeldDefinition['kind'], name: string, state: HeldDefinition['state'] = 'suspicious') => ({
+    kind,
+    name,
+    state,
+    reason: '',
+  })
+  const HELD = [
+    held('server', 'notes'),
+    held('tool', 'read'),
+    held('tool', 'left'),
+    held('prompt', 'left'),
+    held('prompt', 'refused', 'rejected'),
+    held('resource', 'note://a'),
+    held('template', 'note://{id}'),
+  ]
+
+  function counts(options: object = {}) {
+    const config = UpstreamConfig.parse({ command: 'notes', leaveOut: ['left'], ...options })
+    const connections = { all: () => [], withLeft: () => [] } as unknown as Connections
+    return countsOf({ offered: [], held: HELD, gone: [], problems: [] }, { connections, config })
+  }
+
+  it('is counted beside the tools too: instructions, prompts, resources and templates', () => {
+    expect(counts()).toMatchObject({ tools: { offered: 0, held: 1 }, othersHeld: 4 })
+  })
+
+  it('is not what the owner leaves out', () => {
+    expect(counts({ prompts: false })).toMatchObject({ othersHeld: 3 })
+    expect(counts({ prompts: false, resources: false })).toMatchObject({ othersHeld: 1 })
   })
 })

@@ -1,6 +1,6 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { hasLoginStep } from '../../core/kernel/index.ts'
-import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
+import { isWaiting, type Verdict, wantsDefinition } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
 import type { ConnectionState } from './supervision/connection-state.ts'
 import type { Connections } from './supervision/connections.ts'
@@ -70,30 +70,41 @@ export function countsOf(
   { connections, config }: { connections: Connections; config: UpstreamConfig },
 ): Pick<
   UpstreamStatus,
-  'tools' | 'warned' | 'unlisted' | 'isCut' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'
+  | 'tools'
+  | 'othersHeld'
+  | 'warned'
+  | 'unlisted'
+  | 'isCut'
+  | 'prompts'
+  | 'resources'
+  | 'connections'
+  | 'pids'
+  | 'restarts'
 > {
   const { offered = [], held = [], unlisted, isCut } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
-  const isWanted = ({ name }: { name: string }) => wantsTool(config, name)
+  const isWanted = (one: Verdict['held' | 'offered'][number]) => wantsDefinition(config, one)
   const all = connections.all()
   const left = held.filter(isWanted)
   const waiting = left.filter(isWaiting)
   const warned = offered.filter(one => one.isWarned && (one.kind !== 'tool' || isWanted(one))).length
   const rejected = count(left, 'tool') - count(waiting, 'tool')
+  const othersHeld = waiting.length - count(waiting, 'tool')
   return {
     tools: {
       offered: count(offered.filter(isWanted), 'tool'),
       held: count(waiting, 'tool'),
       ...(rejected > 0 ? { rejected } : {}),
     },
+    ...(othersHeld > 0 ? { othersHeld } : {}),
     ...(warned > 0 ? { warned } : {}),
     ...(unlisted ? { unlisted: [...unlisted] } : {}),
     ...(isCut ? { isCut } : {}),
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,
-    pids: all.flatMap(one => one.session()?.pids() ?? []),
+    pids: connections.withLeft().flatMap(one => one.session()?.pids() ?? []),
     restarts: all.reduce((sum, one) => sum + one.restarts(), 0),
   }
 }

@@ -11,6 +11,8 @@ import { createWorkings, type UpstreamDeps, type Workings } from './workings.ts'
 /** One MCP server of someone else, mounted. */
 export interface Upstream {
   readonly name: string
+  /** Whether it is reached over a network, so that to start it takes no processor here. */
+  readonly isRemote: boolean
   /** What it brings now. */
   unit(): SourceUnit
   /** Takes another configuration, if what runs can stay as it is. */
@@ -44,6 +46,8 @@ export interface Upstream {
   restart(): Promise<void>
   /** Somebody has signed in or out there, or one agent has. */
   signedAnew(agent: string | undefined): Promise<void>
+  /** There are tools of others that were not there before: what it says of them is looked at again. */
+  lookAgain(): Promise<void>
   /** A person decides about something of it. */
   review<T>(decide: () => Promise<T>): Promise<T>
   /** It is to go: calls may end, but nothing of it is looked at or remembered any more. Resolves when nothing is being. */
@@ -72,6 +76,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
 
   return {
     name: deps.name,
+    isRemote: deps.target.transport !== 'stdio',
     unit: offer.unit,
     reconfigure(next) {
       if (wayOf(next) !== wayOf(config)) return false
@@ -109,6 +114,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       await meetings.recall()
       connections.exchange(agent)
     },
+    lookAgain: verdicts.lookAgain,
     review: verdicts.review,
     async retire() {
       sightings.stop()

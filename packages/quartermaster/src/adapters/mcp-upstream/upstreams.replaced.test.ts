@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { type HttpEndpoint, httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 /** A server that answers a call when the test has it do so, and who called it with what. */
 async function countingServer() {
@@ -19,9 +19,9 @@ const entryFor = ({ url }: HttpEndpoint, version: string, more: object = {}) =>
   UpstreamConfig.parse({ url, era: 'legacy', headers: { 'X-Version': version }, ...more })
 
 /** The tool as the agent was given it, whatever became of its server since. */
-async function toolOf({ units }: Awaited<ReturnType<typeof stage>>) {
+async function toolOf({ units }: Awaited<ReturnType<typeof stage>>, own = '') {
   const [unit] = await units()
-  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const tool = unit?.definitions.capabilities?.[0]?.tools.find(({ name }) => name.endsWith(own))
   return (agent = 'ada') => {
     const context = { caller: { name: agent }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
     return Promise.resolve(tool?.handler({} as never, context as never))
@@ -71,6 +71,41 @@ it('sends a call that waited for a server which cannot be reached to the one tha
   finish(0)
   expect(await waiting).toMatchObject({ content: [{ text: '3 issues' }] })
   expect(callers()).toEqual(['2'])
+})
+
+it('sends a call that waits for one that is to run once to the last in its place, and says what it waits for', async () => {
+  const desk = await stage()
+  const { server, calls, finish, callers } = await countingServer()
+  await desk.configure({ tracker: entryFor(server, '1', { single: true }) })
+  await desk.isUp('tracker')
+  const call = await toolOf(desk)
+  const before = call()
+  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await desk.configure({ tracker: entryFor(server, '2', { single: true }) })
+  const waiting = call()
+  await desk.configure({ tracker: entryFor(server, '3', { single: true }) })
+  expect(desk.status('tracker')).toMatchObject({ state: 'starting', reason: expect.stringContaining('the one before') })
+  finish(0)
+  await expect.poll(callers, PATIENT).toEqual(['1', '3'])
+  finish(1)
+  for (const one of [before, waiting]) expect(await one).toMatchObject({ content: [{ text: '3 issues' }] })
+})
+
+it.each([false, true])('names the process that ends its calls, and a restart ends them (single: %s)', async single => {
+  const desk = await stage()
+  await desk.configure({ ill: entry({ single }, '--hang-on=tools/call') })
+  await desk.isUp()
+  const [before = 0] = desk.status()?.pids ?? []
+  const call = await toolOf(desk, 'append')
+  const ended = call().catch((error: unknown) => error)
+  await desk.configure({ ill: entry({ single }) })
+  if (!single) await desk.isUp()
+  expect(desk.status()?.pids.at(-1)).toBe(before)
+  await desk.upstreams.restart('ill')
+  const message = expect.stringContaining('It is started anew.')
+  expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', message })
+  await desk.isUp()
+  await expect.poll(() => desk.status()?.pids, PATIENT).not.toContain(before)
 })
 
 describe('an upstream at which somebody signs in or out', () => {

@@ -143,7 +143,7 @@ it('starts what may have to be downloaded only for a command that needs it, and 
     state: 'idle',
     isFetching: true,
     pids: [],
-    reason: expect.stringContaining('never started'),
+    reason: 'It does not run, and has not been seen yet. What it runs may have to be downloaded first.',
     unseen: expect.stringMatching(
       /^Have it started: quartermaster upstreams restart (npx|told), or: quartermaster up$/,
     ),
@@ -164,6 +164,18 @@ it('starts what may have to be downloaded only for a command that needs it, and 
   upstreams.meet('told', { isChanged: false })
   const reason = 'It was started and has not answered yet. It may be downloading what it runs.'
   expect(status('told')).toMatchObject({ state: 'starting', isFetching: true, reason })
+})
+
+it('starts for a command that needs few only these, and waits for none a second time', async () => {
+  const { upstreams, configure, status, toolNames } = await stage({ which: undefined })
+  await configure({ here: entry({}), there: entry({}), hangs: { command: 'sleep', args: ['1000'] } })
+  expect(await upstreams.meetOnly({ tool: 'other_echo' }, 60_000)).toBe(false)
+  expect(await upstreams.meetOnly({ tool: 'here_echo' }, 60_000)).toBe(true)
+  expect(await toolNames()).toContain('here_echo')
+  expect(status('there')).toMatchObject({ state: 'idle' })
+  expect(await upstreams.meetOnly({ name: 'hangs' }, 1)).toBe(true)
+  expect(await upstreams.meetOnly({ tool: 'hangs_echo' }, 600_000)).toBe(false)
+  expect(status('there')).toMatchObject({ state: 'idle' })
 })
 
 it('gives a package runner time for its first download, and no other program', async () => {

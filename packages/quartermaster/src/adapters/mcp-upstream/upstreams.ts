@@ -10,7 +10,7 @@ import type { Clock, Log } from '../../core/kernel/index.ts'
 import { type Decision, type ListOptions, type LoginOwner, wantsTool } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
-import { createMounts, type StartChoice } from './mounts.ts'
+import { createMounts, type MeetChoice, type StartChoice } from './mounts.ts'
 import { createUpstreamSource } from './upstream-source.ts'
 
 /** Which of the things that wait for a person. */
@@ -37,6 +37,8 @@ export interface Upstreams {
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
   /** Somebody may have decided in another process: what is offered is judged anew by what is on record. */
   recall(): Promise<void>
+  /** There are tools that were not there before: what servers say of tools of others is looked at again. */
+  lookAgain(): Promise<void>
   /** As if it had never been seen or signed in to. For one that is not configured any more. */
   forget(name: string): Promise<void>
   /** Starts them, and what comes later as well. Waits for none of it. */
@@ -45,6 +47,16 @@ export interface Upstreams {
   met(withinMs: number): Promise<void>
   /** Starts one that nobody has seen yet, or not as it is now, also one that may have to be downloaded first. Waits for nothing. */
   meet(name: string, how: { isChanged: boolean }): void
+  /**
+   * Somebody calls what may be a tool of one that nobody has seen: it is started at once. Resolves when that has ended, or the
+   * time is over. Answers whether what it has is known now.
+   */
+  meetNow(name: string, withinMs: number): Promise<boolean>
+  /**
+   * Starts these, where nobody has seen them, they were not tried yet and need not be downloaded first, and no others. Resolves
+   * when each is there or given up, or the time is over. Answers whether there were any.
+   */
+  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
   /**
    * Has those downloaded that a command would not begin with, of a tool's name those that may have it, and resolves when each is
    * there or given up. Answers whether any is there now.
@@ -109,7 +121,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     statuses: mounts.statuses,
     logs: (name, { limit }) => mounts.find(name).logs(limit),
-    restart: name => mounts.find(name).restart(),
+    restart: mounts.restart,
     signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
@@ -129,6 +141,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     async recall() {
       await Promise.all(mounts.all().map(upstream => upstream.review(async () => {})))
     },
+    async lookAgain() {
+      await Promise.all(mounts.all().map(upstream => upstream.lookAgain()))
+    },
     async forget(name) {
       const { pins, memory, auth } = await parts.get()
       await Promise.all([pins.forget(name), memory.forget(name), auth.forgetAll(name)])
@@ -136,6 +151,8 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     start: mounts.start,
     met: mounts.met,
     meet: mounts.meet,
+    meetNow: mounts.meetNow,
+    meetOnly: mounts.meetOnly,
     download: mounts.download,
     readAgain: mounts.readAgain,
     async stop() {

@@ -47,6 +47,27 @@ describe('one that waits for its turn to be started', () => {
     expect(status(waiting.name)?.pids).toHaveLength(1)
   })
 
+  it('is started at once by whoever calls what may be a tool of it, where nobody has seen it', async () => {
+    const { upstreams, configure, status, toolNames } = await stage({ which: 'first' })
+    await configure({ one: entry(), new: entry() })
+    const waiting = upstreams.statuses().find(({ reason }) => reason === 'It is about to be started.')?.name ?? ''
+    expect(await toolNames()).not.toContain(`${waiting}_add`)
+    expect(await upstreams.meetNow(waiting, 60_000)).toBe(true)
+    expect(status(waiting)?.state).toBe('up')
+    expect(await toolNames()).toContain(`${waiting}_add`)
+  })
+
+  it('is not waited for by such a call where it cannot be started, or is none of those that are kept', async () => {
+    const { upstreams, configure } = await stage({ which: 'first' })
+    const absent = { command: '/there/is/no/such/program' }
+    await configure({ one: entry(), broken: entry(absent), off: entry({ enabled: false }) })
+    const met = ['broken', 'off', 'unknown'].map(name => upstreams.meetNow(name, 60_000))
+    expect(await Promise.all(met)).toEqual([false, false, false])
+    const brief = await stage({ which: 'unseenHere' })
+    await brief.configure({ one: entry() })
+    expect(await brief.upstreams.meetNow('one', 60_000)).toBe(false)
+  })
+
   it('is started at once when it was just added', async () => {
     const { upstreams, configure, isUp } = await stage({ which: 'first' })
     await configure({ one: entry(), added: entry() })

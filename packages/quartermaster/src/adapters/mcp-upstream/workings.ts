@@ -1,7 +1,7 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
 import type { Lease } from '../../core/store/index.ts'
-import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { OtherNames, PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintance.ts'
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
@@ -10,7 +10,7 @@ import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
 import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
-import { createOffer, type Offer } from './offer/offer.ts'
+import { createOffer, type Offer, type OfferDeps } from './offer/offer.ts'
 import { createService, type Service } from './offer/service.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
@@ -29,7 +29,7 @@ export interface UpstreamDeps {
   readonly config: UpstreamConfig
   readonly target: Target
   readonly log: ChildLog
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
   readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
   readonly clock: Clock
   readonly random: Random
@@ -44,7 +44,7 @@ export interface UpstreamDeps {
   /** Whose holder alone runs it; everybody does when absent. */
   readonly lease?: Lease | undefined
   /** Names of tools that are not its own, once they are known. */
-  otherTools(): Promise<Iterable<string>>
+  otherTools(): Promise<OtherNames>
   /** When it was taken into use; the same for all that came together. */
   readonly mountedAt: number
   /** A reload would find something new. */
@@ -101,10 +101,11 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   })
   const main = () => connections.main
   const subscriptions = createUpstreamSubscriptions(main)
-  const service = createService({ connectionOf: connections.of, check: own.check })
+  const service = createService({ connectionOf: connections.of, check: own.check, subscriptions })
   const { serving } = service
   const calls = createUpstreamCalls({ upstream: name, clock, budgetMs: deps.restartWaitMs, latencies, serving })
-  const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: subscriptions.add })
+  const watch: OfferDeps['watch'] = (...wish) => serving().subscriptions.add(...wish)
+  const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch })
   const verdicts = createVerdicts({ ...deps, offer, config, note })
   const connectionOf = connections.own
   const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })

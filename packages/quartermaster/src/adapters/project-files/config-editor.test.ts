@@ -27,6 +27,17 @@ describe('an upstream that is added', () => {
     expect(JSON.parse(await config())).toEqual({ mcpServers: { files: SERVER } })
   })
 
+  it.each([
+    ['mcpServers.a.headers.X', { X: 'a\r\nY: b' }, 'has a line break'],
+    ['the name', { 'X Y': 'a' }, 'is no name of a header'],
+  ])('has no header that could not be sent, by %s', async (_what, headers, message) => {
+    const { editor, config } = await project('{}')
+    await expect(
+      editor.setUpstream('a', { url: 'https://a.example', headers }, { replace: false }),
+    ).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) })
+    expect(await config()).toBe('{}')
+  })
+
   it('leaves everything else in the file as it was written', async () => {
     const { editor, config } = await project('{\n  // mine\n  "settings": { "logLevel": "warn" }, // loud\n}\n')
     await editor.setUpstream('a', { url: 'https://a.example' }, { replace: false })

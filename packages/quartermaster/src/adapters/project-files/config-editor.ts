@@ -1,18 +1,25 @@
 import { basename, join } from 'node:path'
-import { type AddedUpstream, AppError, isAppError, type Problem, type RemovedUpstream } from '../../contracts/index.ts'
+import {
+  type AddedUpstream,
+  AppError,
+  isAppError,
+  type Problem,
+  type RemovedUpstream,
+  type UpstreamConfig,
+} from '../../contracts/index.ts'
 import { canonicalJson, consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
 import { problemsError } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
 import { createQueue } from './queue.ts'
-import { secretNamesIn } from './references.ts'
+import { type Environment, secretNamesIn } from './references.ts'
 import { secretUses } from './secret-uses.ts'
 import { removeSecrets, secretsThere } from './secrets-editor.ts'
-import { secretsFileIn } from './secrets-file.ts'
-import { type EditedFile, editText } from './text-edit.ts'
+import { readSecrets, secretsFileIn } from './secrets-file.ts'
+import { type Edit, type EditedFile, editText, previewText } from './text-edit.ts'
 import { readText } from './text-file.ts'
-import { entryFaults, SERVERS, tooMuchLike } from './upstream-entries.ts'
+import { entryFaults, readUpstreams, SERVERS, tooMuchLike } from './upstream-entries.ts'
 import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
 
 /** An upstream that was written down. */
@@ -27,6 +34,20 @@ export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'> {
 
 export type SetUpstreamOptions = Partial<WrittenSecrets> & { readonly replace: boolean }
 
+export interface PreviewOptions extends SetUpstreamOptions {
+  readonly env: Environment
+  /** Others that would be there by then. */
+  readonly beside: readonly string[]
+}
+
+/** An upstream as it would be written down. */
+export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded'> {
+  /** References replaced; absent where it could not be used yet. */
+  readonly config: UpstreamConfig | undefined
+  /** What would keep it from being used. */
+  readonly problems: readonly Problem[]
+}
+
 /** What became of secrets that one entry needs no longer. */
 export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>
 
@@ -38,6 +59,8 @@ export interface ConfigEditor {
    * it, and `CONFIG_INVALID` when the entry would not be right; then no secret is left behind either.
    */
   setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
+  /** Answers what `setUpstream` would do, and throws as it would. Nothing is written. */
+  previewUpstream(name: string, entry: Fields, options: PreviewOptions): Promise<PreviewedUpstream>
   /** Takes one entry out, and answers the secrets it referred to. Throws `NAME_UNKNOWN`. */
   removeUpstream(name: string): Promise<{ file: string; secrets: readonly string[] }>
   /** Takes those of these secrets out that nothing names now, or none of them. */
@@ -61,6 +84,8 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
   return {
     setUpstream: (name, entry, options) =>
       edits(() => setUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
+    previewUpstream: (name, entry, options) =>
+      edits(() => previewUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
     removeUpstream: name => edits(() => removeUpstream(name, config())),
     releaseSecrets: (names, { keep }) =>
       edits(async () => {
@@ -80,6 +105,7 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
 interface Wish extends SetUpstreamOptions {
   readonly name: string
   readonly entry: Fields
+  readonly beside?: readonly string[]
 }
 
 interface Places {
@@ -88,24 +114,12 @@ interface Places {
   readonly projectDir: string
 }
 
-async function setUpstream(wish: Wish, { config, secretsFile, projectDir }: Places): Promise<SetUpstream> {
-  const { name, entry, replace, secrets = {}, missing = [] } = wish
-  refuseName(name)
+async function setUpstream(wish: Wish, places: Places): Promise<SetUpstream> {
+  const { config, secretsFile } = places
   const added: string[] = []
   try {
-    const { text: _text, ...written } = await editText(config, async current => {
-      const { fields, servers, withServers } = configText(current, config.file)
-      const present = presentEntry(name, servers)
-      const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
-      const place = { secretsFile, projectDir, configFile: config.path, present, others, added }
-      const named = await nameSecrets(entry, { secrets, missing }, place)
-      const outcome = present === undefined ? 'added' : isSame(present, named.entry) ? 'unchanged' : 'replaced'
-      if (outcome === 'replaced' && !replace) throw taken(name)
-      const text = withServers({ ...servers, [name]: named.entry })
-      refuseFaults(name, parseDocument(text), config.file)
-      return { text, file: config.path, outcome, ...facts(named, present) } as const
-    })
-    return written
+    const { text: _text, texts, ...written } = await changed(wish, { ...places, edit: editText, added })
+    return { ...written, secrets: Object.keys(texts) }
   } catch (error) {
     // Another process that was faster may share one of them by now.
     const shared = isAppError(error) && error.code === 'EDIT_CONFLICT' ? await secretsNamedIn(config.path) : []
@@ -117,17 +131,65 @@ async function setUpstream(wish: Wish, { config, secretsFile, projectDir }: Plac
   }
 }
 
+interface Changing extends Places {
+  readonly edit: Edit
+  readonly added: string[]
+}
+
+function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: Changing) {
+  const { name, entry, replace, secrets = {}, missing = [], beside = [] } = wish
+  refuseName(name)
+  return edit(config, async current => {
+    const { fields, servers, withServers } = configText(current, config.file)
+    const present = presentEntry(name, servers, beside)
+    const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
+    const place = { secretsFile, projectDir, configFile: config.path, present, others, added, edit }
+    const named = await nameSecrets(entry, { secrets, missing }, place)
+    const outcome = present === undefined ? 'added' : isSame(present, named.entry) ? 'unchanged' : 'replaced'
+    if (outcome === 'replaced' && !replace) throw taken(name)
+    const text = withServers({ ...servers, [name]: named.entry })
+    refuseFaults(name, parseDocument(text), config.file)
+    return { text, file: config.path, outcome, ...facts(named, present) } as const
+  })
+}
+
+async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Promise<PreviewedUpstream> {
+  const { name, env } = wish
+  const { config, secretsFile } = places
+  const would = await changed(wish, { ...places, edit: previewText, added: [] })
+  const { text, texts, unneeded: _unneeded, ...facts } = would
+  const { secrets: kept } = await readSecrets(secretsFile)
+  const answers = new Set(Object.values(facts.missing))
+  const added = new Map(Object.entries(texts))
+  const secrets = kept && {
+    get: (secret: string) => added.get(secret) ?? (answers.has(secret) ? ANY_ANSWER : kept.get(secret)),
+  }
+  const { upstreams, problems } = readUpstreams(parseDocument(text), { env, secrets, file: config.file })
+  return {
+    ...facts,
+    secrets: Object.keys(texts),
+    config: upstreams.configs.get(name),
+    // A place in a text that is not written yet would tell nobody anything.
+    problems: problems
+      .filter(({ subject }) => subject === `upstream:${name}`)
+      .map(problem => ({ ...problem, where: config.file })),
+  }
+}
+
+/** Stands for what somebody would be asked for. As an address it is right wherever one is wanted, and elsewhere any text is. */
+const ANY_ANSWER = 'https://answer.invalid'
+
 /** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
-function presentEntry(name: string, servers: Fields): unknown {
+function presentEntry(name: string, servers: Fields, beside: readonly string[]): unknown {
   if (Object.hasOwn(servers, name)) return servers[name]
-  const twin = Object.keys(servers).find(other => consentPrefix(other) === consentPrefix(name))
+  const twin = [...Object.keys(servers), ...beside].find(other => consentPrefix(other) === consentPrefix(name))
   if (twin === undefined) return undefined
   throw new AppError('NAME_TAKEN', `An upstream cannot be named "${name}". ${tooMuchLike(twin)} Choose another name.`)
 }
 
-function facts({ entry, secrets, missing }: NamedEntry, present: unknown) {
+function facts({ entry, texts, missing }: NamedEntry, present: unknown) {
   const named = new Set(secretNamesIn(entry))
-  return { secrets, missing, unneeded: secretNamesIn(present).filter(name => !named.has(name)) }
+  return { texts, missing, unneeded: secretNamesIn(present).filter(name => !named.has(name)) }
 }
 
 async function secretsNamedIn(file: string): Promise<readonly string[]> {

@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 import { freeName } from '../../core/kernel/index.ts'
 import { problemsError } from './fault.ts'
@@ -9,7 +8,7 @@ import { applyChange } from './json-edit.ts'
 import { printLines } from './json-print.ts'
 import type { IsSpokenFor } from './secret-names.ts'
 import { readSecrets } from './secrets-file.ts'
-import { editText } from './text-edit.ts'
+import { type Edit, editText } from './text-edit.ts'
 
 /** Where secrets went. */
 export interface AddedSecrets {
@@ -25,10 +24,13 @@ type Texts = Readonly<Record<string, string>>
  * Adds texts to the secrets file, which is made when there is none. A name that has another text, or that something else
  * speaks for, is left alone, and the new text gets the next free one.
  */
-export async function addSecrets(file: string, secrets: Texts, isSpokenFor: IsSpokenFor): Promise<AddedSecrets> {
+export async function addSecrets(
+  file: string,
+  secrets: Texts,
+  { isSpokenFor, edit }: { isSpokenFor: IsSpokenFor; edit: Edit },
+): Promise<AddedSecrets> {
   if (Object.keys(secrets).length === 0) return { names: {}, added: [] }
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const answer = await change(file, known => {
+  const answer = await change(file, edit, known => {
     const after: Record<string, string> = { ...known }
     const names: Record<string, string> = {}
     for (const [name, text] of Object.entries(secrets)) {
@@ -48,7 +50,7 @@ export async function addSecrets(file: string, secrets: Texts, isSpokenFor: IsSp
 export async function removeSecrets(file: string, names: readonly string[]): Promise<string[]> {
   if (names.length === 0 || !(await hasAny(file, names))) return []
   const removed: string[] = []
-  await change(file, known => {
+  await change(file, editText, known => {
     const [gone, kept] = [true, false].map(is => Object.entries(known).filter(([name]) => names.includes(name) === is))
     removed.push(...(gone ?? []).map(([name]) => name))
     return { after: Object.fromEntries(kept ?? []), names: {}, added: [] }
@@ -90,12 +92,13 @@ interface Changed extends AddedSecrets {
   readonly after: Texts
 }
 
-async function change(file: string, next: (known: Texts) => Changed): Promise<Changed & { text: string }> {
+async function change(file: string, edit: Edit, next: (known: Texts) => Changed): Promise<Changed & { text: string }> {
   // The same look as before every use: a file that others can read is refused, not added to.
   const { problems } = await readSecrets(file)
   const errors = problems.filter(problem => problem.severity === 'error')
   if (errors.length > 0) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be changed:', errors)
-  return editText({ path: file, file: basename(file), code: 'CONFIG_INVALID', mode: 0o600 }, current => {
+  const edited = { path: file, file: basename(file), code: 'CONFIG_INVALID', mode: 0o600, folderMode: 0o700 } as const
+  return edit(edited, current => {
     const { mark, text } = splitByteOrderMark(current ?? '{}')
     const known = parseDocument(text).value as Texts
     const changed = next(known)

@@ -13,7 +13,12 @@ export interface EditedFile {
   readonly code: 'AGENT_INVALID' | 'CONFIG_INVALID'
   /** Set on the file whatever it had before; kept when absent. */
   readonly mode?: number
+  /** Of the folder, where that has to be made. */
+  readonly folderMode?: number
 }
+
+/** How a file is changed: for good, or only to see what would come of it. */
+export type Edit = typeof editText
 
 /**
  * Changes a text file in one step, and answers what made the new text. Nothing is written when it stays the same, and
@@ -23,15 +28,24 @@ export async function editText<T extends { readonly text: string }>(
   edited: EditedFile,
   next: (current: string | undefined) => Promise<T> | T,
 ): Promise<T> {
-  const { path, mode } = edited
+  const { path, mode, folderMode } = edited
   const current = await currentText(edited)
   const answer = await next(current?.text)
   if (answer.text === current?.text) return answer
-  await mkdir(dirname(path), { recursive: true })
+  await mkdir(dirname(path), { recursive: true, ...(folderMode !== undefined && { mode: folderMode }) })
   const before = () => refuseIfChanged(edited, current?.text)
   const wanted = mode ?? current?.mode
   await writeAtomically(path, answer.text, wanted === undefined ? { before } : { before, mode: wanted })
   return answer
+}
+
+/** Answers what would make the new text, or throws as a change would. Nothing is written. */
+export async function previewText<T extends { readonly text: string }>(
+  edited: EditedFile,
+  next: (current: string | undefined) => Promise<T> | T,
+): Promise<T> {
+  const current = await currentText(edited)
+  return next(current?.text)
 }
 
 async function currentText({ path, file, code }: EditedFile): Promise<{ text: string; mode: number } | undefined> {

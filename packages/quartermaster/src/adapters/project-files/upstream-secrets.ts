@@ -3,6 +3,7 @@ import type { Fields } from './config-text.ts'
 import { secretNamesIn } from './references.ts'
 import { isNumberOf, lookWhoSpeaks, withSecretNames } from './secret-names.ts'
 import { addSecrets, nameMissing, secretsThere } from './secrets-editor.ts'
+import type { Edit } from './text-edit.ts'
 
 /** The secrets that an entry refers to, under the names that were thought of for them. */
 export interface WrittenSecrets {
@@ -22,13 +23,15 @@ export interface NamingPlace {
   readonly others: unknown
   /** Is told what is in the secrets file only because of this entry, to be taken back when it is refused. */
   readonly added: string[]
+  /** How the secrets file is changed. */
+  readonly edit: Edit
 }
 
 /** An entry whose references name its own secrets. */
 export interface NamedEntry {
   readonly entry: Fields
-  /** The names under which its secrets are kept. */
-  readonly secrets: readonly string[]
+  /** Its secrets, by the names under which they are kept. */
+  readonly texts: Readonly<Record<string, string>>
   /** The name that each one which nobody gave yet has now, by the name that was asked for. */
   readonly missing: Readonly<Record<string, string>>
 }
@@ -37,17 +40,17 @@ export interface NamedEntry {
 export async function nameSecrets(
   entry: Fields,
   { secrets, missing }: WrittenSecrets,
-  { secretsFile, projectDir, configFile, present, others, added }: NamingPlace,
+  { secretsFile, projectDir, configFile, present, others, added, edit }: NamingPlace,
 ): Promise<NamedEntry> {
   const isSpokenFor = await lookWhoSpeaks([...Object.keys(secrets), ...missing], { projectDir, configFile, others })
-  const kept = await addSecrets(secretsFile, secrets, isSpokenFor)
+  const kept = await addSecrets(secretsFile, secrets, { isSpokenFor, edit })
   added.push(...kept.added)
   const given = withSecretNames(entry, kept.names)
   const names = sameNames(given, present, missing) ?? (await nameMissing(secretsFile, missing, isSpokenFor))
   const there = (await secretsThere(secretsFile, Object.values(names))) ?? []
   return {
     entry: withSecretNames(entry, { ...kept.names, ...names }),
-    secrets: Object.values(kept.names),
+    texts: Object.fromEntries(Object.entries(kept.names).map(([name, now]) => [now, secrets[name] ?? ''])),
     missing: Object.fromEntries(Object.entries(names).filter(([, now]) => !there.includes(now))),
   }
 }

@@ -25,7 +25,9 @@ export function promptFor(
   ])
   const names = sections.flatMap(section => section.tools.map(({ name }) => name))
   const made = { agent: view.agent, text, estimatedTokens: estimateTokens(text), tools: names }
-  return view.unseen ? { ...made, unseen: view.unseen } : made
+  const { unseen, withheld } = view
+  // Beside the text and not in it: a model has no use for what it cannot call, and may try it all the same.
+  return { ...made, ...(unseen ? { unseen } : {}), ...(withheld ? { withheld } : {}) }
 }
 
 /** The preamble: what the agent can do at all. */

@@ -166,8 +166,17 @@ function nextStep(count: number): string {
 }
 
 function issueProblem(name: string, file: string, { path, message }: CapabilityIssue): Problem {
-  const subject = `agent:${name}`
-  return { severity: 'error', code: 'AGENT_INVALID', where: file, subject, field: path.join('.'), message }
+  const [, key] = path
+  const without = key === undefined ? '' : `, or take it away: quartermaster grant ${name} ${String(key)} --revoke`
+  return {
+    severity: 'error',
+    code: 'AGENT_INVALID',
+    where: file,
+    subject: `agent:${name}`,
+    field: path.join('.'),
+    message,
+    mend: `Until then "${name}" has no tools at all. Mend it in the file${without}`,
+  }
 }
 
 /** It keeps the place it had; one that is new gets none. */

@@ -10,6 +10,8 @@ export interface Allowlist {
   readonly offered: ReadonlySet<string>
   /** Asked for and not offered now, each with the reason. */
   readonly withheld: readonly WithheldTool[]
+  /** What was there once, where all there is was asked for: told to whoever calls one. */
+  readonly gone: readonly WithheldTool[]
 }
 
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
@@ -45,6 +47,7 @@ export function readAllowlist(tools: readonly string[] | undefined, capability: 
       if (offered.has(name)) return []
       return held.get(name) ?? (unseen === undefined ? [] : [{ name, reason: unseen }])
     }),
+    gone: tools ? [] : gone,
   }
 }
 

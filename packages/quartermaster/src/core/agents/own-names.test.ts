@@ -89,6 +89,16 @@ describe('a tool that is held back', () => {
     },
   )
 
+  it('is told beside what the agent has, by the name it would be called by', async () => {
+    const called = withheld.map(one => ({ ...one, calledAs: 'github_delete_repo' }))
+    const { hub } = await hubWith({ github: {} }, { withheld: called })
+    expect(hub.agents.seat('coder').view().facts().withheld).toEqual([
+      { tool: 'github_delete_repo', capability: 'github', reason: held.reason },
+    ])
+    const other = await hubWith({ github: { tools: ['issues'] } }, { withheld: called })
+    expect(other.hub.agents.seat('coder').view().facts()).not.toHaveProperty('withheld')
+  })
+
   it('comes to those who list it as soon as it is offered, without anybody editing a file', async () => {
     const { hub, report } = await hubWith({ github: { tools: ['delete_repo'] } }, { withheld })
     expect(hub.toolNamesFor('coder')).toEqual([])
@@ -145,11 +155,30 @@ describe('a tool that its server has no more', () => {
     await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
   })
 
+  it('is told to whoever looks for it by its name', async () => {
+    const { hub } = await hubWith({ github: {} }, { gone })
+    expect(() => hub.catalogue.tool('github_delete_repo')).toThrow(
+      /not offered now\. Its server does not list it any more/,
+    )
+    expect(() => hub.catalogue.tool('github_delete')).toThrow('There is no tool "github_delete".')
+  })
+
   it('is nothing that anybody may have by another name', async () => {
     const unnamed = [{ name: 'delete_repo', reason: 'Its server does not list it any more.' }]
     const { hub } = await hubWith({ github: { tools: ['delete_repo'] } }, { gone: unnamed })
     expect(hub.agents.seat('coder').withheld('delete_repo')).toMatchObject({ reason: unnamed[0]?.reason })
     expect(hub.agents.seat('coder').withheld('github_delete_repo')).toBeUndefined()
+  })
+
+  it('is told as such to whoever has all there are and calls it, and to nobody else', async () => {
+    const { hub } = await hubWith({ github: {} }, { gone })
+    const told = { code: 'TOOL_DISABLED', message: expect.stringContaining(gone[0]?.reason ?? '') }
+    await expect(hub.callAs('coder', 'github_delete_repo')).rejects.toMatchObject(told)
+    for (const tools of [['issues'], []]) {
+      const other = await hubWith({ github: { tools } }, { gone })
+      const call = other.hub.callAs('coder', 'github_delete_repo')
+      await expect(call).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+    }
   })
 
   it('is nothing to those who have all there are, and no name to whoever mistypes one', async () => {

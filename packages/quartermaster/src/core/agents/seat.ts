@@ -8,7 +8,7 @@ import { companions, type GatewayConfig, isGateway, standIns } from './gateway-v
 import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 import { findResource } from './readings-view.ts'
 import { renderView, type View } from './view.ts'
-import { withheldTool } from './withheld-tool.ts'
+import { unseenUnit, withheldTool } from './withheld-tool.ts'
 
 /**
  * The place from which calls are made: who the caller is and what they have. It is handed out by the core and cannot be
@@ -22,6 +22,8 @@ export interface Seat {
   grant(tool: string): Grant | undefined
   /** A tool that it was given and that is not offered now, by the name it would be called by, with the reason. */
   withheld(tool: string): ResolutionEntry | undefined
+  /** The unit that may have a tool of this name for it, and of which nobody knows yet what it has. */
+  unseen(tool: string): string | undefined
   /** A prompt it has, working or not. */
   prompt(name: string): PromptGrant | undefined
   /** The resource it has at this address, working or not, and what stands for its template's names. */
@@ -117,7 +119,11 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     },
     withheld(tool) {
       const { resolution, generation } = resolved()
-      return withheldTool(tool, { withheld: resolution.withheld, generation, health })
+      return withheldTool(tool, { ...resolution, generation, health })
+    },
+    unseen(tool) {
+      const { resolution, generation } = resolved()
+      return unseenUnit(tool, { ...resolution, generation, health })
     },
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),

@@ -3,7 +3,7 @@ import { type Generation, type Tool, titleFrom } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import { commandUsage, fieldsOf, line } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
-import { unseenCapabilities } from './withheld-tool.ts'
+import { heldTools, unseenCapabilities } from './withheld-tool.ts'
 
 export interface ViewFactsParts {
   readonly kind: ViewKind
@@ -25,12 +25,14 @@ export function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   const sections = new Set(all.map(({ tool }) => tool.section))
   const listed = new Set(presented.map(({ tool }) => tool.name))
   const unseen = unseenCapabilities(parts)
+  const withheld = heldTools(parts)
   return {
     view: kind,
     capabilities: [...keys].map(key => capabilityFacts(key, generation)),
     sections: [...sections].map(key => ({ key, title: sectionTitle(key, all, generation) })),
     tools: all.map(grant => toolFacts(grant, listed.has(grant.tool.name), parts)),
     ...(unseen.length > 0 ? { unseen } : {}),
+    ...(withheld.length > 0 ? { withheld } : {}),
   }
 }
 

@@ -2,25 +2,38 @@ import type { ResolutionEntry } from '../../contracts/index.ts'
 import { type Generation, LOST_NAME } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 
-export interface WithheldParts {
+interface SeenParts {
   readonly withheld: readonly ResolutionEntry[]
   readonly generation: Generation
   readonly health: Pick<Health, 'missing'>
 }
 
+export interface WithheldParts extends SeenParts {
+  readonly gone: readonly ResolutionEntry[]
+}
+
 /** What an agent was given and cannot call now by this name, with the reason. For whoever calls it, so only when somebody has. */
 export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
-  const { withheld, generation } = parts
-  const known = withheld.filter(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
+  const { withheld, gone, generation } = parts
+  const isCalled = ({ tool: own, calledAs = own }: ResolutionEntry) => calledAs === tool
+  const known = withheld.filter(entry => isCalled(entry) && entry.reason !== undefined)
   // Whoever calls it means the one that has the name, also while nobody is offered under it.
   const owner = generation.owners.get(`tool:${tool}`)?.unit
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
-  return owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0] ?? perhapsOf(tool, parts)
+  const held = owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0]
+  return held ?? gone.find(isCalled) ?? perhapsOf(tool, parts)
+}
+
+/** The unit that may have a tool of this name, where nobody knows yet what it has. */
+export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
+  const held = withheldTool(tool, parts)
+  const capability = held && parts.generation.capabilities.get(held.capability)
+  return capability?.unseen === undefined ? undefined : capability.unit
 }
 
 /** What nobody has seen yet may have any tool, under a name that begins with its own. */
-function perhapsOf(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
+function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined {
   const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) =>
     state === 'unavailable' &&
     reason !== undefined &&
@@ -32,13 +45,22 @@ function perhapsOf(tool: string, parts: WithheldParts): ResolutionEntry | undefi
 }
 
 /** Of what is held back, or is there no more, it is known by which name it would be called. */
-function isSeen({ capability, tool }: ResolutionEntry, { generation }: WithheldParts): boolean {
+function isSeen({ capability, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
   const { leftOut = [], gone = [] } = generation.capabilities.get(capability) ?? {}
   return [...leftOut, ...gone].some(({ name }) => name === tool)
 }
 
+/** The tools that an agent was given and that are held back, or are there no more. */
+export function heldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
+  return parts.withheld.flatMap(entry => {
+    const { tool, calledAs = tool, capability, state, reason } = entry
+    const isHeld = state === 'unavailable' && reason !== undefined && isSeen(entry, parts)
+    return isHeld ? [{ tool: calledAs, capability, reason }] : []
+  })
+}
+
 /** The capabilities that an agent was given and of which nobody knows yet what they have. */
-export function unseenCapabilities(parts: WithheldParts): { capability: string; reason: string }[] {
+export function unseenCapabilities(parts: SeenParts): { capability: string; reason: string }[] {
   const keys = new Set(parts.withheld.map(({ capability }) => capability))
   return [...keys].flatMap(capability => {
     const unseen = parts.generation.capabilities.get(capability)?.unseen
@@ -48,7 +70,7 @@ export function unseenCapabilities(parts: WithheldParts): { capability: string; 
 }
 
 /** Why its server has not been seen, which changes oftener than what it offers does. */
-function causeOf({ capability }: Pick<ResolutionEntry, 'capability'>, { generation, health }: WithheldParts): string {
+function causeOf({ capability }: Pick<ResolutionEntry, 'capability'>, { generation, health }: SeenParts): string {
   const { unseen, unit: own } = generation.capabilities.get(capability) ?? {}
   if (unseen === undefined) return ''
   const requires = [...generation.dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)

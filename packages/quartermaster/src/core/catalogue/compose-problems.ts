@@ -66,8 +66,11 @@ function mendHere(kind: NamedKind): string {
 /** Nobody here can change what a server calls its things, only what they are called here. */
 function mendUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
   const entry = `its entry in "mcpServers"`
-  if (kind === 'tool')
-    return `Give it another name in the entry "${upstream}" of "mcpServers": "tools": { ${JSON.stringify(ownName)}: { "name": "…" } }; or all that this server has: "prefix": "…".`
+  if (kind === 'tool') {
+    const named = `"tools": { ${JSON.stringify(ownName)}: { "name": "…" } }`
+    const prefixed = 'Where it is given no name there, "prefix": "…" for all that this server has does as well.'
+    return `Give it another name in the entry "${upstream}" of "mcpServers": ${named}. ${prefixed}`
+  }
   if (kind === 'prompt')
     return `Give all that "${upstream}" has another beginning, with "prefix" in ${entry}, or leave out its prompts: "prompts": false.`
   if (kind === 'capability') return `Give ${entry} another key than "${upstream}". Agents then have it by that one.`

@@ -16,6 +16,8 @@ export interface ProbeContext {
   hasSecret(name: string): boolean
   /** Whether a call or a person wants to know, and not only the watcher: then it may be worth more than a look. */
   readonly isRequested?: boolean
+  /** Whether calls wait for it to come back: then it need not be left alone for as long as otherwise. */
+  readonly isAwaited?: boolean
 }
 
 /** Looks whether a dependency works. Throwing means "could not tell", which is not the same as "down". */

@@ -27,13 +27,17 @@ export function leftOutOf(capability: Capability, sound: readonly Tool[], place:
   return [...held, ...wrong.flatMap(tool => (typeof tool?.name === 'string' ? [leftOut(tool, reason(tool.name))] : []))]
 }
 
-/** Why nobody is offered anything under this name, if that is held back. Whose it would be counts before who lost it. */
+/**
+ * Why nobody is offered anything under this name, if that is held back or was there once. Whose it would be counts before who
+ * lost it.
+ */
 export function whyLeftOut(
   name: string,
-  capabilities: Iterable<Pick<CatalogueCapability, 'leftOut'>>,
+  capabilities: Iterable<Pick<CatalogueCapability, 'leftOut' | 'gone'>>,
 ): string | undefined {
-  const all = [...capabilities].flatMap(({ leftOut: held }) => held)
-  const reasons = all.filter(one => (one.calledAs ?? one.name) === name).map(({ reason }) => reason)
+  const all = [...capabilities]
+  const known = [...all.flatMap(({ leftOut: held }) => held), ...all.flatMap(({ gone = [] }) => gone)]
+  const reasons = known.filter(one => (one.calledAs ?? one.name) === name).map(({ reason }) => reason)
   return reasons.find(reason => reason !== LOST_NAME) ?? reasons[0]
 }
 

@@ -262,6 +262,48 @@ describe('recheck', () => {
     expect(told.slice(0, 3)).toEqual([false, true, false])
   })
 
+  it('tells a probe that calls wait for it, for as long as they do', async () => {
+    const told: (boolean | undefined)[] = []
+    const answers = { verdict: UP as typeof UP | typeof DOWN }
+    const run = async ({ isAwaited }: ProbeContext) => {
+      told.push(isAwaited)
+      return answers.verdict
+    }
+    const mail = fakeService('mail', UP, { probe: { describe: { kind: 'fake' }, run } })
+    const hub = await serviceHub([mail])
+    answers.verdict = DOWN
+    hub.health.reportFailure('mail', 'connection reset')
+    await hub.clock.advance(1_000)
+    expect(new Set(told)).toEqual(new Set([false]))
+    const gone = new AbortController()
+    const settled = hub.health.settled({ requires: ['mail'] }, { budgetMs: 10_000, signal: gone.signal })
+    await hub.clock.advance(2_000)
+    expect(told.at(-1)).toBe(true)
+    gone.abort()
+    await settled
+    await hub.clock.advance(2_000)
+    expect(told.at(-1)).toBe(false)
+  })
+
+  it('says when one that answers again has done so for long enough, and looks then', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await serviceHub([mail], { settings: { recoveringSeconds: 0, flapWindowSeconds: 600 } })
+    for (let fall = 0; fall < 2; fall++) {
+      mail.verdict = UP
+      await hub.health.recheck('mail', { force: true })
+      mail.verdict = DOWN
+      hub.health.reportFailure('mail', 'connection reset')
+      await hub.clock.advance(1_000)
+    }
+    mail.verdict = UP
+    const provedAt = hub.clock.now() + 5_000
+    expect(await hub.health.recheck('mail')).toMatchObject({ active: false, nextRecheckAt: provedAt })
+    await hub.clock.advance(3_000)
+    expect(hub.health.missing({ requires: ['mail'] })).toMatchObject([{ nextRecheckAt: provedAt }])
+    await hub.clock.advance(2_000)
+    expect(await hub.health.recheck('mail')).toMatchObject({ active: true })
+  })
+
   it('skips the cool-down when forced', async () => {
     const mail = fakeService('mail', DOWN)
     const hub = await serviceHub([mail])

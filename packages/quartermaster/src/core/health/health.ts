@@ -73,12 +73,14 @@ export function createHealth(deps: HealthDeps): Health {
   const records = createRecords(deps)
   const rounds = createProbeRounds({ ...deps, records })
   const rechecker = createRechecker({ ...deps, records, rounds, dependencies: () => catalogue.current().dependencies })
-  const watcher = createWatcher({ ...deps, records, rounds })
-  /** What those do who wait when something is different. */
-  const waiting = new Set<() => void>()
+  /** What those do who wait when something is different, and what they wait for. */
+  const waiting = new Map<() => void, Needing>()
   const tellWaiting = () => {
-    for (const look of [...waiting]) look()
+    for (const look of [...waiting.keys()]) look()
   }
+  const isAwaited = (name: string) =>
+    [...waiting.values()].some(({ requires }) => requires.some(one => records.effective(one).root === name))
+  const watcher = createWatcher({ ...deps, records, rounds, isAwaited })
   records.onChange(tellWaiting)
 
   /** Parents that were looked at before are left alone: a reload must not probe what it did not bring. */
@@ -151,7 +153,7 @@ export function createHealth(deps: HealthDeps): Health {
         const look = () => {
           if (!isRecovering(item)) end()
         }
-        waiting.add(look)
+        waiting.set(look, item)
         const cancel = clock.after(budgetMs, end)
         signal.addEventListener('abort', end, { once: true })
       })

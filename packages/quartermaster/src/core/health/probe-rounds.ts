@@ -8,13 +8,20 @@ import { afterProbe } from './transitions.ts'
 
 export interface ProbeRounds {
   /** Probes one dependency now, or joins the probe that is under way: never two at a time. */
-  probe(dependency: Dependency, options?: { isRequested?: boolean }): Promise<void>
+  probe(dependency: Dependency, options?: LookOptions): Promise<void>
   isUnderWay(dependency: Dependency): boolean
   /**
    * Probes in parallel, parents before children; a child whose parent is not there is left alone.
    * `mayProbe` can hold single ones back (cool-down). Answers the names that were looked at.
    */
   round(names: Iterable<string>, options: RoundOptions): Promise<Set<string>>
+}
+
+export interface LookOptions {
+  /** Whether a call or a person wants to know. */
+  readonly isRequested?: boolean
+  /** Whether calls wait for it to come back. */
+  readonly isAwaited?: boolean
 }
 
 export interface RoundOptions {
@@ -35,16 +42,17 @@ export interface ProbeRoundsDeps {
 export function createProbeRounds({ records, clock, settings, options, hasSecret }: ProbeRoundsDeps): ProbeRounds {
   const underWay = new Map<string, Promise<void>>()
 
-  async function look(dependency: Dependency, isRequested: boolean): Promise<void> {
+  async function look(dependency: Dependency, wishes: Required<LookOptions>): Promise<void> {
     const timeoutMs = options(dependency.name).probeTimeoutMs ?? dependency.timeoutMs ?? settings.probeTimeoutMs
-    const outcome = await runProbe({ probe: dependency.probe, timeoutMs, clock, isRequested, hasSecret })
+    const outcome = await runProbe({ probe: dependency.probe, timeoutMs, clock, ...wishes, hasSecret })
     records.update(dependency, record => afterProbe(record, outcome, records.policy(dependency)))
   }
 
-  function probe(dependency: Dependency, { isRequested = false } = {}): Promise<void> {
+  function probe(dependency: Dependency, { isRequested = false, isAwaited = false }: LookOptions = {}): Promise<void> {
     if (dependency.isUsed?.() === false) return Promise.resolve()
     const key = `${dependency.name}@${dependency.hash}`
-    const current = underWay.get(key) ?? look(dependency, isRequested).finally(() => underWay.delete(key))
+    const begin = () => look(dependency, { isRequested, isAwaited }).finally(() => underWay.delete(key))
+    const current = underWay.get(key) ?? begin()
     underWay.set(key, current)
     return current
   }

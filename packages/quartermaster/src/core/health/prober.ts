@@ -8,6 +8,7 @@ export interface ProbeOptions {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly isRequested: boolean
+  readonly isAwaited: boolean
   hasSecret(name: string): boolean
 }
 

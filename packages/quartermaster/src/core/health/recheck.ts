@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/index.ts'
 import { isThere } from './availability.ts'
 import type { ProbeRounds } from './probe-rounds.ts'
 import type { Records } from './records.ts'
+import { provedAt } from './transitions.ts'
 
 export interface Rechecker {
   /** Looks again at what is missing of these, and at the parents it hangs on. */
@@ -31,8 +32,14 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
   function mayRecheckAt(dependency: Dependency): number {
     const last = recheckedAt.get(dependency)
     if (last === undefined) return 0
-    const { threw } = records.record(dependency)
-    return last + (threw ? settings.recheckAfterThrowSeconds : settings.recheckCooldownSeconds) * 1000
+    const record = records.record(dependency)
+    const seconds = record.threw ? settings.recheckAfterThrowSeconds : settings.recheckCooldownSeconds
+    return Math.min(last + seconds * 1000, provedAt(record) ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Before it has answered for long enough, a look would come to nothing, however soon it may be. */
+  function isWorthRecheckAt(dependency: Dependency): number {
+    return provedAt(records.record(dependency)) ?? mayRecheckAt(dependency)
   }
 
   function claim(dependency: Dependency, force: boolean): boolean {
@@ -51,7 +58,7 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
       const at = all.get(root)
       const isOff = at !== undefined && records.record(at).state === 'optedOut'
       const entry: MissingDependency = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)) }
-      if (at && !isOff) entry.nextRecheckAt = Math.round(Math.max(now, mayRecheckAt(at)))
+      if (at && !isOff) entry.nextRecheckAt = Math.round(Math.max(now, isWorthRecheckAt(at)))
       const mend = isOff ? `Switch it on in the configuration: dependencies.${root}.enabled.` : at?.mend
       return [mend === undefined ? entry : { ...entry, mend }]
     })

@@ -47,6 +47,11 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   return { ...counted, reason: `It answers again, but it went away ${why}: ${proof}` }
 }
 
+/** When one that answers again will have done so for long enough, if it goes on. */
+export function provedAt({ state, successes, goodSince }: DependencyRecord): number | undefined {
+  return state === 'down' && successes > 0 ? goodSince + STEADY_MS : undefined
+}
+
 /** What comes and goes within this time is not there, however often it answers meanwhile. */
 const STEADY_MS = 5_000
 

@@ -29,9 +29,12 @@ export interface WatcherDeps {
   readonly random: Random
   readonly settings: Settings
   options(name: string): DependencyOptions
+  /** Whether calls wait for it to come back. */
+  isAwaited(name: string): boolean
 }
 
-export function createWatcher({ records, rounds, clock, random, settings, options }: WatcherDeps): Watcher {
+export function createWatcher(deps: WatcherDeps): Watcher {
+  const { records, rounds, clock, random, settings, options, isAwaited } = deps
   const timers = new Map<string, Cancel>()
   const news = createNews({ clock, look: lookAtNews })
   let watched = new Map<string, Dependency>()
@@ -76,7 +79,7 @@ export function createWatcher({ records, rounds, clock, random, settings, option
 
   async function look(dependency: Dependency): Promise<void> {
     const hasParents = dependency.dependsOn.every(parent => isThere(records.effective(parent).state))
-    if (hasParents) await rounds.probe(dependency)
+    if (hasParents) await rounds.probe(dependency, { isAwaited: isAwaited(dependency.name) })
     records.update(dependency, record => afterRecoveringTime(record, clock.now(), records.policy(dependency)))
     schedule(dependency)
   }

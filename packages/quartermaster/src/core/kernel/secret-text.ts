@@ -73,9 +73,9 @@ const SECRET_NAME = new RegExp(String.raw`(?:${FUSED}|(?:^|[-_.\s])(?:${APART}))
 /** What may be shown to everybody, and the variables in which shells keep the working folder. */
 const NO_SECRET_NAME = /public[-_.]?keys?$|^(?:old)?pwd$/i
 
-/** Switches and small numbers are no credentials, whatever they are called. */
+/** Switches and small numbers are no credentials, whatever they are called, and with the word before them that a header has. */
 function isHarmless(value: string): boolean {
-  return /^(?:|true|false|yes|no|on|off|none|null|undefined|\d{1,3})$/i.test(value)
+  return /^(?:(?:bearer|basic|token)\s+)?(?:|true|false|yes|no|on|off|none|null|undefined|\d{1,3})$/i.test(value)
 }
 
 function isNamedSecret(name: string, value: string): boolean {

@@ -19,9 +19,9 @@ export interface Lease {
   release(): Promise<void>
 }
 
-/** Who has it: this process, another one, nobody; or that is not known. */
+/** Who has it: this process, for whoever came before in it (`inUse`), another one, nobody; or that is not known. */
 export type LeaseStanding =
-  | { readonly kind: 'held' | 'free' | 'unknown' }
+  | { readonly kind: 'held' | 'inUse' | 'free' | 'unknown' }
   | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
 
 /** Where leases are kept, and for whom. */

@@ -171,7 +171,7 @@ describe('a lease', () => {
     const seen: string[] = []
     replaced.onChange(() => seen.push(replaced.standing().kind))
     const wanted = replaced.want()
-    expect(replaced.standing()).toEqual({ kind: 'unknown' })
+    expect(replaced.standing()).toEqual({ kind: 'inUse' })
     await old.release()
     await old.release()
     await wanted
@@ -179,6 +179,21 @@ describe('a lease', () => {
     expect(await b?.store.count('leases')).toBe(1)
     await replaced.release()
     expect(await b?.store.count('leases')).toBe(0)
+  })
+
+  it('is waited for no longer by one that gives its place away, and is not taken by it', async () => {
+    const { clock, a } = await two()
+    const place = async () => a && { store: a.store, news: a.news, self: { id: 'a', host: 'here', folder: 'a' } }
+    const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place })
+    const [first, second, third] = [leases.of('printer'), leases.of('printer'), leases.of('printer')]
+    const wanted = second.want()
+    await second.release()
+    await wanted
+    await first.release()
+    await clock.advance(0)
+    expect([third.standing().kind, await a?.store.count('leases')]).toEqual(['unknown', 0])
+    await third.want()
+    expect([second.standing().kind, third.standing().kind]).toEqual(['unknown', 'held'])
   })
 
   it('is always held where nobody shares the store', async () => {

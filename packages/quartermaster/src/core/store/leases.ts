@@ -32,6 +32,7 @@ interface User {
   begin(): void
 }
 
+const IN_USE: LeaseStanding = { kind: 'inUse' }
 const UNKNOWN: LeaseStanding = { kind: 'unknown' }
 
 /** The lease as it is for one of them. */
@@ -49,14 +50,16 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
   }
   users.push(user)
   const isFirst = () => users[0] === user
+  const isOver = () => !users.includes(user)
   if (isFirst()) begin()
 
   return {
-    want: () => turn.then(lease.want),
+    want: () => turn.then(() => (isOver() ? undefined : lease.want())),
     look: lease.look,
     standing() {
       const standing = lease.standing()
-      return isFirst() || standing.kind !== 'held' ? standing : UNKNOWN
+      if (isFirst() || standing.kind !== 'held') return standing
+      return isOver() ? UNKNOWN : IN_USE
     },
     onChange(listener): Cancel {
       const stop = lease.onChange(listener)
@@ -70,6 +73,8 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
       const place = users.indexOf(user)
       if (place < 0) return
       users.splice(place, 1)
+      // Whoever waits for its turn would do so for ever.
+      begin()
       if (users.length === 0) {
         onLast()
         await lease.release()

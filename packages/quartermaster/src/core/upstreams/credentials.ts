@@ -27,6 +27,12 @@ export const UpstreamLogin = z.object({
 })
 export type UpstreamLogin = z.infer<typeof UpstreamLogin>
 
+/** One that is in the store. */
+export type KeptLogin = UpstreamLogin & {
+  /** The same for as long as it is only renewed. Whoever signs in anew, as the same person or another, has another one. */
+  readonly id: string
+}
+
 /** Whose login: an upstream's, or one agent's at it. */
 export interface LoginOwner {
   readonly upstream: string
@@ -36,9 +42,9 @@ export interface LoginOwner {
 /** What people left behind when they signed in, sealed in the store. */
 export interface UpstreamCredentialStore {
   /** At once where it was read before: it is asked for with every request. */
-  load(owner: LoginOwner): Promise<UpstreamLogin | undefined> | UpstreamLogin | undefined
+  load(owner: LoginOwner): Promise<KeptLogin | undefined> | KeptLogin | undefined
   /** As it is in the store, whatever was read before: another process may have written it since. */
-  reread(owner: LoginOwner): Promise<UpstreamLogin | undefined>
+  reread(owner: LoginOwner): Promise<KeptLogin | undefined>
   /** Other processes may have written and forgotten some. Answers at which upstreams somebody has signed in or out. */
   recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
@@ -67,7 +73,7 @@ export interface UpstreamCredentialsDeps {
 }
 
 /** What was read of a login, or will have been. */
-type Known = Promise<UpstreamLogin | undefined> | { readonly login: UpstreamLogin | undefined }
+type Known = Promise<KeptLogin | undefined> | { readonly login: KeptLogin | undefined }
 
 /** Reads each login once. */
 export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
@@ -106,16 +112,17 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     for (const { name, id } of found) present.set(name, id)
   }
 
-  async function open(found: Awaited<ReturnType<typeof row>>): Promise<UpstreamLogin | undefined> {
+  async function open(found: Awaited<ReturnType<typeof row>>): Promise<KeptLogin | undefined> {
     if (!found || found.sealed === null) return undefined
     const { sealer } = await storage.open()
-    return UpstreamLogin.parse(JSON.parse(sealer.open(found.sealed, sealedPlace(found.id))))
+    const login = UpstreamLogin.parse(JSON.parse(sealer.open(found.sealed, sealedPlace(found.id))))
+    return { ...login, id: found.id }
   }
 
   const read = async (place: Place) => open(await row(place))
 
   /** What could not be read is tried again; what was saved or forgotten meanwhile is newer. */
-  function readOnce(place: Place): Promise<UpstreamLogin | undefined> {
+  function readOnce(place: Place): Promise<KeptLogin | undefined> {
     const { name } = place
     const reading = read(place)
     known.set(name, reading)
@@ -129,7 +136,8 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   /** What is written of a login. */
   async function columns(id: string, login: UpstreamLogin) {
     const { sealer } = await storage.open()
-    const sealed = sealer.seal(JSON.stringify(login), sealedPlace(id))
+    // Its row alone says which one it is.
+    const sealed = sealer.seal(JSON.stringify(UpstreamLogin.parse(login)), sealedPlace(id))
     return { sealed, purpose: `A login at ${login.issuer}`.slice(0, 255), updatedAt: Math.round(clock.now()) }
   }
 
@@ -187,8 +195,9 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     },
     async save(owner, login) {
       const place = placeOf(owner)
-      present.set(place.name, await write(place, login))
-      known.set(place.name, { login })
+      const id = await write(place, login)
+      present.set(place.name, id)
+      known.set(place.name, { login: { ...login, id } })
     },
     replace: (owner, { before, after }) =>
       change(owner, ({ refreshToken, wanted }) =>

@@ -1,5 +1,6 @@
 export {
   createUpstreamCredentials,
+  type KeptLogin,
   type LoginOwner,
   type UpstreamCredentialStore,
   type UpstreamCredentialsDeps,
@@ -8,7 +9,7 @@ export {
 export { differencesBetween } from './differences.ts'
 export { createExaminer, type Examiner, type KnownNames } from './findings/examiner.ts'
 export { findingsIn } from './findings/findings-in.ts'
-export { type ComparedNames, compareNames } from './findings/other-tools.ts'
+export { type ComparedNames, compareNames, type OtherNames, otherNamesIn } from './findings/known-names.ts'
 export { type Judgement, type JudgeOptions, judge, type PinWrite } from './judge.ts'
 export {
   LISTING_LIMITS,
@@ -37,6 +38,7 @@ export {
   toolFacts,
   type UpstreamTool,
 } from './tool-facts.ts'
+export { createToolsOfOthers, type NamedTool, type ToolsOfOthers, type ToolsOfOthersDeps } from './tool-names.ts'
 export {
   createUpstreamMemory,
   type UpstreamFacts,
@@ -56,4 +58,4 @@ export {
 } from './verdict.ts'
 export { excerptOf, shortened, showHidden } from './visible-text.ts'
 export { MOST_WANTED, wantedWith } from './wanted-scope.ts'
-export { type ToolWishes, unknownTools, wantsTool } from './wanted-tools.ts'
+export { type ToolWishes, unknownTools, wantsDefinition, wantsTool } from './wanted-tools.ts'

@@ -1,10 +1,14 @@
-import { AppError, type PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
+import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, inTurns, type Steps } from '../kernel/index.ts'
 import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { differencesBetween } from './differences.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
+import type { OtherNames } from './findings/known-names.ts'
 import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
+import { createMentions, type Mentions } from './mentions.ts'
+import { lookedAgain, type SecondFinding } from './second-look.ts'
+import { titleOf } from './title-of.ts'
 import { heldState, isWarned, type NameClaim, offeredFromPins, type PinPolicy, type Verdict } from './verdict.ts'
 
 /** A look at what a server lists. */
@@ -13,7 +17,14 @@ export interface Sighting {
   readonly listing: Listing
   readonly policy: PinPolicy
   /** Names of tools that are not this server's: what is said about them steers, and what looks like them deceives. */
-  readonly others?: Iterable<string> | undefined
+  readonly others?: OtherNames | Iterable<string> | undefined
+}
+
+/** A look at what is on record of a server, by those who know of tools that were not there when it was seen. */
+export interface SecondLook {
+  readonly upstream: string
+  readonly policy: PinPolicy
+  readonly others: OtherNames
 }
 
 /** What a person has decided about things that wait. */
@@ -47,6 +58,8 @@ export interface PinBook {
   recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined>
   /** Compares what a server lists with what was seen before, and writes down what is new. */
   see(sighting: Sighting): Promise<Verdict>
+  /** Looks again at what speaks of tools of others and nobody has decided about. Answers nothing where that changes nothing. */
+  lookAgain(look: SecondLook): Promise<Verdict | undefined>
   /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
@@ -68,6 +81,7 @@ export interface PinBookDeps {
 
 export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook {
   const examine = createExaminer({ clock })
+  const mentions = new Map<string, Mentions>()
   const open = async () => (await storage.open()).store
   const now = () => Math.round(clock.now())
 
@@ -85,22 +99,60 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     return outcome.committed ? verdict : undefined
   }
 
+  async function recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined> {
+    const pins = await allPins(await open(), { upstream })
+    return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
+  }
+
+  /** What a server speaks of, as it was seen last by this process, or by another before it. */
+  async function mentionsOf(store: Store, upstream: string): Promise<Mentions> {
+    const known = mentions.get(upstream)
+    if (known) return known
+    const made = createMentions()
+    const pins = await allPins(store, { upstream, listed: true })
+    const recorded = pins.map(pin => ({ ...pin, value: () => JSON.parse(pin.definition) }))
+    await inTurns(made.note(recorded, new Set(PinKind.options)), clock)
+    mentions.set(upstream, made)
+    return made
+  }
+
+  async function noteMentions(store: Store, { upstream, seen: { definitions, kinds } }: Look): Promise<void> {
+    const known = await mentionsOf(store, upstream)
+    const seen = definitions.map(one => ({ ...one, id: pinId(digest, upstream, one), value: () => one.value }))
+    await inTurns(known.note(seen, kinds), clock)
+  }
+
+  /** Answers whether anything has changed, and nothing where somebody else has changed it meanwhile. */
+  async function lookOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
+    const known = await mentionsOf(store, upstream)
+    const spoken = await inTurns(known.of(others), clock)
+    if (spoken.size === 0) return false
+    const pins = await allPinsIn(store, upstream, [...spoken.keys()])
+    const open = pins.filter(({ decidedAt }) => decidedAt === null).map(pin => ({ pin, ...seenAgain(pin) }))
+    const found = await examine(open, { ...known.names(), others })
+    const changes = open.flatMap(one => lookedAgain(one.pin, found.get(one) ?? [], policy) ?? [])
+    const outcome = await store.commit(changes.map(toChange))
+    if (!outcome.committed) return undefined
+    known.told(spoken)
+    return changes.length > 0
+  }
+
   return {
-    async recall(upstream, policy) {
-      const pins = await allPins(await open(), { upstream })
-      return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
-    },
-    async see({ upstream, listing, policy, others }) {
+    recall,
+    async see({ upstream, listing, policy, others = [] }) {
       const store = await open()
       const seen = await inTurns(readListing(upstream, listing, { digest }), clock)
-      const names = { siblings: toolNames(seen.definitions), others: new Set(others) }
+      const names = { ...toolNames(seen.definitions), others: 'named' in others ? others : new Set(others) }
       const look: Look = { upstream, policy, seen, names, findings: new Map() }
       // Another process may have seen the same server, or a person may have decided, between reading and writing.
-      for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
-        const verdict = await seeOnce(store, look)
-        if (verdict) return verdict
-      }
-      throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
+      const verdict = await insisting(upstream, () => seeOnce(store, look))
+      await noteMentions(store, look)
+      return verdict
+    },
+    async lookAgain(look) {
+      const store = await open()
+      const isChanged = await insisting(look.upstream, () => lookOnce(store, look))
+      return isChanged ? recall(look.upstream, look.policy) : undefined
     },
     async list(upstream, options = {}) {
       const where = upstream === undefined ? {} : { upstream }
@@ -130,6 +182,7 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     async forget(upstream) {
       const store = await open()
       await store.commit([remove('pins', { where: { ...PLACE, upstream }, rows: 'any' })])
+      mentions.delete(upstream)
     },
   }
 
@@ -168,6 +221,19 @@ type PinFilter = {
   id?: { in: string[] }
 }
 
+/** Once more where somebody else was faster. */
+async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
+    const done = await attempt()
+    if (done !== undefined) return done
+  }
+  throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
+}
+
+function seenAgain({ kind, name, hash, definition }: PinRow): SeenDefinition {
+  return { kind, name, hash, text: definition, value: JSON.parse(definition) }
+}
+
 /** What a person can decide about: what is not offered, and what is with a warning. */
 function isReviewable(pin: PinRow): boolean {
   return pin.state !== 'accepted' || isWarned(pin)
@@ -189,6 +255,20 @@ async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
     for (const pin of page) pins.push(pin)
     if (page.length < PAGE) return pins
   }
+}
+
+/** Of these, in as many questions as it takes. */
+async function allPinsIn(store: Store, upstream: string, ids: readonly string[]): Promise<PinRow[]> {
+  const pins: PinRow[] = []
+  for (let start = 0; start < ids.length; start += PAGE)
+    pins.push(...(await allPins(store, { upstream, listed: true, id: { in: ids.slice(start, start + PAGE) } })))
+  return pins
+}
+
+/** Not over the head of a person who has decided meanwhile. */
+function toChange({ before: { id, hash, state }, findings, state: next }: SecondFinding): Write {
+  const where = { id, hash, state, decidedAt: null }
+  return update('pins', { where, set: { findings: [...findings], state: next }, guard: 'pin.unchanged' })
 }
 
 /** Guarded by what the decision was made on, so that two processes never overwrite each other. */
@@ -216,8 +296,12 @@ function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: n
   return update('pins', { where: { id, hash, state }, set, guard: 'pin.unchanged' })
 }
 
-function toolNames(definitions: readonly { kind: PinKind; name: string }[]): Set<string> {
-  return new Set(definitions.filter(({ kind }) => kind === 'tool').map(({ name }) => name))
+function toolNames(definitions: readonly SeenDefinition[]): Omit<KnownNames, 'others'> {
+  const tools = definitions.filter(({ kind }) => kind === 'tool')
+  return {
+    siblings: new Set(tools.map(({ name }) => name)),
+    titles: new Set(tools.flatMap(({ value }) => titleOf(value) ?? [])),
+  }
 }
 
 /** To compare two long texts takes a while, and a server may have many. */

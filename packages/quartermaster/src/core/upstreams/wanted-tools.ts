@@ -1,4 +1,4 @@
-import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
+import type { PinKind, Problem, UpstreamConfig } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 
 /** What the configuration says about which tools are wanted. */
@@ -10,6 +10,13 @@ export function wantsTool({ offer, leaveOut, tools }: ToolWishes, name: string):
   if (options?.offer === false) return false
   if (offer !== undefined && !offer.includes(name)) return false
   return !(leaveOut?.includes(name) ?? false)
+}
+
+/** The same of anything that a server has. Its instructions come with whatever else is used. */
+export function wantsDefinition(config: UpstreamConfig, { kind, name }: { kind: PinKind; name: string }): boolean {
+  if (kind === 'tool') return wantsTool(config, name)
+  if (kind === 'prompt') return config.prompts
+  return kind === 'server' || config.resources
 }
 
 /** What the configuration says about tools that the server does not have: a wrong word there would do nothing, silently. */

@@ -85,6 +85,15 @@ describe('add', () => {
     )
   })
 
+  it.each([
+    [{ tools: { offered: 1, held: 0 }, othersHeld: 7 }, '1 tool, 7 definitions held for review'],
+    [{ tools: { offered: 1, held: 1 }, othersHeld: 7 }, '1 tool, 8 definitions held for review'],
+    [{ tools: { offered: 1, held: 2 } }, '1 tool, 2 held for review'],
+  ])('says how much is held, of its tools and of everything else: %j', async (more, held) => {
+    const { stdout } = await run(['notes', '--', 'notes'], { answer: { status: { ...NOTES, ...more } } })
+    expect(stdout).toContain(`it is up, with ${held} (quartermaster upstreams review notes).`)
+  })
+
   it('says of a server that lists more than is used that not all of it was taken, and where to look', async () => {
     const status = { ...NOTES, tools: { offered: 2_000, held: 0 }, isCut: true as const }
     const { stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })

@@ -91,6 +91,24 @@ describe('call: results', () => {
     expect(stdout).toBe('one\n\t\\x1b[2Jtwo\n')
   })
 
+  it('shows what cannot be seen on a terminal, and leaves every text as it is in a pipe', async () => {
+    const said = 'pass\u00adword\u200b\u180e 👩\u200d🚀'
+    const shown = await run(['read_file'], { result: text(said), terminal: { stdout: true } })
+    expect(shown.stdout).toBe('pass\\xadword\\u{200b}\\u{180e} 👩\u200d🚀\n')
+    expect((await run(['read_file'], { result: text(said) })).stdout).toBe(said)
+  })
+
+  it.each([true, false])(
+    'has nothing in its JSON that cannot be seen, and the same value (terminal: %j)',
+    async stdout => {
+      const said = 'pass\u00adword\u200b\u180e\u009b\u202e\u{e0101}'
+      const result = { content: [{ type: 'text' as const, text: said }], structuredContent: { [said]: said } }
+      const answer = await run(['read_file', '--json'], { result, terminal: { stdout } })
+      expect(answer.stdout).not.toMatch(/[\u00ad\u200b\u180e\u009b\u202e\u{e0101}]/u)
+      expect(JSON.parse(answer.stdout)).toMatchObject({ result })
+    },
+  )
+
   it.each(['one\n', 'one\r\n', ''])('adds no empty line on a terminal to %j', async said => {
     const { stdout } = await run(['read_file'], { result: text(said), terminal: { stdout: true } })
     expect(stdout).toBe(said.replace('\r', ''))

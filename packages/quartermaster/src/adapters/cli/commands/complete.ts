@@ -24,7 +24,7 @@ async function complete(session: Session, program: Command, words: readonly stri
     (await inTime(session, answer(session, program, words))) ??
     // Nobody answers, and what the program knows by itself can still stand there.
     (await findCandidates(findPlace(program, words), pathsAlone))
-  await session.out.write(candidates.map(line).join(''))
+  await session.out.write(candidates.filter(isVisible).map(line).join(''))
   return EXIT.done
 }
 
@@ -44,6 +44,11 @@ function inTime<T>(session: Session, work: Promise<T>): Promise<T | undefined> {
     // Whatever is wrong is told when the command runs; here nobody reads it.
     work.then(resolve, () => resolve(undefined)).finally(cancel)
   })
+}
+
+/** A shell shows what it offers, and a value of a server that could steer the terminal is not offered. */
+function isVisible({ value }: Candidate): boolean {
+  return escapeLine(value) === value
 }
 
 function line({ value, about }: Candidate): string {

@@ -199,6 +199,31 @@ describe('do: help', () => {
     })
     expect(stdout).not.toContain('\u001b')
   })
+
+  // A mark and a letter can stand in a name, and both can be ones that nobody sees.
+  it('shows nothing that steers a terminal or cannot be seen, wherever a server says something', async () => {
+    const said = 'a\u009b2Jb\u202ec\u{e0041}d\u0085e\u200bf\u00adg\u180eh'
+    const field = { type: 'string', description: said, enum: [said], default: said }
+    const properties = { ['at\u3164\u{e0101}']: field, ['x\u034f\u3164y']: field, ['flag\u3164z']: { type: 'boolean' } }
+    const hostile = tool(
+      'x',
+      { name: 'x' },
+      { short: said, whenToUse: said, ...input(properties, ['at\u3164\u{e0101}']) },
+    )
+    const control = { tools: async () => [hostile], tool: async () => hostile }
+    for (const argv of [['--help'], ['no'], [said, '--x', 'no'], []]) {
+      const { stdout, stderr } = await run(['do', 'x', ...argv], { control })
+      expect(stdout + stderr).not.toMatch(/[\u0085\u009b\u202e\u{e0041}\u200b\u00ad\u180e\u3164\u{e0101}\u034f]/u)
+    }
+  })
+
+  it('shows the choices as escapes and takes them as they are', async () => {
+    const choice = 'a\u009bb\u200bc'
+    const hostile = tool('x', { name: 'x' }, input({ mode: { type: 'string', enum: [choice] } }, ['mode']))
+    const control = { tools: async () => [hostile], tool: async () => hostile }
+    expect((await run(['do', 'x', '--help'], { control })).stdout).toContain('(choices: "a\\x9bb\\u{200b}c")')
+    expect((await run(['do', 'x', choice], { control })).calls[0]?.input).toEqual({ mode: choice })
+  })
 })
 
 describe('do: words', () => {
@@ -239,6 +264,31 @@ describe('do: words', () => {
     const answer = await run(['do', ...words])
     expect(answer.code).toBe(code)
     expect(answer.stderr).toContain(says)
+  })
+
+  it.each([
+    ['notes_held', 'notes-held'],
+    ['notes_held-back', 'notes-held-back'],
+    ['notes-held', 'notes-held'],
+  ])('of %s, which is held back, are answered as a call of it is', async (name, word) => {
+    const lookUp = async ({ name: one }: { name: string }) => {
+      if (one === name)
+        throw new AppError('TOOL_DISABLED', `"${name}" is not offered now. Nobody has looked at it yet.`)
+      throw new AppError('TOOL_NOT_FOUND', `There is no tool "${one}".`)
+    }
+    for (const argv of [[word], [word, '--help'], [word, 'x', '--limit', '5']]) {
+      const { code, calls, stderr } = await run(['do', ...argv], { control: { tool: lookUp } })
+      expect({ code, calls }).toEqual({ code: 5, calls: [] })
+      expect(stderr).toContain(`"${name}" is not offered now. Nobody has looked at it yet.`)
+    }
+  })
+
+  it('that cannot be looked up, because nobody answers, say why', async () => {
+    const lookUp = () => Promise.reject(new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody answers.'))
+    expect(await run(['do', 'gone'], { control: { tool: lookUp } })).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('Nobody answers.'),
+    })
   })
 
   it('are told where their words stand apart', async () => {

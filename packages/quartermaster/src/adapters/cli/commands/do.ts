@@ -9,6 +9,7 @@ import { listCommands } from '../do-list.ts'
 import { chooseTool, decisionOf, toolsOf, wordsOf } from '../do-words.ts'
 import { UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
+import { refuseHeld } from '../held-word.ts'
 import { addExamples, type Register } from '../register.ts'
 import { runCall } from '../run-call.ts'
 import type { Session } from '../session.ts'
@@ -73,6 +74,7 @@ interface FoundCommand {
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
 async function findCommand(session: Session, control: AgentControl, word: string): Promise<FoundCommand> {
   const tools = await session.attend('Looking', on => control.tools({ along: true }, on))
+  await refuseHeld(session, control, { tools, word })
   const { name } = chooseTool(tools, word, session.line)
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
   return toFound(tool, othersOf(tools, word, name))

@@ -6,6 +6,7 @@ import {
   type ControlInput,
   type ForeignServer,
   type ForeignServers,
+  type Problem,
   type UpstreamStatus,
 } from '../../../contracts/index.ts'
 import { NOTES } from '../../../testing/cli-fixtures.ts'
@@ -46,6 +47,9 @@ interface Situation extends CliHostOptions {
   /** Names that another upstream has. */
   taken?: string[]
   broken?: string[]
+  /** What would become of those that are only looked at. */
+  outcomes?: Record<string, AddedUpstream['outcome']>
+  problems?: Problem[]
   given?: Pick<AddedUpstream, 'granted' | 'madeAgent'>
   states?: UpstreamStatus['state'][]
   /** The names that unanswered secrets get. */
@@ -58,6 +62,8 @@ async function run(
     found = FOUND,
     taken = [],
     broken = [],
+    outcomes = {},
+    problems = [],
     given = { granted: ['default'] },
     states = ['up'],
     renames = {},
@@ -69,20 +75,13 @@ async function run(
   const control: Partial<Control> = {
     async addUpstream(input) {
       asked.push(input)
-      const { name, secrets = {} } = input
+      const { name, secrets = {}, dryRun } = input
       if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
       if (broken.includes(name)) throw new AppError('CONFIG_INVALID', `"${name}" would not be right.`)
+      const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
+      if (dryRun) return { ...about, outcome: outcomes[name] ?? 'added' }
       const status: UpstreamStatus = { ...NOTES, name, state: 'starting' }
-      return {
-        name,
-        file: 'c.json',
-        outcome: 'added',
-        status,
-        ...given,
-        secrets: Object.keys(secrets),
-        missing: renames,
-        problems: [],
-      }
+      return { ...about, outcome: 'added', status, missing: renames }
     },
     upstreams: async () => asked.map(({ name }) => ({ ...NOTES, name, state: states[0] ?? 'up' })),
   }
@@ -96,6 +95,26 @@ async function run(
 }
 
 describe('import', () => {
+  it('has a line for each server and for each note, whatever a client calls them', async () => {
+    const forged = 'x\n✓ files (Cursor): it is up, with 9 tools.'
+    const named = server(forged, { as: 'x', notes: [`Not taken over: ${forged}.`] })
+    const skipped = server(forged, { as: 'y', entry: undefined, skipped: `"${forged}" is another one.` })
+    const asking = server('z', { asks: [{ id: 'key', secret: 'KEY', prompt: forged, isHidden: true }] })
+    const found = { places: [], servers: [named, skipped, asking] }
+    const { stdout } = await run(['./mcp.json', '--dry-run'], { found })
+    expect(stdout.split('\n').map(line => line.slice(0, 5))).toEqual([
+      '+ x (',
+      '  Wou',
+      '  Not',
+      '- y (',
+      '+ z (',
+      '  Wou',
+      '  It ',
+      '0 imp',
+      '',
+    ])
+  })
+
   it('without a source lists what other clients have, and imports nothing', async () => {
     const { code, asked, stdout, stderr } = await run([])
     expect({ code, asked }).toEqual({ code: 0, asked: [] })
@@ -174,11 +193,51 @@ describe('import', () => {
   })
 
   it('only shows what it would do, when asked to', async () => {
-    const { asked, stdout } = await run(['claude', '--dry-run', '--pin'])
-    expect(asked).toEqual([])
+    const { code, asked, stdout } = await run(['claude', '--dry-run', '--pin'])
+    // The one before it is not there, and counts as if it were.
+    expect(asked.map(({ dryRun }) => dryRun)).toEqual([{ beside: [] }, { beside: ['git-hub'] }])
+    expect(code).toBe(0)
+    expect(stdout).toContain(
+      '+ git-hub (Claude Desktop, "git hub" there)\n  Would be given to default.\n  Would be kept in the secrets file: TOKEN.\n',
+    )
     expect(stdout).toContain('+ files (Claude Desktop)')
     expect(stdout).toContain('Pinned: files@3.0.0.')
     expect(stdout).toMatch(/0 imported, 2 would be imported, 1 skipped\.\n$/)
+  })
+
+  it('shows what would be skipped or fail, and ends as it would', async () => {
+    const skipped = await run(['claude', '--dry-run'], { taken: ['git-hub'], outcomes: { files: 'unchanged' } })
+    expect(skipped.code).toBe(0)
+    expect(skipped.stdout).toContain('- git-hub (Claude Desktop, "git hub" there): There is another upstream')
+    expect(skipped.stdout).toContain('= files (Claude Desktop): it is there already\n')
+    expect(skipped.stdout).toMatch(/\n0 imported, 1 there already, 2 skipped\.\n$/)
+    const failed = await run(['claude', '--dry-run', '--json'], {
+      broken: ['git-hub'],
+      outcomes: { files: 'replaced' },
+    })
+    expect(failed.code).toBe(1)
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      servers: [
+        { as: 'git-hub', outcome: 'failed', reason: '"git-hub" would not be right.', granted: [], secrets: [] },
+        { as: 'files', outcome: 'wouldBeReplaced' },
+        { as: 'old', outcome: 'skipped' },
+      ],
+    })
+  })
+
+  it('shows who would get it and what would keep it from working, and makes the first agent once', async () => {
+    const message = 'The environment variable "NOPE" is not set.'
+    const problems: Problem[] = [{ severity: 'error', code: 'CONFIG_INVALID', where: 'c.json', message }]
+    const given = { granted: ['default'], madeAgent: 'default' }
+    const { stdout } = await run(['claude', '--dry-run'], { given, problems })
+    expect(stdout).toContain(
+      '! git-hub (Claude Desktop, "git hub" there)\n  Would be given to default (made then, as the first agent here',
+    )
+    expect(stdout).toContain(message)
+    expect(stdout.match(/made then/g)).toHaveLength(1)
+    expect((await run(['claude', '--dry-run', '--no-grant'], { given: { granted: [] } })).stdout).toContain(
+      '  Would be given to nobody.\n',
+    )
   })
 
   it('pins packages on request', async () => {
@@ -245,6 +304,32 @@ describe('import', () => {
   ])('refuses a named file that is %j', async (place, message) => {
     const found: ForeignServers = { places: [{ client: 'file', file: '/x.json', ...place }], servers: [] }
     expect(await run(['/x.json'], { found })).toMatchObject({ code: 3, stderr: expect.stringContaining(message) })
+  })
+
+  it('sends nobody to our own configuration for what is wrong with a file of others', async () => {
+    const place = { client: 'file', file: '/x.json', found: true, problem: 'It is not JSON.' } as const
+    const { stderr } = await run(['/x.json'], { found: { places: [place], servers: [] } })
+    expect(stderr).not.toContain('doctor')
+  })
+
+  it.each([
+    [['/x.json'], { client: 'file', file: '/x.json', found: true }, 'It has to hold them as "mcpServers"'],
+    [['claude'], { client: 'claude-code', file: '/h/.claude.json', found: false }, 'Looked in: /h/.claude.json.'],
+  ] as const)('says why there was nothing to import: %j', async (argv, place, hint) => {
+    const { code, stderr } = await run([...argv], { found: { places: [place], servers: [] } })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(hint) })
+  })
+
+  it('says so when everything that was found is for other folders', async () => {
+    const found = { places: [], servers: [server('far', { elsewhere: '/work/other' })] }
+    expect((await run(['claude'], { found })).stderr).toContain('is for other folders alone')
+  })
+
+  it('says how a secret gets out of the arguments of what is imported', async () => {
+    const secrets = { KEY: 'hush' }
+    const one = server('one', { secrets, entry: { command: 'a', args: ['${secret:KEY}'] } })
+    const { stdout } = await run(['claude'], { found: { places: [], servers: [one] } })
+    expect(stdout).toContain('put it into "env" of its entry.')
   })
 
   it('says where to look when nothing was found', async () => {

@@ -67,17 +67,29 @@ async function importAll(session: Session, wish: Wish, options: ImportOptions): 
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
   const imported = await importServers(session, chosen(found.servers, wish.names), { pin, replace, isDryRun, ...grant })
   if (session.json) await session.printJson({ places: found.places, servers: imported })
-  else await session.out.write(importedText(imported, found.places, session))
+  else await session.out.write(importedText(imported, { places: found.places, isDryRun }, session))
+  if (imported.length === 0 && !session.json) await session.notices.write(noneText(wish, found))
   if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done
+}
+
+/** Why there was nothing to import, and what to do about it. */
+function noneText({ source }: Wish, { servers, places }: ForeignServers): string {
+  if (servers.length > 0)
+    return 'What was found is for other folders alone: see it with quartermaster import, and name it\n'
+  if (places[0]?.client === 'file')
+    return `No MCP servers are in "${places[0].file}". It has to hold them as "mcpServers" or "servers": { "NAME": { "command": … } }\n`
+  const looked = places.map(({ file }) => file).join(', ')
+  return `No MCP servers of ${source ?? 'Claude, Cursor or VS Code'} were found. Looked in: ${looked}. Name a file: quartermaster import FILE\n`
 }
 
 /** A file that was named and is not there is a mistake; a client that is not installed is none. */
 function refuseAbsent({ source }: Wish, { places }: ForeignServers): void {
   const [place] = places
   if (source === undefined || place?.client !== 'file') return
-  if (!place.found) throw new AppError('CONFIG_INVALID', `There is no file "${place.file}". Check the path.`)
-  if (place.problem !== undefined) throw new AppError('CONFIG_INVALID', `"${place.file}": ${place.problem}`)
+  // No fault of our configuration, so nobody is sent to look there.
+  if (!place.found) throw new AppError('INPUT_INVALID', `There is no file "${place.file}". Check the path.`)
+  if (place.problem !== undefined) throw new AppError('INPUT_INVALID', `"${place.file}": ${place.problem}`)
 }
 
 async function listFound(session: Session, found: ForeignServers): Promise<number> {

@@ -115,6 +115,17 @@ describe('status', () => {
     )
   })
 
+  it('says beside a prompt which tools of the agent are held back, and why', async () => {
+    const withheld = Array.from({ length: 12 }, (_, i) => ({ tool: `notes_${i}`, capability: 'notes', reason: 'New.' }))
+    const made = { agent: 'ada', text: '# Tools\n', estimatedTokens: 5, tools: [], withheld }
+    const { stdout, stderr } = await run(['prompt', 'ada'], { prompt: async () => made })
+    expect(stdout).toBe('# Tools\n')
+    expect(stderr).toContain('\n"notes_0" is not in it: New.\n')
+    expect(stderr).toContain('\nNor are 2 more; all of them: the same with --json\n')
+    const few = { ...made, withheld: withheld.slice(0, 10) }
+    expect((await run(['prompt', 'ada'], { prompt: async () => few })).stderr).not.toContain('Nor are')
+  })
+
   it('says how to start a server and make an agent when there is none', async () => {
     const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, from: 'process', agents: 0 }) })
     expect(stdout).toContain('start it: quartermaster up')

@@ -40,7 +40,7 @@ async function prompt(session: Session, agent: string | undefined, options: Prom
   if (session.json) await session.printJson(made)
   else {
     await session.out.write(made.text)
-    const lines = [sizeText(made), ...(made.unseen ?? []).map(unseenLine)]
+    const lines = [sizeText(made), ...(made.unseen ?? []).map(unseenLine), ...withheldLines(made)]
     await session.notices.write(lines.map(line => `${escapeLine(line)}\n`).join(''))
   }
   return EXIT.done
@@ -48,6 +48,15 @@ async function prompt(session: Session, agent: string | undefined, options: Prom
 
 function unseenLine({ capability, reason }: NonNullable<AgentPrompt['unseen']>[number]): string {
   return `"${capability}" is not in it: ${reason}`
+}
+
+/** A server may have changed a thousand tools at once. */
+const MOST_WITHHELD = 10
+
+function withheldLines({ withheld = [] }: AgentPrompt): string[] {
+  const lines = withheld.slice(0, MOST_WITHHELD).map(({ tool, reason }) => `"${tool}" is not in it: ${reason}`)
+  const more = withheld.length - lines.length
+  return more > 0 ? [...lines, `Nor are ${more} more; all of them: the same with --json`] : lines
 }
 
 /** Beside the text and not in it: whoever puts it into a file wants the block alone. */

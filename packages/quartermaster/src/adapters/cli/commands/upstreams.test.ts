@@ -27,6 +27,16 @@ describe('upstreams', () => {
     )
   })
 
+  it('say what is held beside their tools, and where to look', async () => {
+    const statuses = [{ ...NOTES, othersHeld: 7 }]
+    const step = 'Look at what is held: quartermaster upstreams review notes'
+    expect((await runUpstreams([], { statuses })).stdout).toMatch(new RegExp(`3, 7 others held [^]*└ ${step}\n`))
+    const { stdout } = await runUpstreams(['show', 'notes'], { statuses })
+    expect(stdout).toMatch(/^Held +7 beside its tools: instructions, prompts or resources$/m)
+    expect(stdout).toMatch(new RegExp(`^Next +${step}$`, 'm'))
+    expect((await runUpstreams(['show', 'notes'])).stdout).not.toContain('Held')
+  })
+
   it('say of a server that lists more than is used that this is not all of it, and where to look', async () => {
     const statuses = [{ ...NOTES, isCut: true as const }]
     const told = 'It lists more than is used: quartermaster doctor'
@@ -55,7 +65,8 @@ describe('upstreams', () => {
     expect(stdout).not.toContain('Not asked')
     const crowded = { ...NOTES, unasked: { questions: 2, lastAt: 0 } }
     expect((await runUpstreams(['show', 'notes'], { statuses: [crowded] })).stdout).toMatch(
-      /^Not asked +2 questions, the last .* ago: several clients used the connection\./m,
+      // A token of its own tells a client from another one, and leaves both on the agent's connection.
+      /^Not asked +2 questions, the last .* ago: several clients used the connection\. .*give each client an agent of its own\.$/m,
     )
     expect(await runUpstreams(['show', 'nots'])).toMatchObject({
       code: 4,

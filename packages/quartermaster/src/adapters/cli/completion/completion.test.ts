@@ -39,6 +39,17 @@ async function complete(words: string[], options: CliHostOptions = {}) {
 }
 
 describe('completion', () => {
+  it('offers no value that could steer the terminal, cannot be seen or looks like another line', async () => {
+    const values = ['plain', 'a\u009b2J', 'b\u200b', 'c\nrm', 'd\u202e']
+    const tool = async () => ({
+      ...READ_FILE_DETAIL,
+      command: { name: 'read-file' },
+      input: { properties: { mode: { enum: values } } },
+    })
+    const { lines } = await complete(['do', 'read-file', '--mode', ''], { control: { ...control, tool } })
+    expect(lines).toEqual(['plain'])
+  })
+
   it.each([
     { words: ['too'], values: ['tools'] },
     { words: ['tokens', 'c'], values: ['create'] },

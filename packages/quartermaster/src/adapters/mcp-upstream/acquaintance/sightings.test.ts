@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
+import { otherNamesIn } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
@@ -64,7 +65,7 @@ function stage(tools = {}) {
     config: () => config,
     main: () => ({ session: () => session, suspect: async () => {} }),
     connectionOf: agent => (agent === 'ada' ? own : undefined),
-    otherTools: async () => [],
+    otherTools: async () => otherNamesIn([]),
     note: text => void notes.push(text),
   })
   return { clock, server, session, sightings, written, taken, store, compared, notes }

@@ -1,6 +1,6 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import type { Listing } from '../../../core/upstreams/index.ts'
+import type { Listing, OtherNames } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { busyMsOf, SendFailure } from '../session/channel.ts'
@@ -37,7 +37,7 @@ export interface SightingsDeps {
   /** The connection that an agent has to itself, if there is one already. */
   connectionOf(agent: string): Pick<Connection, 'session'> | undefined
   /** Names of tools that are not its own, once they are known. */
-  otherTools(): Promise<Iterable<string>>
+  otherTools(): Promise<OtherNames>
   note(text: string): void
 }
 

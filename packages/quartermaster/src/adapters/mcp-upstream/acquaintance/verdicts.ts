@@ -1,5 +1,5 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
-import type { Listing, PinBook, Verdict } from '../../../core/upstreams/index.ts'
+import type { Listing, OtherNames, PinBook, Verdict } from '../../../core/upstreams/index.ts'
 import type { Offer } from '../offer/offer.ts'
 
 /** What is seen, remembered and decided of an upstream: one after the other, so that the last word is the newest. */
@@ -7,7 +7,9 @@ export interface Verdicts {
   /** Takes what is remembered, unless there is something newer already. */
   recall(): Promise<void>
   /** Takes what a server lists. Answers whether anything had changed. */
-  see(listing: Listing, others: Iterable<string>): Promise<boolean>
+  see(listing: Listing, others: OtherNames): Promise<boolean>
+  /** There are tools of others that were not there when it was seen: what it says of them is looked at again. */
+  lookAgain(): Promise<void>
   /** What it offers may have other names now. Nobody waits for it. */
   renamed(): void
   /** A person decides about something of it. */
@@ -18,15 +20,19 @@ export interface Verdicts {
 
 export interface VerdictsDeps {
   readonly name: string
-  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
   readonly offer: Offer
   config(): UpstreamConfig
+  /** Names of tools that are not its own, once they are known. */
+  otherTools(): Promise<OtherNames>
   /** A reload would find something new. */
   onChange(): void
   note(text: string): void
 }
 
-export function createVerdicts({ name, pins, offer, config, onChange, note }: VerdictsDeps): Verdicts {
+export function createVerdicts(deps: VerdictsDeps): Verdicts {
+  const { name, pins, offer, config, onChange, note } = deps
+  let again: Promise<void> | undefined
   let turns: Promise<unknown> = Promise.resolve()
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -61,6 +67,14 @@ export function createVerdicts({ name, pins, offer, config, onChange, note }: Ve
     }
   }
 
+  async function lookAgain(): Promise<void> {
+    again = undefined
+    // What nobody has seen yet is looked at when it is.
+    if (!offer.verdict()) return
+    const verdict = await pins.lookAgain({ upstream: name, policy: config(), others: await deps.otherTools() })
+    await take(verdict)
+  }
+
   return {
     recall: () =>
       inTurn(async () => {
@@ -72,6 +86,13 @@ export function createVerdicts({ name, pins, offer, config, onChange, note }: Ve
     renamed: () => void inTurn(keepNames),
     see: (listing, others) =>
       inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),
+    lookAgain() {
+      // Who comes while one waits for its turn is served by it.
+      again ??= inTurn(lookAgain).catch(error => {
+        note(`What it says of tools of others could not be looked at again: ${messageOf(error)}`)
+      })
+      return again
+    },
     review: decide =>
       inTurn(async () => {
         const decided = await decide()

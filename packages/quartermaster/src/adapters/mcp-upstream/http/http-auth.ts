@@ -7,7 +7,12 @@ export interface Challenge {
   readonly resourceMetadata?: string | undefined
 }
 
-/** Where a channel's access token comes from. */
+/** The login that a channel was opened with is not to be used any more, or not taken. No other one takes its place there. */
+export class LoginOver extends Error {
+  override readonly name = 'LoginOver'
+}
+
+/** Where one channel's access token comes from. Either method rejects with `LoginOver` when there is no more to come. */
 export interface HttpAuth {
   /** The token to send, if there is one; at once where it is known. Rejects when it has to be renewed and nobody can be asked. */
   token(): Promise<string | undefined> | string | undefined

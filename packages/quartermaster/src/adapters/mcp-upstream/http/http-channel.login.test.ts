@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { call, httpDesk, PING } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
-import type { HttpAuth } from './http-auth.ts'
+import { type HttpAuth, LoginOver } from './http-auth.ts'
 
 describe('a server by HTTP that wants to know who we are', () => {
   const auth = (parts: Partial<HttpAuth>): HttpAuth => ({
@@ -108,6 +108,32 @@ describe('a server by HTTP that wants to know who we are', () => {
     const { channel } = await httpDesk(server.url, { auth: auth({ lacking }) })
     const message = expect.stringContaining('wants more rights')
     await expect(channel.send(call(1))).rejects.toMatchObject({ status: 403, message })
+  })
+
+  it('is sent nothing more once the login is over that the channel was opened with, and may answer what it has let in', async () => {
+    let token: HttpAuth['token'] = () => 'old'
+    const server = await httpEndpoint(visit => (visit.body.id === 1 ? undefined : visit.result({})))
+    const desk = await httpDesk(server.url, { auth: auth({ token: () => token() }) })
+    const sent = desk.channel.send(call(1))
+    await server.arrived(1)
+    token = () => Promise.reject(new LoginOver('Somebody has signed out.'))
+    const failure = { wasSent: 'turnedAway', status: 401, message: 'Somebody has signed out.' }
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject(failure)
+    await expect(desk.channel.send(PING)).rejects.toMatchObject(failure)
+    expect(await desk.ended).toEqual({ kind: 'unauthorized', reason: 'Somebody has signed out.' })
+    server.visits[0]?.result({})
+    await sent
+    expect(desk.messages).toMatchObject([{ id: 1 }])
+    expect(server.visits).toHaveLength(1)
+  })
+
+  it('is told that a login is not taken any more in whose place there is another', async () => {
+    const server = await httpEndpoint(visit => visit.json(401))
+    const renew = () => Promise.reject(new LoginOver('Somebody has signed in anew.'))
+    const desk = await httpDesk(server.url, { auth: auth({ renew }) })
+    const failure = { wasSent: 'turnedAway', status: 401, message: 'Somebody has signed in anew.' }
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject(failure)
+    expect(server.visits).toHaveLength(1)
   })
 
   it('is not given up for an issuer that cannot be asked', async () => {

@@ -10,7 +10,7 @@ import {
 } from '../../http-client/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
+import { type Challenge, type HttpAuth, LoginOver, parseChallenge } from './http-auth.ts'
 import { keySettings, type SentKeys } from './key-settings.ts'
 
 /** What the configuration wants sent along goes to this origin and nowhere else. */
@@ -172,8 +172,13 @@ function asked<T>(answer: Promise<T>, signal: CancelSignal): Promise<T> {
 }
 
 function notAsked(error: unknown): never {
-  throw new SendFailure(messageOf(error), { wasSent: 'no', cause: error })
+  // As good as turned away by the server: nothing else goes out on this channel either.
+  const facts = error instanceof LoginOver ? LET_IN_NO_MORE : NOT_SENT
+  throw new SendFailure(messageOf(error), { ...facts, cause: error })
 }
+
+const LET_IN_NO_MORE = { wasSent: 'turnedAway', status: 401 } as const
+const NOT_SENT = { wasSent: 'no' } as const
 
 function challengeIn(answer: HttpAnswer): Challenge {
   return parseChallenge(headerOf(answer, 'www-authenticate'))

@@ -47,14 +47,17 @@ function isAbout(sdk: OAuthSdk, url: string, resource: string): boolean {
   })
 }
 
-/** Throws when an issuer says that it cannot sign people in as we have it done, before anything is asked of it. */
+/**
+ * Throws when an issuer cannot sign people in as we have it done, or does not say so, before anything is asked of it. One that
+ * says nothing at all about itself is one of 2025-03-26, whose usual addresses are asked with the proof all the same.
+ */
 export function refuseUnfit({ metadata }: AuthorizationServer): void {
   if (!metadata) return
   const { response_types_supported: types, code_challenge_methods_supported: proofs } = metadata
   if (!types.includes('code')) throw new TypeError(`its issuer gives no codes (response type "code"). ${UNFIT}`)
-  // One that says nothing about it may well take it.
-  if (proofs && !proofs.includes('S256'))
-    throw new TypeError(`its issuer takes no proof of the code by S256 (PKCE). ${UNFIT}`)
+  // MCP's authorization, "Authorization Code Protection": whoever does not say that it takes the proof may pass it over.
+  if (!proofs) throw new TypeError(`its issuer does not say that it takes a proof of the code (PKCE). ${UNFIT}`)
+  if (!proofs.includes('S256')) throw new TypeError(`its issuer takes no proof of the code by S256 (PKCE). ${UNFIT}`)
 }
 
 const UNFIT = 'Nobody is signed in here without it: ask whoever runs the issuer to allow it.'

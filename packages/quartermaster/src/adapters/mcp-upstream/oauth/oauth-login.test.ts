@@ -116,12 +116,31 @@ describe('signing in at an upstream', () => {
 
   it.each([
     [{ code_challenge_methods_supported: ['plain'] }, 'its issuer takes no proof of the code by S256 (PKCE)'],
+    [
+      { code_challenge_methods_supported: undefined },
+      'its issuer does not say that it takes a proof of the code (PKCE)',
+    ],
     [{ response_types_supported: ['token'] }, 'its issuer gives no codes'],
   ])('says what an issuer lacks that signs nobody in as we do: %j', async (metadata, what) => {
     const place = await oauthPlace({ metadata })
     const begun = authDesk().auth.begin(OWNER, place.upstream)
     await expect(begun).rejects.toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining(what) })
     expect(place.registered).toEqual([])
+  })
+
+  it.each(['bearer', 'BEARER'])('takes a token of the type "%s"', async token_type => {
+    const place = await oauthPlace({ tokens: { token_type } })
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
+  })
+
+  it('takes no token that is sent otherwise than as a bearer token', async () => {
+    const place = await oauthPlace({ tokens: { token_type: 'mac' } })
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    await expect(attempt.take(place.approve(attempt.url))).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining('its issuer gives no bearer tokens'),
+    })
   })
 
   it('says so when a server does not seem to want any', async () => {

@@ -102,14 +102,16 @@ describe('the tokens of an upstream', () => {
   })
 
   it('are used to their end when the issuer renews them no more, and then need a person', async () => {
-    const { place, clock, tokens, fail } = await renewedByLuck()
+    const { auth, place, clock, tokens, fail } = await renewedByLuck()
     fail(400, { error: 'invalid_grant' })
     await clock.advance(3_572_000)
     expect([await tokens.token(), await tokens.token()]).toEqual(['access-1', 'access-1'])
     expect(place.tokenRequests).toHaveLength(2)
     await clock.advance(28_000)
-    expect(await tokens.token()).toBeUndefined()
+    // A session goes on as whose it is, until the server says no.
+    expect(await tokens.token()).toBe('access-1')
     expect(await tokens.renew('access-1', {})).toBe('signIn')
+    expect(await auth.for(OWNER, place.upstream).token()).toBeUndefined()
   })
 
   it('have no end when the issuer names none for the next ones, whatever it said of those before', async () => {
@@ -189,7 +191,7 @@ describe('the tokens of an upstream', () => {
     const researcher = { ...OWNER, agent: 'researcher' }
     const own = auth.for(researcher, place.upstream)
     await own.token()
-    own.lacking({ error: 'insufficient_scope', scope: 'write' })
+    await own.lacking({ error: 'insufficient_scope', scope: 'write' })
     for (const owner of [OWNER, researcher]) {
       const attempt = await auth.begin(owner, place.upstream)
       expect(new URL(attempt.url).searchParams.get('scope')).toContain('write')
@@ -254,8 +256,8 @@ describe('the tokens of an upstream', () => {
         return (inner as (...args: never[]) => unknown)(...args)
       }
       Object.assign(storage.store, { [step]: forgetFirst })
-      expect(await tokens.token()).toBeUndefined()
-      expect(await tokens.token()).toBeUndefined()
+      for (let i = 0; i < 2; i++) await expect(tokens.token()).rejects.toThrow('was forgotten meanwhile')
+      expect(await auth.for(OWNER, place.upstream).token()).toBeUndefined()
       expect(await storage.store.count('secrets')).toBe(0)
       expect(await restarted().for(OWNER, place.upstream).token()).toBeUndefined()
     },

@@ -2,6 +2,7 @@ import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Ids } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
 import {
+  type KeptLogin,
   type LoginOwner,
   type UpstreamCredentialStore,
   type UpstreamLogin,
@@ -9,15 +10,21 @@ import {
 } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
 import { createGuardedFetch } from '../http/guarded-fetch.ts'
-import type { Challenge, HttpAuth } from '../http/http-auth.ts'
+import type { HttpAuth } from '../http/http-auth.ts'
+import { after } from './at-once.ts'
+import { type ChannelLogins, createChannelLogin, type InUse } from './channel-login.ts'
 import { createDemands, keyOf } from './demands.ts'
 import { askForChallenge } from './oauth-discovery.ts'
 import { beginLogin, type LoginAttempt } from './oauth-login.ts'
 import { notRenewed, refreshLogin } from './oauth-tokens.ts'
+import { createSignOuts } from './sign-outs.ts'
 
 /** Tokens for channels, and attempts of people to sign in. One for the whole process. */
 export interface UpstreamAuth {
-  /** Where the channel of this upstream, or of one agent at it, gets its token. Tells of each login before it is used. */
+  /**
+   * Where one channel to this upstream, or of one agent there, gets its tokens: those of the login that it is opened with, and
+   * of no other. Tells of each before it is used.
+   */
   for(owner: LoginOwner, upstream: HttpUpstream, onLogin?: (login: UpstreamLogin) => void): HttpAuth
   /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is kept once the login is not wanted any more. */
   begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
@@ -51,16 +58,17 @@ const PATIENCE_MS = 1_000
 const OTHERS_MS = 20_000
 
 export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }: UpstreamAuthDeps): UpstreamAuth {
-  const renewing = new Map<string, Promise<UpstreamLogin | undefined>>()
+  const renewing = new Map<string, Promise<KeptLogin | undefined>>()
   const notBefore = new Map<string, number>()
   const demands = createDemands()
+  const signOuts = createSignOuts()
 
   /** Only what is for this very server: its entry may have been pointed at another. */
   function loginOf(owner: LoginOwner, { url }: HttpUpstream): ReturnType<UpstreamCredentialStore['load']> {
     return after(credentials.load(owner), login => (login?.url === url ? login : undefined))
   }
 
-  async function rereadOf(owner: LoginOwner, { url }: HttpUpstream): Promise<UpstreamLogin | undefined> {
+  async function rereadOf(owner: LoginOwner, { url }: HttpUpstream): Promise<KeptLogin | undefined> {
     const login = await credentials.reread(owner)
     return login?.url === url ? login : undefined
   }
@@ -68,7 +76,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   /** An agent that has not signed in itself is let in with what all share, on a connection of its own as well. */
   function inUse(owner: LoginOwner, upstream: HttpUpstream): InUse | Promise<InUse> {
     const shared = { upstream: owner.upstream }
-    const orShared = (login: UpstreamLogin | undefined) =>
+    const orShared = (login: KeptLogin | undefined) =>
       login || owner.agent === undefined
         ? { owner, login }
         : after(loginOf(shared, upstream), login => ({ owner: shared, login }))
@@ -76,7 +84,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   }
 
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
-  function renew(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin): Promise<UpstreamLogin | undefined> {
+  function renew(owner: LoginOwner, upstream: HttpUpstream, login: KeptLogin): Promise<KeptLogin | undefined> {
     const key = keyOf(owner)
     const begun = renewing.get(key) ?? renewAlone(owner, upstream, login).finally(() => renewing.delete(key))
     renewing.set(key, begun)
@@ -84,7 +92,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   }
 
   /** Once for all processes on the store, too: whoever comes second finds what the first has got. */
-  async function renewAlone(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+  async function renewAlone(owner: LoginOwner, upstream: HttpUpstream, login: KeptLogin) {
     const late = () => notRenewed(login, 'another process has been at it for too long.')
     return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
       const now = await rereadOf(owner, upstream)
@@ -93,11 +101,11 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     })
   }
 
-  async function renewNow(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+  async function renewNow(owner: LoginOwner, upstream: HttpUpstream, login: KeptLogin) {
     const home = new URL(upstream.url)
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
-    if (next && (await credentials.replace(owner, { before: login, after: next }))) return next
+    if (next && (await credentials.replace(owner, { before: login, after: next }))) return { ...next, id: login.id }
     const now = await rereadOf(owner, upstream)
     // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
     return now?.refreshToken === login.refreshToken ? undefined : now
@@ -107,7 +115,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
    * A token that is still good is used, whatever the issuer says and however long it takes: it takes the server from nobody
    * before its time.
    */
-  async function renewInTime(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+  async function renewInTime(owner: LoginOwner, upstream: HttpUpstream, login: KeptLogin) {
     const renewing = renew(owner, upstream, login)
     const renewed = await soonEnough(renewing).catch(() => undefined)
     if (renewed) return renewed
@@ -145,40 +153,16 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   }
 
   return {
-    for(owner, upstream, onLogin) {
-      const told = (login: UpstreamLogin | undefined) => {
-        if (login) onLogin?.(login)
-        return login
+    for(owner, upstream, onLogin = () => {}) {
+      const logins: ChannelLogins = {
+        inUse: () => inUse(owner, upstream),
+        kept: owner => loginOf(owner, upstream),
+        inTime: (owner, login) => (isDue(owner, login) ? renewInTime(owner, upstream, login) : login),
+        renew: (owner, login) => renew(owner, upstream, login),
+        lacks: (owner, scope) => credentials.lacks(owner, { url: upstream.url, scope }),
+        signOuts: signOuts.of,
       }
-      let shown = owner
-      const note = (what: 'turnedAway' | 'lacking', challenge: Challenge) => {
-        for (const one of new Set([owner, shown])) demands[what](one, challenge)
-      }
-      const tokenOf = ({ owner, login }: InUse) => {
-        told(login)
-        shown = owner
-        if (!login || !isDue(owner, login)) return login?.accessToken
-        return renewInTime(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
-      }
-      return {
-        token: () => after(inUse(owner, upstream), tokenOf),
-        async renew(refused, challenge) {
-          const used = await inUse(owner, upstream)
-          const login = told(used.login)
-          shown = used.owner
-          note('turnedAway', challenge)
-          if (!login) return 'signIn'
-          // Somebody else has seen to it meanwhile.
-          if (login.accessToken !== refused) return 'renewed'
-          return (await renew(used.owner, upstream, login)) ? 'renewed' : 'signIn'
-        },
-        async lacking(challenge) {
-          note('lacking', challenge)
-          const { scope } = challenge
-          if (scope !== undefined) await credentials.lacks(shown, { url: upstream.url, scope })
-        },
-        agent: () => shown.agent,
-      }
+      return createChannelLogin({ owner, logins, demands, onLogin })
     },
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
       const { challenge: told, lacked } = demands.of(owner)
@@ -209,26 +193,18 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     },
     agentsAt: credentials.agentsAt,
     recall: credentials.recall,
-    forget(owner) {
+    async forget(owner) {
       demands.forget(owner)
-      return credentials.forget(owner)
+      const wasThere = await credentials.forget(owner)
+      signOuts.add(owner)
+      return wasThere
     },
-    forgetAll(upstream) {
+    async forgetAll(upstream) {
       demands.forgetAll(upstream)
-      return credentials.forgetAll(upstream)
+      await credentials.forgetAll(upstream)
+      signOuts.addAll(upstream)
     },
   }
-}
-
-/** What is shown to the server, and whose it is. */
-interface InUse {
-  readonly owner: LoginOwner
-  readonly login: UpstreamLogin | undefined
-}
-
-/** At once where it is known already: that is so for nearly every request. */
-function after<T, U>(value: T | Promise<T>, then: (value: T) => U | Promise<U>): U | Promise<U> {
-  return value instanceof Promise ? value.then(then) : then(value)
 }
 
 function unwanted({ upstream }: LoginOwner): AppError {

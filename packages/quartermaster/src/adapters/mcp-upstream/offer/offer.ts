@@ -1,7 +1,7 @@
 import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../../core/kernel/index.ts'
-import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../../core/upstreams/index.ts'
+import { excerptOf, isWaiting, type Verdict, wantsDefinition } from '../../../core/upstreams/index.ts'
 import { offReason } from '../switched-off.ts'
 import { createNameClaims, type NameClaims } from './name-claims.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
@@ -90,13 +90,15 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   // Of one that is switched off nothing is offered, whatever is known of it.
   const known = config.enabled ? verdict : undefined
   const { offered = [], held: all = [], gone = [], problems: told = [] } = known ?? {}
-  const held = all.filter(one => isWanted(one, config))
+  const held = all.filter(one => wantsDefinition(config, one))
   const unseen = unseenReason(config, verdict)
   const withheld = all.filter(one => one.kind === 'tool' || one.kind === 'prompt')
   const parts = { upstream: name, config, offered, withheld, gone, unseen, dependency, calls, digest, watch }
   const { capability, problems: found, named } = yield* capabilityOf(parts)
   // Whoever has left a tool out has been told.
-  const leftOut = new Set(offered.filter(one => !isWanted(one, config)).map(one => `tool:${excerptOf(one.name)}`))
+  const leftOut = new Set(
+    offered.filter(one => !wantsDefinition(config, one)).map(one => `tool:${excerptOf(one.name)}`),
+  )
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
   const problems = [...left, ...found, ...heldProblems(name, held.filter(isWaiting))]
   // In whatever order it is listed.
@@ -105,15 +107,6 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   const definitions = { capabilities: [capability], dependencies: [], injections: [] }
   const hashed = [config, offeredNow, heldNow, gone.toSorted(), problems, unseen]
   return { unit: { id: `upstream:${name}`, definitions, problems }, hashed, named }
-}
-
-function isWanted(
-  { kind, name }: Verdict['held'][number] | Verdict['offered'][number],
-  config: UpstreamConfig,
-): boolean {
-  if (kind === 'tool') return wantsTool(config, name)
-  if (kind === 'prompt') return config.prompts
-  return kind === 'server' || config.resources
 }
 
 function unseenReason(config: UpstreamConfig, verdict: Verdict | undefined): string | undefined {

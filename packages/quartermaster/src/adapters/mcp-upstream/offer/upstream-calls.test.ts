@@ -106,7 +106,7 @@ it.each([
     const seen: string[] = []
     let refuses = ''
     const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
-    const serving: Serving = {
+    const serving: Pick<Serving, 'connectionOf' | 'check'> = {
       connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
       async check(_session, { kind, name }) {
         seen.push(`${kind} ${name}`)

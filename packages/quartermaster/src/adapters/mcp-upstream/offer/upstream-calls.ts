@@ -56,7 +56,7 @@ export interface UpstreamCallsDeps {
   readonly budgetMs: number
   readonly latencies: Latencies
   /** Who serves a request now. Asked anew for each try. */
-  serving(): Serving
+  serving(): Pick<Serving, 'connectionOf' | 'check'>
 }
 
 /**

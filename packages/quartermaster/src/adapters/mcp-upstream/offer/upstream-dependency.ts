@@ -15,7 +15,10 @@ export function createUpstreamDependency(name: string, look: Connection['look'])
   const definition = defineDependency({
     name: `upstream-${name}`,
     title: `The MCP server ${name}`,
-    probe: { describe: { kind: 'upstream', name }, run: ({ signal, isRequested }) => look(signal, { isRequested }) },
+    probe: {
+      describe: { kind: 'upstream', name },
+      run: ({ signal, isRequested, isAwaited }) => look(signal, { isRequested, isAwaited }),
+    },
     mend: `See what it says: quartermaster logs ${name}`,
     onChange: listeners.add,
   })

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Session } from '../session/session.ts'
 import { createUpstreamSubscriptions } from './upstream-subscriptions.ts'
 
@@ -58,4 +58,60 @@ it('wake a server that sleeps, and say that it is needed as long as anybody watc
   expect(subscriptions.isWatched()).toBe(true)
   stop()
   expect(subscriptions.isWatched()).toBe(false)
+})
+
+it('tell whoever waits that something may have changed, whenever they begin over a new session', () => {
+  const { subscriptions, session } = stage()
+  const heard: string[] = []
+  for (const uri of ['a', 'b']) subscriptions.add(uri, () => heard.push(uri))
+  expect(heard).toEqual([])
+  subscriptions.apply(session)
+  expect(heard).toEqual(['a', 'b'])
+})
+
+describe('that are handed over', () => {
+  function handedOver({ isAwake }: { isAwake: boolean }) {
+    const [before, after] = [stage(), stage()]
+    after.server.isAwake = isAwake
+    const heard: string[] = []
+    const stops = ['a', 'b'].map(uri => before.subscriptions.add(uri, () => heard.push(uri)))
+    before.subscriptions.handOver(after.subscriptions)
+    return { before, after, heard, stops }
+  }
+
+  it('go on at the next server, and ask nothing more of the one before', () => {
+    const { before, after, heard } = handedOver({ isAwake: true })
+    expect([before.subscriptions.isWatched(), after.subscriptions.isWatched()]).toEqual([false, true])
+    expect(before.wanted).toEqual([['a'], ['a', 'b']])
+    expect(after.wanted).toEqual([['a', 'b']])
+    expect(heard.splice(0)).toEqual(['a', 'b'])
+    before.subscriptions.updated('a')
+    after.subscriptions.updated('b')
+    expect(heard).toEqual(['b'])
+  })
+
+  it('wake one that sleeps, and tell once it is there', () => {
+    const { after, heard } = handedOver({ isAwake: false })
+    expect(after.server.starts).toBe(1)
+    expect(heard).toEqual([])
+    after.subscriptions.apply(after.session)
+    expect(heard).toEqual(['a', 'b'])
+  })
+
+  it('are stopped where they are, however often they were handed over', () => {
+    const { after, stops } = handedOver({ isAwake: true })
+    const last = stage()
+    after.subscriptions.handOver(last.subscriptions)
+    for (const stop of [...stops, ...stops]) stop()
+    expect(last.wanted).toEqual([['a', 'b'], ['b'], []])
+    expect(after.wanted).toEqual([['a', 'b']])
+    expect(last.subscriptions.isWatched()).toBe(false)
+  })
+
+  it('wake nobody where nobody waits', () => {
+    const [before, after] = [stage(), stage()]
+    after.server.isAwake = false
+    before.subscriptions.handOver(after.subscriptions)
+    expect(after.server.starts).toBe(0)
+  })
 })

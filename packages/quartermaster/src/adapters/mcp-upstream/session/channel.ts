@@ -5,9 +5,10 @@ import type { Id, Message } from '../../mcp-wire/index.ts'
 export interface ChannelEnd {
   /**
    * `exited`: its program ended. `lost`: the connection broke. `hung`: it does not answer any more. `garbled`: it does not speak the protocol. `sessionLost`: the
-   * server has forgotten us. `unauthorized`: a person has to sign in. `closed`: we closed it.
+   * server has forgotten us. `unauthorized`: a person has to sign in. `failing`: it answers, and nothing that is asked of it
+   * succeeds. `closed`: we closed it.
    */
-  readonly kind: 'exited' | 'lost' | 'hung' | 'garbled' | 'sessionLost' | 'unauthorized' | 'closed'
+  readonly kind: 'exited' | 'lost' | 'hung' | 'garbled' | 'sessionLost' | 'unauthorized' | 'failing' | 'closed'
   /** In a sentence of ours, without a secret. A model may read it. */
   readonly reason: string
   /** What the server said itself, shortened: the words of a stranger, which only people get to see. */

@@ -64,7 +64,7 @@ const MEANINGFUL: ReadonlySet<number> = new Set([RPC.urlElicitationRequired, RPC
 const CROWDED =
   'While this was under way its server asked something, and was told no without asking anybody: several clients used the ' +
   'connection, and it does not say for which call it asks. If a refusal is spoken of here, no person refused; the next call ' +
-  'may get through.'
+  'may get through, if no other client of the same agent has one under way.'
 
 function withText(result: Params, content: readonly unknown[], text: string): Params {
   return { ...result, content: [...content, { type: 'text', text }] }

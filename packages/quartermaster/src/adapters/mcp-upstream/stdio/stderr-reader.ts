@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createLineSplitter, type Line } from '../../mcp-wire/index.ts'
 import { type ChildLog, LOG_LIMITS } from '../target/child-log.ts'
+import { reasonIn } from './last-words.ts'
 
 export interface StderrReaderOptions {
   readonly log: ChildLog
@@ -97,13 +98,4 @@ function countLines(chunk: Buffer): number {
   let lines = 0
   for (let at = 0; at < chunk.length; at++) if (chunk[at] === NEWLINE) lines++
   return lines
-}
-
-/** `TypeError: …`, `ModuleNotFoundError: …`, `Error [ERR_X]: …`: the last line of a program's death is often its version. */
-const ERROR_LINE = /^\s*(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]{0,40}: /
-/** npm says first what is wrong, and then much else. */
-const NPM_LINE = /^npm (?:error|ERR!) \d{3} /
-
-function reasonIn(lines: readonly string[]): string | undefined {
-  return lines.findLast(line => ERROR_LINE.test(line)) ?? lines.find(line => NPM_LINE.test(line)) ?? lines.at(-1)
 }

@@ -6,6 +6,7 @@ import { pause, withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
 import { type ConnectionState, stateOf } from './connection-state.ts'
+import { createFailures, type Failure } from './failures.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
 import { createRefusals } from './refusals.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
@@ -36,7 +37,12 @@ export interface Connection {
   suspect(session: Session): Promise<void>
   /** It answers, and has refused somebody's request as it refuses whoever may not come in. People are told. */
   refused(what: string, reason: string): void
-  /** It has let somebody's request in. */
+  /**
+   * Somebody's request has failed for good, and the server may be there all the same: then people are told. Where nothing
+   * succeeds any more it is started anew, once. Resolves when that is known.
+   */
+  failed(session: Session, failure: Failure): Promise<void>
+  /** It has let somebody's request in, which has succeeded. */
   answered(what: string): void
   /** Ends what runs and starts anew, whatever it waited for. */
   restart(): Promise<void>
@@ -56,6 +62,8 @@ export interface TakeOptions {
 export interface LookOptions {
   /** Whether a call or a person wants to know. */
   readonly isRequested?: boolean | undefined
+  /** Whether calls wait for it to come back. */
+  readonly isAwaited?: boolean | undefined
 }
 
 type Look = ProbeVerdict & { recovering?: boolean }
@@ -88,9 +96,11 @@ const LEAVE_LOOK_MS = 50
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
   const refusals = createRefusals(clock, deps.agent)
+  const failures = createFailures(deps)
   const onUp = (session: Session) => {
     // Whoever comes in anew may have another key by now.
     refusals.clear()
+    failures.clear()
     hangs.meet(session)
     if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
   }
@@ -131,6 +141,18 @@ export function createConnection(deps: ConnectionDeps): Connection {
     return left
   }
 
+  /** Of one that does not answer at all it is told that it fell. */
+  async function failed(at: Session, failure: Failure): Promise<void> {
+    const note = failures.noting(failure)
+    if (!HAS_ANSWERED.has(failure.kind)) await hangs.suspect(at)
+    if (session() !== at) return
+    note()
+    const reason = failures.reasonToRenew()
+    if (!reason || !isRenewable(at) || runner.life().leaving !== undefined) return
+    failures.renewing()
+    runner.fell(at, { kind: 'failing', ...reason })
+  }
+
   return {
     concerned: concernedBy(deps),
     state: () => stateOf(runner.life()),
@@ -139,8 +161,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     restarts: () => runner.life().restarts,
     lastError() {
       const { lastTrouble } = runner.life()
-      const refusal = refusals.last()
-      if (refusal && refusal.at >= (lastTrouble?.at ?? 0)) return refusal
+      const standing = later(refusals.last(), failures.last())
+      if (standing && standing.at >= (lastTrouble?.at ?? 0)) return standing
       const whose = deps.agent === undefined ? '' : `For "${deps.agent}": `
       return lastTrouble && { message: `${whose}${forPeople(lastTrouble)}`, at: lastTrouble.at }
     },
@@ -152,13 +174,19 @@ export function createConnection(deps: ConnectionDeps): Connection {
       if (leaving !== undefined) throw unreachable(deps, { kind: 'stopped', reason: leaving })
       return takeNow() ?? awaited(options)
     },
-    look(signal, { isRequested = false } = {}) {
+    look(signal, { isRequested = false, isAwaited = false } = {}) {
       if (isRequested) runner.tell({ what: 'lookedAt' })
+      if (isAwaited) runner.tell({ what: 'wanted' })
       return look({ runner, hangs, clock }, signal)
     },
     suspect: hangs.suspect,
     refused: refusals.add,
-    answered: refusals.answered,
+    failed,
+    answered(what) {
+      refusals.answered(what)
+      failures.answered()
+      runner.tell({ what: 'served' })
+    },
     restart: async () => runner.tell({ what: 'renewed' }),
     busy: runner.busy,
     async leave(reason) {
@@ -169,6 +197,21 @@ export function createConnection(deps: ConnectionDeps): Connection {
     },
     stop: runner.stop,
   }
+}
+
+/** What needs no look whether the server is there. */
+const HAS_ANSWERED: ReadonlySet<Failure['kind']> = new Set(['unreadable', 'busy'])
+
+/**
+ * Whether to start it anew makes a difference, and costs nobody the answer to something that may still succeed. By HTTP there is
+ * nothing to be made anew but a session, which the newer era does not have.
+ */
+function isRenewable(session: Session): boolean {
+  return session.busy() === 0 && (session.pids().length > 0 || session.facts.era === 'legacy')
+}
+
+function later<T extends { readonly at: number }>(one: T | undefined, other: T | undefined): T | undefined {
+  return one && other ? (one.at > other.at ? one : other) : (one ?? other)
 }
 
 interface Idleness {

@@ -166,6 +166,24 @@ it('are exchanged with the one by which the server is known where that is not le
   expect(seen).toMatchObject({ left: ['main'], started: ['main'] })
 })
 
+it('end also what was left when they are restarted, and are all named until then', async () => {
+  const { connections, seen, busy } = stage({ isSeparate: true })
+  const [ada, { main }] = [connections.of('ada'), connections]
+  for (const agent of ['ada', 'main']) busy.set(agent, 1)
+  connections.exchange(undefined)
+  expect(connections.withLeft()).toEqual([connections.main, ada, main])
+  expect(connections.all()).toEqual([connections.main])
+  await connections.restart()
+  expect(seen).toMatchObject({ stopped: ['ada', 'main'], restarted: ['main'] })
+})
+
+it('count each of those that are left once', () => {
+  const { connections, busy } = stage()
+  busy.set('main', 2)
+  void connections.leave('It was removed.')
+  expect([connections.busy(), connections.withLeft().length]).toEqual([2, 1])
+})
+
 it.each(['leave', 'stop'] as const)('are made no more after the end (%s)', async end => {
   const { connections, seen } = stage({ isSeparate: true })
   connections.of('ada')

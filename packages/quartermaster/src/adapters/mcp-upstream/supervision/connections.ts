@@ -10,6 +10,8 @@ export interface Connections {
   /** The one that an agent has to itself, if there is one already. */
   own(agent: string): Connection | undefined
   all(): readonly Connection[]
+  /** The same, and those in whose place there are others, until what they have under way has ended. */
+  withLeft(): readonly Connection[]
   /** Those that agents have to themselves. */
   byAgent(): ReadonlyMap<string, Connection>
   /** The last that went wrong on any of them; what is not over comes first. */
@@ -17,6 +19,7 @@ export interface Connections {
   /** From here on every agent has its own. */
   separate(): void
   isSeparate(): boolean
+  /** Ends what is under way, also on those that were left, and starts anew. */
   restart(): Promise<void>
   /** How many requests are under way on any of them, also on those that were left. */
   busy(): number
@@ -96,6 +99,8 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
   }
 
   const isOwn = (agent: string) => isSeparate || hasCredentials(agent)
+  // Each once: after the end all of them were left.
+  const withLeft = () => [...new Set([main, ...own.values(), ...left.keys()])]
 
   return {
     get main() {
@@ -104,6 +109,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     of: agent => (isOwn(agent) ? ownOf(agent) : main),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
+    withLeft,
     byAgent: () => own,
     lastError: () => lastOf([main, ...own.values()].map(connection => connection.lastError())),
     separate() {
@@ -111,10 +117,11 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     },
     isSeparate: () => isSeparate,
     async restart() {
+      for (const one of left.keys()) void one.stop(STARTED_ANEW)
       for (const [agent, connection] of own) if (!isOwn(agent)) letGo(agent, connection, SIGNED_ANEW)
       await Promise.all([main, ...own.values()].map(connection => connection.restart()))
     },
-    busy: () => [main, ...own.values(), ...left.keys()].reduce((sum, one) => sum + one.busy(), 0),
+    busy: () => withLeft().reduce((sum, one) => sum + one.busy(), 0),
     exchange(agent) {
       if (over !== undefined) return
       for (const one of agent === undefined ? [...own.keys()] : [agent]) exchangeOwn(one)
@@ -128,7 +135,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     },
     async stop(reason) {
       over ??= reason
-      await Promise.all([main, ...own.values(), ...left.keys()].map(connection => connection.stop(reason)))
+      await Promise.all(withLeft().map(connection => connection.stop(reason)))
     },
   }
 }
@@ -141,6 +148,8 @@ function lastOf(errors: readonly ReturnType<Connection['lastError']>[]): ReturnT
 
 /** What those are told who still waited for the one before. */
 const SIGNED_ANEW = 'Somebody has signed in or out there meanwhile.'
+/** What those are told whose calls were under way on one that was left. */
+export const STARTED_ANEW = 'It is started anew.'
 
 const USED = 2
 

@@ -79,6 +79,7 @@ const LEADS: Record<Kind, Record<string, Kind>> = {
   starting: { opened: 'up', failed: 'waiting', renewed: 'starting', stopped: 'stopped' },
   up: { fell: 'starting', unused: 'idle', renewed: 'starting', stopped: 'stopped' },
   waiting: {
+    wanted: 'starting',
     'looked at': 'starting',
     due: 'starting',
     'changed outside': 'starting',

@@ -22,6 +22,8 @@ export interface Life<S> {
   readonly fellAt: number
   /** Starts since then that did not wait for their time. */
   readonly early: number
+  /** Falls since it was last of use to anybody. */
+  readonly inVain: number
   /** Starts that became necessary because it fell, or did not come up. */
   readonly restarts: number
   readonly lastTrouble: LastTrouble | undefined
@@ -42,6 +44,8 @@ export type LifeEvent<S> =
   | { readonly what: 'announced' }
   /** Somebody needs it. */
   | { readonly what: 'wanted' }
+  /** It has answered somebody what it is there for. */
+  | { readonly what: 'served' }
   /** A call or a person wants to know whether it works. */
   | { readonly what: 'lookedAt' }
   /** The time to wait is over. */
@@ -89,8 +93,13 @@ export interface Step<S> {
 export const LOGIN_RETRY_MS = 30_000
 /** It may ask for a day, and be well long before. */
 export const MOST_BUSY_MS = 60_000
-/** Whoever wants to know whether it works has it started no more often than this. */
+/** Whoever needs it, or wants to know whether it works, has it started no more often than this: half of what a call waits. */
 export const LOOK_STARTS_MS = 5_000
+/**
+ * One that has fallen so often without an answer to any call is left to its pauses by calls. These are longer by now than
+ * recovering lasts, so its tools leave the list: they would stay there for ever if it came and fell for each call.
+ */
+export const MOST_IN_VAIN = 7
 /** Nobody has more new sessions made than one in this time, however soon the server forgets them. */
 export const ANEW_MS = 500
 /** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
@@ -113,6 +122,7 @@ export function newLife<S>(now: number): Life<S> {
     forgotten: NO_FALLS,
     fellAt: 0,
     early: 0,
+    inVain: 0,
     restarts: 0,
     lastTrouble: undefined,
     leaving: undefined,
@@ -122,17 +132,19 @@ export function newLife<S>(now: number): Life<S> {
 /** What an event makes of it. What has no meaning where it stands leaves it as it is, the very same. */
 export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S> {
   const { kind } = life
-  const isDown = (kind === 'waiting' && !isOnly(life, 'isBusy')) || kind === 'needsLogin'
   if (kind === 'stopped') return stay(life)
   if (life.leaving !== undefined) return departing(life, event, { reason: life.leaving, now })
   switch (event.what) {
     case 'announced':
       return kind === 'idle' && life.start === 0 ? announced(life, now) : stay(life)
     case 'wanted':
-      return kind === 'idle' || isAnnounced(life) ? needed(life, now) : stay(life)
+      if (kind === 'idle' || isAnnounced(life)) return needed(life, now)
+      return mayBeHurried(life) && life.inVain <= MOST_IN_VAIN ? hurried(life, now) : stay(life)
+    case 'served':
+      return kind === 'up' && life.inVain > 0 ? { life: { ...life, inVain: 0 }, deeds: [] } : stay(life)
     case 'lookedAt':
       if (isAnnounced(life)) return started(life, now)
-      return isDown && now - life.startedAt >= LOOK_STARTS_MS ? started(life, now) : stay(life)
+      return mayBeHurried(life) || kind === 'needsLogin' ? hurried(life, now) : stay(life)
     case 'due':
       if (life.nextStartAt === undefined) return stay(life)
       return event.isMissed ? started(life, now) : resting(life, now)
@@ -186,8 +198,25 @@ function announced<S>(life: Life<S>, now: number): Step<S> {
 
 /** One that forgets each session at once would be met without end. */
 function needed<S>(life: Life<S>, now: number): Step<S> {
-  const at = Math.round(life.startedAt + ANEW_MS)
-  if (!isOnly(life, 'isForgotten') || now >= at) return started(life, now)
+  return isOnly(life, 'isForgotten') ? startedFrom(life, life.startedAt + ANEW_MS, now) : started(life, now)
+}
+
+/** What asks to be left alone is. */
+function mayBeHurried<S>(life: Life<S>): boolean {
+  return life.kind === 'waiting' && !isOnly(life, 'isBusy')
+}
+
+/** Somebody cannot wait for the end of a long pause, and one that falls all the time is not started all the time. */
+function hurried<S>(life: Life<S>, now: number): Step<S> {
+  const step = startedFrom(life, life.startedAt + LOOK_STARTS_MS, now)
+  const isShortened = step.life !== life && step.life.kind === 'waiting'
+  return isShortened ? { ...step, deeds: [...step.deeds, ...outsideLook(life)] } : step
+}
+
+/** At once, where that time has come; and then, where it would be started later. */
+function startedFrom<S>(life: Life<S>, time: number, now: number): Step<S> {
+  const at = Math.round(time)
+  if (now >= at) return started(life, now)
   if (life.nextStartAt !== undefined && life.nextStartAt <= at) return stay(life)
   return { life: { ...life, nextStartAt: at }, deeds: [{ deed: 'wait', ms: at - now }] }
 }
@@ -212,7 +241,7 @@ function opened<S>(life: Life<S>, { session, note }: { session: S; note: string 
 
 function failed<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
   const fellAt = life.falls.count === 0 ? { fellAt: now, early: 0 } : {}
-  return down({ ...life, ...fellAt, falls: afterFailedStart(life.falls) }, event, now)
+  return down(counted({ ...life, ...fellAt, falls: afterFailedStart(life.falls) }), event, now)
 }
 
 function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEnd }, now: number): Step<S> {
@@ -221,11 +250,20 @@ function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEn
   const falls = (isForgotten ? afterForgotten : afterFall)(life.falls, livedMs)
   const fellAt = falls.count === 1 ? { fellAt: now, early: 0 } : {}
   const forgotten = isForgotten ? afterFall(life.forgotten, livedMs) : life.forgotten
-  const after = down({ ...life, ...fellAt, falls, forgotten }, { ...event, trouble: event.end, isForgotten }, now)
+  const after = down(
+    counted({ ...life, ...fellAt, falls, forgotten }),
+    { ...event, trouble: event.end, isForgotten },
+    now,
+  )
   // What has exited by itself is in nobody's way; what it started is cleared away meanwhile.
   const isInTheWay = event.end.kind !== 'exited'
   const close: Deed<S> = { deed: 'close', session: event.session, isInTheWay, end: event.end }
   return { ...after, deeds: [close, ...after.deeds] }
+}
+
+/** A life that lasted has begun the count anew. */
+function counted<S>(life: Life<S>): Life<S> {
+  return { ...life, inVain: Math.min(life.inVain + 1, life.falls.count) }
 }
 
 type Down = Afterwards & { readonly trouble: Trouble; readonly isForgotten?: boolean }
@@ -267,9 +305,14 @@ function waiting<S>(life: Life<S>, { end, luck, busyMs }: Afterwards, now: numbe
   if (ms === 0) return started(life, now)
   const kind = needsLogin ? 'needsLogin' : 'waiting'
   const after = moved(life, { kind, why, nextStartAt: Math.round(now + ms) }, now)
-  const wait: Deed<S> = { deed: 'wait', ms }
-  if (needsLogin || busyMs !== undefined || life.early >= MOST_EARLY) return { life: after, deeds: [wait] }
-  return { life: after, deeds: [wait, { deed: 'lookOutside', downSince: life.fellAt }] }
+  return { life: after, deeds: [{ deed: 'wait', ms }, ...outsideLook(after)] }
+}
+
+/** Whoever waits for a person, or asks to be left alone, shows nothing from outside that would tell more. */
+function outsideLook<S>(life: Life<S>): Deed<S>[] {
+  const { kind, early, fellAt } = life
+  if (kind === 'needsLogin' || isOnly(life, 'isBusy') || early >= MOST_EARLY) return []
+  return [{ deed: 'lookOutside', downSince: fellAt }]
 }
 
 function asleep<S>(life: Life<S>, session: S, now: number): Step<S> {

@@ -13,6 +13,7 @@ function ready(session: Session): Connection {
     takeNow: () => session,
     take: async () => session,
     answered() {},
+    failed: async () => {},
     suspect: async () => {},
   }
   return parts as Connection
@@ -48,6 +49,30 @@ it('leaves a connection that is given up while it waits for it, and takes the on
   expect(await send()).toBe('done')
   expect(seen.sessions).toHaveLength(1)
   expect(seen.sessions[0]).toBe(shared)
+})
+
+/** One that is given up while it is waited for, and so on with those in its place, or until there is one that stays. */
+function replaced(ways: Connection[], times: number): Connection {
+  return starting(async () => {
+    ways.splice(0, 1, times > 1 ? replaced(ways, times - 1) : ready({} as Session))
+    throw GIVEN_UP
+  })
+}
+
+it('takes the one that there is in the end, however often it was replaced', async () => {
+  const { send, ways } = stage('done')
+  ways.push(replaced(ways, 20))
+  expect(await send()).toBe('done')
+})
+
+it('follows what is replaced without end for no longer than its call may take', async () => {
+  const { clock, send, ways, controller } = stage('done')
+  const late = new AppError('DEADLINE_EXCEEDED', 'It did not finish within 5000 ms.')
+  clock.after(5_000, () => controller.abort(late))
+  ways.push(replaced(ways, Number.POSITIVE_INFINITY))
+  const sent = send()
+  await clock.advance(5_000)
+  await expect(sent).rejects.toBe(late)
 })
 
 it('fails with the connection that is given up where there is no other', async () => {

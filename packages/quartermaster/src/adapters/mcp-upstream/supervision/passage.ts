@@ -3,8 +3,9 @@ import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
 import { pause } from '../pausing.ts'
-import { SendFailure } from '../session/channel.ts'
+import { busyMsOf, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
+import { troubleOf } from '../session/trouble.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
 import type { Connection } from './connection.ts'
 
@@ -51,26 +52,32 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       connection.answered(options.what)
       return answer
     } catch (error) {
-      if (signal.aborted) throw givenUp(error, way, signal)
-      if (!(error instanceof SendFailure)) throw answeredBy(error, options)
+      if (signal.aborted) throw givenUp(error, way, options)
+      if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
       giveUp.failed(error, connection)
       if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
-        noteRefusal(connection, error, options)
+        noteFailure(way, error, options)
         giveUp.because(error)
       }
       const { retryAfterMs } = error
       const isLast = tries >= MOST_TRIES || (hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY)
-      if (isLast) noteRefusal(connection, error, options)
-      if (isLast || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
+      if (isLast || (retryAfterMs ?? 0) > waiting.left()) {
+        noteFailure(way, error, options)
+        giveUp.because(error)
+      }
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       const next = waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
-      await holding(options, giveUp, next)
+      await holding(options, giveUp, next).catch(cut => {
+        // There was no time for another try, so this one was the last.
+        if (isOutOfTime(signal)) noteFailure(way, error, options)
+        throw cut
+      })
       // It answers everybody else: it is this one that it does not want.
       if (error.wasSent === 'turnedAway' && connection.session() === session) {
-        noteRefusal(connection, error, options)
+        noteFailure(way, error, options)
         giveUp.because(error)
       }
     }
@@ -114,13 +121,25 @@ function isForgotten({ wasSent, status }: SendFailure): boolean {
   return wasSent === 'no' && (status === 404 || status === 400)
 }
 
-/** Nobody else sees that a server which is up does not let in what it offers. Of a resource anybody may ask for one that is not there. */
-function noteRefusal(connection: Connection, { status, message }: SendFailure, { what, call }: PassageOptions): void {
-  if (status === undefined || !NOT_LET_IN.has(status) || (status === 404 && !call)) return
-  connection.refused(what, message)
+/**
+ * Nobody else sees that a server which is up does not let in what it offers, or fails at it. Of a resource anybody may ask for one
+ * that is not there, and whatever else is refused with a 4xx is about the request.
+ */
+function noteFailure({ connection, session }: Way, failure: SendFailure, { what, call }: PassageOptions): void {
+  const { status = 0, message } = failure
+  const isBusy = busyMsOf(failure) !== undefined
+  if (NOT_LET_IN.has(status)) {
+    if (status !== 404 || call) connection.refused(what, message)
+  } else if (isBusy || !isAboutRequest(failure))
+    void connection.failed(session, { what, kind: isBusy ? 'busy' : 'broken', ...troubleOf(failure) })
 }
 
 const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
+
+/** A 400 may also be about the session; whoever turns that down in every new one means the request. */
+function isAboutRequest({ wasSent, status = 0 }: SendFailure): boolean {
+  return (wasSent === 'refused' && status >= 400) || status === 400
+}
 
 interface Way {
   readonly connection: Connection
@@ -136,17 +155,21 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
 
 /**
  * Whose credentials a connection takes may turn out with its start, and then it is not for everybody who waited for it. One that
- * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now.
+ * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now. However often
+ * that happens, the time of the call is what ends it.
  */
-async function reach({ connection: current, signal }: PassageOptions, waiting: Budget): Promise<Way> {
-  for (let failures = 0; ; failures++) {
+async function reach({ connection: current, clock, signal }: PassageOptions, waiting: Budget): Promise<Way> {
+  for (;;) {
     const connection = current()
     try {
       const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
       if (current() === connection) return { connection, session }
     } catch (error) {
-      if (signal.aborted || failures >= MOST_TRIES || current() === connection) throw error
+      if (signal.aborted || current() === connection) throw error
     }
+    // Where nothing has to be waited for, its time would never be over.
+    await clock.breathe()
+    throwIfCancelled(signal)
     // It was waited for another one, whose start may have been the first.
     waiting.restore()
   }
@@ -164,10 +187,10 @@ interface GivingUp {
 }
 
 /** What a server says, or what we find wrong with what it says, once it has answered. */
-function answeredBy(error: unknown, options: PassageOptions): unknown {
-  return error instanceof UnreadableAnswer && isDifferentAfter(options)
-    ? unreadOutcome(error, options)
-    : toUpstreamError(error, options)
+function answeredBy(error: unknown, { connection, session }: Way, options: PassageOptions): unknown {
+  if (!(error instanceof UnreadableAnswer)) return toUpstreamError(error, options)
+  void connection.failed(session, { what: options.what, kind: 'unreadable', ...troubleOf(error) })
+  return isDifferentAfter(options) ? unreadOutcome(error, options) : toUpstreamError(error, options)
 }
 
 /** Whether whoever called it has to know whether it was done. */
@@ -246,7 +269,14 @@ function createBudget(clock: Clock, ms: number): Budget {
 }
 
 /** A call that ran out of its time may have met a server that hangs. */
-function givenUp(error: unknown, { connection, session }: Way, { reason }: CancelSignal): unknown {
-  if (isAppError(reason) && reason.code === 'DEADLINE_EXCEEDED') void connection.suspect(session)
-  return reason ?? error
+function givenUp(error: unknown, { connection, session }: Way, { what, signal }: PassageOptions): unknown {
+  if (isOutOfTime(signal)) {
+    void connection.suspect(session)
+    void connection.failed(session, { what, kind: 'slow', reason: 'It did not answer in time.' })
+  }
+  return signal.reason ?? error
+}
+
+function isOutOfTime({ reason }: CancelSignal): boolean {
+  return isAppError(reason) && reason.code === 'DEADLINE_EXCEEDED'
 }

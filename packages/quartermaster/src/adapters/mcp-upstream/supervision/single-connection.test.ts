@@ -15,7 +15,8 @@ function situation() {
   let standing: LeaseStanding = { kind: 'held' }
   let tell = () => {}
   const lease: Lease = {
-    want: async () => {},
+    // Whoever has it in this process keeps it.
+    want: () => (standing.kind === 'inUse' ? new Promise(() => {}) : Promise.resolve()),
     look: async () => {},
     standing: () => standing,
     onChange(listener) {
@@ -25,10 +26,10 @@ function situation() {
     release: async () => {},
   }
   const running = new Set<number>()
-  const servers: { end(): void }[] = []
+  const servers: { end(): void; finish(): void }[] = []
   const create = (): Connection => {
-    const [number, ended] = [servers.length, deferred()]
-    servers.push({ end: ended.resolve })
+    const [number, ended, finished] = [servers.length, deferred(), deferred()]
+    servers.push({ end: ended.resolve, finish: finished.resolve })
     return {
       concerned: { dependency: 'printer' },
       state: () => ({ kind: 'up', reason: '', since: 0 }),
@@ -49,22 +50,29 @@ function situation() {
       look: async () => ({ up: true }),
       suspect: async () => {},
       refused() {},
+      failed: async () => {},
       answered() {},
       restart: async () => {},
       busy: () => 0,
-      leave: async () => {},
+      async leave() {
+        await Promise.race([finished.promise, ended.promise])
+        running.delete(number)
+      },
       async stop() {
         await ended.promise
         running.delete(number)
       },
     } as Connection
   }
-  const stand = (kind: 'held' | 'unknown') => {
+  const stand = (kind: 'held' | 'inUse' | 'unknown') => {
     standing = { kind }
     tell()
   }
   const single = createSingleConnection({ lease, clock, dependency: 'printer', create, onChange: () => {} })
-  return { clock, single, stand, running: () => [...running], end: (number: number) => servers[number]?.end() }
+  const end = (number: number) => servers[number]?.end()
+  /** It has answered all that was under way. */
+  const finish = (number: number) => servers[number]?.finish()
+  return { clock, single, stand, running: () => [...running], end, finish }
 }
 
 describe('a server that runs once', () => {
@@ -103,5 +111,47 @@ describe('a server that runs once', () => {
       code: 'DEPENDENCY_UNAVAILABLE',
       message: expect.stringContaining('"printer" cannot be reached'),
     })
+  })
+
+  it.each(['leave', 'stop'] as const)('is waited for by nobody any more once it is given up (%s)', async giveUp => {
+    const { single, stand } = situation()
+    stand('inUse')
+    const taken = single.take({ budgetMs: 10_000, signal: SIGNAL })
+    void single[giveUp]('Its entry was changed.')
+    await expect(taken).rejects.toMatchObject({
+      code: 'DEPENDENCY_UNAVAILABLE',
+      message: '"printer" cannot be reached: Its entry was changed.',
+    })
+  })
+
+  it('ends what is under way when it is left, however long that takes', async () => {
+    const { clock, single, running, finish } = situation()
+    single.start()
+    const left = single.leave('Its entry was changed.')
+    await clock.advance(600_000)
+    expect(running()).toEqual([0])
+    finish(0)
+    await left
+    expect(running()).toEqual([])
+  })
+
+  it('ends at once when it is left and the lease is lost', async () => {
+    const { single, stand, running, end } = situation()
+    single.start()
+    const left = single.leave('Its entry was changed.')
+    stand('unknown')
+    end(0)
+    await left
+    expect(running()).toEqual([])
+  })
+
+  it('says that it waits for the one before, to people and to whoever calls it', async () => {
+    const { clock, single, stand } = situation()
+    stand('inUse')
+    const reason = 'It runs once, and starts when the calls of the one before have ended.'
+    const taken = single.take({ budgetMs: 10_000, signal: SIGNAL })
+    await expect(whileAdvancing(clock, taken)).rejects.toMatchObject({ message: expect.stringContaining(reason) })
+    single.start()
+    expect(single.state()).toMatchObject({ kind: 'starting', reason })
   })
 })

@@ -1,7 +1,6 @@
 import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
-import { pause } from '../pausing.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { ANNOUNCED } from './life.ts'
@@ -27,6 +26,8 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   let isStarted = false
   let stopped: string | undefined
   let since = clock.now()
+  /** Wakes those who wait for it to be there. */
+  const waiters = new Set<() => void>()
   const stopFollowing = lease.onChange(() => {
     since = clock.now()
     if (lease.standing().kind !== 'held') end('Another node runs it now.')
@@ -53,6 +54,12 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     if (stopped === undefined) onChange()
   }
 
+  /** Whoever waits for it goes to the one in its place, if there is one. */
+  function over(reason: string): void {
+    stopped = reason
+    for (const wake of [...waiters]) wake()
+  }
+
   function want(): void {
     isStarted = true
     // Whoever waits looks at what came of it.
@@ -66,12 +73,13 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
-    const isThere = Promise.all([lease.want(), ending])
-    await within(isThere, { clock, ms: budgetMs, signal })
+    if (stopped === undefined)
+      await within(Promise.all([lease.want(), ending]), { clock, ms: budgetMs, signal, waiters })
     throwIfCancelled(signal)
     const found = current()
     if (found) return found
-    const message = `"${dependency}" cannot be reached: ${stopped ?? state().reason}`
+    const { reason } = absence(lease, { isAnnounced, isStarted: true, isEnding: ending !== undefined })
+    const message = `"${dependency}" cannot be reached: ${stopped ?? reason}`
     throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency } })
   }
 
@@ -105,6 +113,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     },
     suspect: async session => inner?.suspect(session),
     refused: (what, reason) => inner?.refused(what, reason),
+    failed: async (session, failure) => inner?.failed(session, failure),
     answered: what => inner?.answered(what),
     async restart() {
       want()
@@ -112,15 +121,14 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     },
     busy: () => inner?.busy() ?? 0,
     async leave(reason) {
-      stopped = reason
+      over(reason)
       // The lease is heard of meanwhile: whoever has lost it runs nothing. The next one waits for this one's end.
-      await pause(LEAVE_MS, { clock, until: Promise.all([ending, inner?.leave(reason)]) })
-      await inner?.stop(reason)
+      await inner?.leave(reason)
       await ending
       stopFollowing()
     },
     async stop(reason) {
-      stopped = reason
+      over(reason)
       stopFollowing()
       end(reason)
       await ending
@@ -128,10 +136,11 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 }
 
-/** How long one may end what is under way while all others wait for the next. */
-const LEAVE_MS = 30_000
-
 const ENDING = { kind: 'starting', reason: 'It runs once, and the one before has not ended yet.' } as const
+const IN_USE = {
+  kind: 'starting',
+  reason: 'It runs once, and starts when the calls of the one before have ended.',
+} as const
 
 interface Wish {
   readonly isAnnounced: boolean
@@ -150,6 +159,7 @@ function absence(
     return { kind: 'elsewhere', reason: `It runs on one node at a time, and now on "${host}" (${holder}).` }
   }
   if (isEnding) return ENDING
+  if (isStarted && standing.kind === 'inUse') return IN_USE
   if (isStarted && standing.kind !== 'held')
     return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
   if (isAnnounced && !isStarted) return { kind: 'starting', reason: ANNOUNCED, isAnnounced }
@@ -160,16 +170,20 @@ interface Limits {
   readonly clock: Clock
   readonly ms: number
   readonly signal: CancelSignal
+  /** Whoever calls these ends it, too. */
+  readonly waiters: Set<() => void>
 }
 
-function within(work: Promise<unknown>, { clock, ms, signal }: Limits): Promise<void> {
+function within(work: Promise<unknown>, { clock, ms, signal, waiters }: Limits): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       cancel()
+      waiters.delete(end)
       signal.removeEventListener('abort', end)
       resolve()
     }
     const cancel = clock.after(ms, end)
+    waiters.add(end)
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     else void work.then(end)

@@ -117,16 +117,19 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
     open: agent => {
       const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
       const own = agent === undefined ? {} : (config.agents[agent]?.headers ?? {})
-      const open = openHttpChannel({
+      const way = {
         name,
         url,
         headers: { ...headers, ...own },
-        settingOf: header => (Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`),
-        auth: auth.for(owner, config, login => hideLogin(login, log)),
+        settingOf: (header: string) =>
+          Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
         trials: trialsOf(agent),
         clock,
         log: tell,
-      })
+      }
+      // Each has the login that it was opened with, and the next may have another.
+      const open: OpenChannel = (events, signal) =>
+        openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
       return maskedChannel(boundedChannel(open, tell), log.redact)
     },
     fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),

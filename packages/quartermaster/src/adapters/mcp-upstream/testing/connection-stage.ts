@@ -1,7 +1,7 @@
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { pause } from '../pausing.ts'
 import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
-import type { Session } from '../session/session.ts'
+import type { Era, Session } from '../session/session.ts'
 import { type Connection, type ConnectionDeps, createConnection } from '../supervision/connection.ts'
 import { factsOf } from './bare-session.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -16,10 +16,12 @@ export function stage({
   idleMs,
   lives = true,
   isKept = true,
+  era = 'legacy',
 }: {
   idleMs?: number
   lives?: boolean
   isKept?: boolean
+  era?: Era
 } = {}) {
   const clock = createFakeClock()
   const server = {
@@ -62,7 +64,7 @@ export function stage({
     const { end } = server
     let heard = clock.now()
     return {
-      facts: factsOf(),
+      facts: factsOf({ era }),
       page: async () => ({}),
       ask: async () => ({}),
       async ping(signal) {

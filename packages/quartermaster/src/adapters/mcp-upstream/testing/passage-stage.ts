@@ -2,13 +2,21 @@ import type { CallContext } from '../../../core/catalogue/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
+import type { Failure } from '../supervision/failures.ts'
 import { pass } from '../supervision/passage.ts'
 
 /** A connection that always has a session, and a server whose answers are written down beforehand. */
 export function stage(...answers: unknown[]) {
   const clock = createFakeClock()
   const controller = new AbortController()
-  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[], noted: 0 }
+  const seen = {
+    tries: [] as number[],
+    suspected: 0,
+    budgets: [] as number[],
+    sessions: [] as Session[],
+    noted: 0,
+    failures: [] as Failure[],
+  }
   const session = {} as Session
   const startedAt = clock.now()
   /** What it has to take, where that is not the one above. */
@@ -17,10 +25,11 @@ export function stage(...answers: unknown[]) {
   let isSame = false
   const connection: Pick<
     Connection,
-    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'
+    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
   > = {
     concerned: { upstream: 's', agent: 'eve' },
     refused: () => void seen.noted++,
+    failed: async (_, failure) => void seen.failures.push(failure),
     answered() {},
     takeNow: () => undefined,
     session: () => (isSame ? session : undefined),

@@ -4,7 +4,12 @@ import type { SourceUnit } from '../../../core/catalogue/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
 import { createLeases, type LeasePlace } from '../../../core/store/index.ts'
-import { createPinBook, createUpstreamCredentials, createUpstreamMemory } from '../../../core/upstreams/index.ts'
+import {
+  createPinBook,
+  createUpstreamCredentials,
+  createUpstreamMemory,
+  otherNamesIn,
+} from '../../../core/upstreams/index.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
 import { createIds, createSystemClock, sha256, silentLog, systemRandom } from '../../system/index.ts'
 import { createMounted, type MountOptions } from '../mounted.ts'
@@ -51,7 +56,7 @@ export async function stage({
     version: '1.0.0',
     leases,
     secrets: () => [],
-    tools: async () => [],
+    toolsOfOthers: async () => otherNamesIn([]),
   }
   const create = (options: MountOptions) => createMounted(common, options)
   const parts = async () => ({ ...common, create, close: () => herd.close() })
@@ -68,6 +73,6 @@ export async function stage({
     (await units()).flatMap(({ definitions }) =>
       (definitions.capabilities ?? []).flatMap(({ tools }) => tools.map(tool => tool.name)),
     )
-  const { pins } = common
-  return { upstreams, configure, status, isUp, units, toolNames, storage, pins }
+  const { pins, auth } = common
+  return { upstreams, configure, status, isUp, units, toolNames, storage, pins, auth }
 }

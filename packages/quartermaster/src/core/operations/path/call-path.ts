@@ -32,6 +32,8 @@ export interface CallPathDeps
   readonly ids: Ids
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
+  /** Looks at a unit that nobody has seen yet, and resolves when its tools are there, or the time is over. It does not throw. */
+  readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & FailedCallDeps['settings']
 }
 
@@ -68,7 +70,11 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   async function walk(journey: Journey): Promise<CallAnswer> {
     if (isStopping) throw stopping()
+    const meeting = meet(journey.request)
+    if (meeting) await meeting
     journey.request = followForward(journey.request)
+    const forwarded = meet(journey.request)
+    if (forwarded) await forwarded
     const { request } = journey
     const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
@@ -93,6 +99,12 @@ export function createCalls(deps: CallPathDeps): Calls {
       if (underWay.get(journey.operationId) === deadline) underWay.delete(journey.operationId)
       deadline.release()
     }
+  }
+
+  function meet({ seat, tool, timeoutMs = restartWaitMs }: Meeting): Promise<void> | undefined {
+    if (!deps.meetUnseen || seat.grant(tool)) return undefined
+    const unit = seat.unseen(tool)
+    return unit === undefined ? undefined : deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
@@ -155,6 +167,7 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   return {
     call: request => travel(begin(request)),
+    meet,
     rejoin: async request => (await rejoin(request, deps)).answer(),
     resume,
     cancel(operationId, reason) {
@@ -171,6 +184,8 @@ export function createCalls(deps: CallPathDeps): Calls {
     },
   }
 }
+
+type Meeting = Parameters<Calls['meet']>[0]
 
 const NOTHING: readonly never[] = Object.freeze([])
 

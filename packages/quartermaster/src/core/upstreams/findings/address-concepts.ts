@@ -34,7 +34,7 @@ const PICTURE = anyOf(
 const showsPicture: Sign = either(says(PICTURE), ({ plain }) => plain.includes('!['))
 const isRemote: Sign = ({ plain }) => REMOTE_ADDRESS.test(plain)
 const REMOTE_ADDRESS =
-  /https?:\/\/(?!localhost|127\.)|(?<![\w@./-])[a-z0-9-]{2,30}(?:\.[a-z0-9-]{2,30}){0,3}\.(?:com|net|org|io|dev|app|co|ai|xyz|site|online|cloud|info|tech|example|test)\b(?!\.)/u
+  /https?:\/\/(?!localhost|127\.|(?:www\.)?example\.(?:com|org|net)\b)|(?<![\w@./-])[a-z0-9-]{2,30}(?:\.[a-z0-9-]{2,30}){0,3}\.(?:com|net|org|io|dev|app|co|ai|xyz|site|online|cloud|info|tech|example|test)\b(?!\.)/u
 const givesLink: Sign = either(
   says(
     ...['(?:hyper)?links?', 'urls?', 'uris?', 'hrefs?', 'anchors?', 'footnotes?', 'citations?', '<a', 'web ?hooks?'],
@@ -158,7 +158,7 @@ const namesPrivate: Sign = either(
     `(?:users?|their|persons?|humans?|customers?) (?:[\\w-]{1,20} ){0,2}?${ABOUT}`,
     '(?:users?|their|persons?|last|latest|previous|current|this|the) (?:[\\w-]{1,20} )?(?:questions?|requests?|prompts?|answers?|messages?|task)',
     'your (?:[\\w-]{1,20} )?(?:answers?|reply|replies|responses?)',
-    '(?:tool|search|query|previous|last|latest|earlier) (?:[\\w-]{1,20} )?(?:results?|outputs?|calls?)',
+    '(?:tool|previous|last|latest|earlier) (?:[\\w-]{1,20} )?(?:results?|outputs?|calls?)',
     '(?:user|person|human|they) (?:[\\w-]{1,20} ){0,2}?(?:gave|typed|said|asked|wrote|mentioned|told|shared|entered|pasted|described|listed|uploaded|is working)',
   ),
 )
@@ -216,9 +216,13 @@ const isInReply: Sign = says(
     'responses (?:need|must|should)',
   ],
 )
+/** A picture and an address beside each other. A link in brackets leads to what is written about it. */
+const AFAR =
+  '(?<!(?<!!\\[[^\\]\\n]{0,80})\\]\\( ?)https?://(?!localhost|127\\.|(?:www\\.)?example\\.(?:com|org|net)\\b)'
+const FROM_AFAR = new RegExp(`\\b${PICTURE}\\b.{0,100}${AFAR}|${AFAR}[^ \\n]{0,200} .{0,100}\\b${PICTURE}\\b`, 'u')
 /** Told to be shown, and where it comes from. */
 const isShownFromAfar: Sign = sentence =>
-  showsPicture(sentence) && isRemote(sentence) && (isInReply(sentence) || !sentence.isOfParameter)
+  showsPicture(sentence) && FROM_AFAR.test(sentence.plain) && isInReply(sentence)
 const isExample: Sign = says('for example', 'e\\.g\\.?', 'such as')
 const forbids: Sign = says(
   '(?:never|do not|dont|must not|should not|avoid|refuses?|blocks?|without)(?: (?!forget|fail|omit)[\\w-]{1,20}){0,2}? \\w{0,3}(?:append|add|attach|put|include|insert|embed|encode|show|render|load|carry|contain|writ)\\w{0,5}',

@@ -140,6 +140,16 @@ const UNSAID = phrases({
   ],
 })
 
+const UNSEEN = phrases({
+  ...HIDE,
+  // What may happen silently is what somebody is warned of.
+  unlessAfter: /\b(?:may|might|can|could|will|would|not|never|to|does|did|avoid|which|that)\b.{0,20}$/u,
+  needs: ['silently', 'quietly', 'discreetly', 'invisibly'],
+  patterns: [
+    `\\b(?:silently|quietly|discreetly|invisibly) ${anyOf('delete', 'remove', 'overwrite', 'wipe', 'install', 'push', 'merge', 'commit', 'transfer', 'pay', 'disable', 'grant', 'approve', 'change', 'replace')}\\b`,
+  ],
+})
+
 /** Whom a channel or a meeting tells. They are not whom the model works for. */
 const MEMBERS =
   '(?:(?:the|its|their|all|other|any) )?(?:(?:channel|group|team) )?(?:members|participants|subscribers|followers|recipients|attendees|watchers)\\b'
@@ -195,6 +205,7 @@ const UNSHOWN = phrases({
 export const CONCEALMENT_PHRASES: readonly Phrase[] = [
   ...FROM_USER,
   ...UNSAID,
+  ...UNSEEN,
   ...UNAWARE,
   ...CONSENTED,
   ...UNASKED,

@@ -90,6 +90,26 @@ const beginsWithTalk: Sign = ({ plain }) =>
   )
 const isAboutTalk: Sign = sentence => sentence.isAboutTalk
 
+/** What only the model itself has read. */
+const namesOwnPrompt: Sign = says(
+  'your (?:own )?(?:(?:[\\w-]{1,20}) )?(?:system|hidden|initial|original|developer) (?:prompts?|messages?|instructions?)',
+  '(?:system|hidden|initial|original|developer) (?:prompts?|messages?|instructions?) (?:that |which )?you (?:were|have been|are|got|received|run|follow)',
+)
+const isToTheLetter: Sign = says(
+  ...[
+    'complete',
+    'entire',
+    'full',
+    'whole',
+    'exact',
+    'verbatim',
+    'word for word',
+    'unabridged',
+    'unaltered',
+    'literal',
+  ],
+)
+
 /** "Do not forget to include it" is no such thing. */
 const forbids: Sign = says(
   `(?:never|do not|dont|must not|should not|avoid|without|no need to|not necessary to)(?: (?!forget|fail|omit|call|use|hesitate)[\\w-]{1,20}){0,2}? ${PUT}(?:ting|ing)?`,
@@ -113,6 +133,14 @@ export const CONVERSATION: Subject = {
       family: 'conversation',
       message: 'It asks for what the model was told by others.',
       signs: [namesConversation, namesArgument, orders],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      rule: 'instruction',
+      strength: 'strong',
+      family: 'conversation',
+      message: 'It asks for what the model was told by others.',
+      signs: [namesOwnPrompt, isToTheLetter, isOfParameter],
       unless: [isAboutTalk, describesItself, forbids],
     },
     {

@@ -129,7 +129,7 @@ const WISHED_FOR = phrases({
     `\\b${HAND}\\b.{0,60}\\b${anyOf(WHOLE, 'users?')}\\b.{0,30}\\b${anyOf('conversations?', 'chat', 'messages?', 'prompts?', 'dialogue?', 'transcript')}\\b`,
     `\\b${FILL}\\b.{0,30}\\b${anyOf(LAST, SO_FAR)}`,
     `\\b${EVERYTHING} (?:before|so far|until now|earlier|above|in this)\\b`,
-    '\\b(?:names?|list|descriptions?) of (?:all )?(?:of )?(?:your|the available|available|the other) (?:\\w{1,30} )?tools\\b',
+    '\\b(?:names?|list|descriptions?) of (?:all )?(?:of )?(?:(?:your|the other) (?:\\w{1,30} )?|(?:the )?available )tools\\b',
     '\\byour (?:\\w{1,30} )?(?:system prompt|system message|hidden prompt|chain of thought)\\b',
     `\\b${anyOf(HAND, 'paste')}\\b.{0,20}\\b(?:everything|anything|whatever)\\b.{0,40}\\b(?:clipboard|tabs|screen|workspace|editor)\\b`,
     `\\b(?:attach|pass|append|send|upload)\\b.{0,30}\\bcontents? of (?:all|every|each|any)(?: \\w{1,30}){0,3} files?\\b`,

@@ -2,9 +2,9 @@ import type { UpstreamFinding } from '../../../contracts/index.ts'
 import { type Clock, inTurns, type Steps } from '../../kernel/index.ts'
 import type { SeenDefinition } from '../listing.ts'
 import { lookInto } from './findings-in.ts'
-import { compareNames, type KnownNames } from './other-tools.ts'
+import { compareNames, type KnownNames } from './known-names.ts'
 
-export type { KnownNames } from './other-tools.ts'
+export type { KnownNames } from './known-names.ts'
 
 /** Looks at definitions one after the other. */
 export type Examiner = (
@@ -22,6 +22,7 @@ function* examineAll(
   names: KnownNames,
 ): Steps<Map<SeenDefinition, readonly UpstreamFinding[]>> {
   const findings = new Map<SeenDefinition, readonly UpstreamFinding[]>()
+  if (definitions.length === 0) return findings
   const compared = compareNames(names)
   for (const definition of definitions) findings.set(definition, yield* lookInto(definition.value, compared))
   return findings

@@ -10,11 +10,12 @@ import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
 import { hiddenIn } from './hidden-characters.ts'
 import { INSTRUCTION_PHRASES } from './instruction-phrases.ts'
+import type { ComparedNames } from './known-names.ts'
 import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { lookAlikeIn, mixedWordIn } from './look-alike-names.ts'
 import { markersIn } from './markers.ts'
 import { MARKUP_PHRASES } from './markup-phrases.ts'
-import { type ComparedNames, otherToolsIn } from './other-tools.ts'
+import { leadsToSibling, otherToolsIn } from './other-tools.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
@@ -40,6 +41,7 @@ const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase 
 const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
 const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES]
+const OF_NO_PICTURES = SUBJECTS.filter(subject => subject !== ADDRESSES)
 
 /** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
 const LONGEST_STRING = 32 * 1024
@@ -100,27 +102,34 @@ function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generato
   const plain = yield* plainTextInSteps(text)
   yield squeezedIn(plain)
   yield otherToolsIn(plain, names)
-  yield* phrasesIn(text, plain)
-  yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, SUBJECTS)
-  if (isIdentifier(text)) yield* phrasesIn(wordsOf(text), wordsOf(text))
+  if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
+  const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
+  yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, subjects)
+  if (isIdentifier(text)) yield* phrasesIn(wordsOf(text), wordsOf(text), names)
   for (const decoded of decodedIn(text)) {
-    for (const draft of draftsInside(decoded.text))
+    for (const draft of draftsInside(decoded.text, names))
       yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
   }
   if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
 
+/** Where a value belongs, nothing but a path says where something is, and asks for nothing. */
+const PATH = /^[~./$][~./$\w-]{0,200}$/u
+
+/** An icon is a picture of some address, and shown by clients, not by models. */
+const ICON = /(?:^|\.)icons\.\d+\.src$/u
+
 /** Where a definition says what belongs into a parameter. */
 const PARAMETER = /(?:\bproperties(?:\.[^.]+|\[[^\n]+\])|^arguments\.\d+)\.description$/u
 
-function* draftsInside(text: string): Generator<Draft | undefined> {
+function* draftsInside(text: string, names: ComparedNames): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)
-  yield* phrasesIn(text, plain)
+  yield* phrasesIn(text, plain, names)
   yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false }, SUBJECTS)
   yield squeezedIn(plain)
 }
 
-function* phrasesIn(text: string, plain: string): Generator<Draft | undefined> {
+function* phrasesIn(text: string, plain: string, names: ComparedNames): Generator<Draft | undefined> {
   if (plain.length < SHORTEST_PHRASE || !ANY_NEEDED.test(plain)) return
   const originalAt = originalOf(text)
   for (let start = 0; start === 0 || start + OVERLAP < plain.length; start += WINDOW - OVERLAP) {
@@ -129,6 +138,7 @@ function* phrasesIn(text: string, plain: string): Generator<Draft | undefined> {
       if (plain.length > SHORT) yield
       const match = phrase.pattern.exec(part)
       if (!match || isExcused(phrase, plain, start + match.index)) continue
+      if (phrase.unlessOfSiblings && leadsToSibling(plain.slice(start + match.index), names)) continue
       const { rule, family, strength, message } = phrase
       const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
       yield { rule, family, strength, message, excerpt: excerptOf(originalAt(Math.max(0, from), to)) }

@@ -54,6 +54,10 @@ const KINDS: readonly HiddenKind[] = [
 const ANY = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
 
+/** A comment that speaks to a model. Those for people tell what follows. */
+const ORDERING_COMMENT =
+  /<!--(?:(?!-->)[^]){0,400}?\b(?:(?:ignore|disregard|obey) (?:the|your|all|any|previous)|(?:call|invoke|run|execute|use) (?:the |this )?(?:\w+_\w+|\w+ tool|tool)\b|(?:you|assistant|the model|the ai) (?:must|should|shall|have to)|(?:dear|note to|for) (?:the )?(?:ai|assistant|model|llm|agent)s?\b|(?:send|upload|forward|read|pass|include) (?:the |your |all |any )?(?:users?|conversation|chat|secrets?|files?|keys?|passwords?|tokens?)\b)/i
+
 /** What stands in a string without being seen. In a name nothing may. */
 export function hiddenIn({ text: whole, role }: FoundString): Draft | undefined {
   const text = ANY.test(whole) ? withoutEmoji(whole) : ''
@@ -75,7 +79,7 @@ export function hiddenIn({ text: whole, role }: FoundString): Draft | undefined 
   return {
     rule: 'hidden',
     family: 'hidden',
-    strength: 'weak',
+    strength: ORDERING_COMMENT.test(whole) ? 'strong' : 'weak',
     excerpt,
     message: 'It has text that is not shown when it is rendered.',
   }

@@ -40,6 +40,7 @@ const OVERRIDE = phrases({
     `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${EARLIER}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b`,
     `\\b${anyOf('ignore', 'disregard', 'forget', 'bypass')} (?:[\\w-]{1,30} ){0,3}?${anyOf('your', 'previous', 'prior', 'earlier', 'preceding')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('ignore', 'disregard')} (?:all |any |the )?(?:instructions|guidelines|directives) ${anyOf('above', 'before', 'you', 'given', 'from')}`,
+    `\\b${anyOf('not', 'never', 'no longer', 'stop', 'cease(?: to)?', 'dont')}(?: [\\w-]{1,20}){0,2}? ${anyOf('follow', 'obey', 'heed', 'respect', 'honou?r', 'apply', 'comply with', 'adhere to', 'bound by')}(?:ing)? (?:[\\w-]{1,20} ){0,2}?${anyOf('previous', 'prior', 'earlier', 'preceding', 'foregoing', 'your', 'system', 'developer')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('prior', 'previous', 'earlier', 'your', 'above', 'other')}(?: [\\w-]{1,30})? ${RULES} ${anyOf('are', 'is', 'were', 'become', 'no longer')}\\b.{0,20}\\b${anyOf(VOID, 'apply')}`,
     '\\bsystem (?:instructions?|directive|rule)s? ?:',
     '\\b(?:new|updated|revised|real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:',
@@ -146,11 +147,17 @@ const COMMANDS = [
   }),
 ]
 
+/** What one call does instead of several. */
+const MANY = anyOf('multiple', 'several', 'many', 'separate', 'repeated', 'individual', 'single')
+/** "Call this first before adding comments": a step of some work, and not of all there is. */
+const A_STEP = `(?:(?<=first) before)? (?!${anyOf('answer', 'respon', 'repl', 'do', 'us', 'call', 'invok', 'run', 'execut', 'perform', 'proceed', 'continu', 'talk', 'speak', 'writ')}ing\\b)[a-z]{3,20}ing\\b(?! ${anyOf('any', 'every', 'all', 'each', 'else', 'other')})`
+
 const ORDER = phrases({
   rule: 'instruction',
   family: 'order',
   strength: 'weak',
   message: 'It tells the model when to call it, beyond what it is for.',
+  unlessOfSiblings: true,
   needs: [
     'before',
     'prior',
@@ -169,10 +176,10 @@ const ORDER = phrases({
     `\\b(?:before|prior to) (?:[\\w-]{1,30} ){0,3}?${anyOf('using', 'use', 'calling', 'call', 'invoking', 'executing', 'running', 'responding', 'answering', 'replying', 'doing', 'performing', 'any', 'every', 'each')}\\b.{0,30}\\b${anyOf('any', 'every', 'all', 'each', 'other', 'anything')}\\b.{0,20}\\b${anyOf('tools?', 'functions?', 'requests?', 'questions?', 'tasks?', 'actions?', 'responses?', 'messages?', 'answers?', 'else')}\\b`,
     '\\b(?:before|prior to) (?:any|every|each) (?:other )?(?:answer|response|reply|request|message|tool|tool call|call|action)\\b',
     '\\byou (?:must|have to|are required to|need to|should)(?: \\w{1,30}){0,2} (?:call|use|invoke|run|execute|choose|select|prefer|pick) (?:this|it)\\b',
-    '\\balways (?:call|use|invoke|run|execute|choose|select|prefer|pick) this\\b',
+    `\\balways (?:call|use|invoke|run|execute|choose|select|prefer|pick) this\\b(?! (?:(?:tool|function) )?(?:over|instead of|rather than) ${MANY})`,
     '\\bthis (?:tool|function) (?:must|has to|needs to) (?:always |first )?be (?:called|invoked|used|run|executed)\\b',
     '\\b(?:for|on|with|at|in) (?:every|each|any|all) (?:\\w{1,30} )?(?:requests?|messages?|questions?|prompts?|turns?|conversations?|responses?|interactions?)\\b.{0,40}\\b(?:call|use|invoke|run|pass|include|send)\\b',
-    '\\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before)\\b',
+    `\\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before)\\b(?!${A_STEP})`,
     '\\b(?:on|with|at|in) (?:every|each) call\\b',
     '\\b(?:in place of|instead of|rather than) (?:the |your |any )?(?:built-?in|native|default)\\b.{0,20}\\b(?:tools?|readers?|search|functions?|editor)\\b',
   ],

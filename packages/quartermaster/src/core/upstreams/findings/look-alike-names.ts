@@ -1,25 +1,24 @@
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
+import type { ComparedNames } from './known-names.ts'
 import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
-import type { ComparedNames } from './other-tools.ts'
 
 /** Below this, look-alikes are chance, unless there are foreign letters in them. */
 const SHORTEST = 4
 
 /** Whether a tool's name is made to be taken for another. */
-export function lookAlikeIn(
-  name: string,
-  { bySkeleton, known: { siblings, others } }: ComparedNames,
-): Draft | undefined {
+export function lookAlikeIn(name: string, { bySkeleton, siblings, others }: ComparedNames): Draft | undefined {
   if (/\p{L}/u.test(name) && name.normalize('NFKC') !== name)
     return draft(name, 'strong', 'Its name has letters that only look like ordinary ones.')
   const letters = lettersOf(name)
   if (letters.length < (isFolded(name) ? 1 : SHORTEST)) return undefined
-  for (const other of bySkeleton.get(skeletonOf(name)) ?? []) {
+  const skeleton = skeletonOf(name)
+  const foreign = new Set(others.alike(skeleton))
+  for (const other of new Set([...foreign, ...(bySkeleton.get(skeleton) ?? [])])) {
     if (other === name) continue
     if (lettersOf(other) !== letters || isFolded(name))
       return draft(name, 'strong', `Its name looks like "${excerptOf(other)}".`)
-    if (others.has(other) && !siblings.has(other))
+    if (foreign.has(other) && !siblings.has(other))
       return draft(name, 'weak', `Its name differs from "${excerptOf(other)}" only in case or separators.`)
   }
   return undefined

@@ -2,7 +2,8 @@ import { type Sign, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
 
 const TOOLS = anyOf(
-  ...['tools?', 'servers?', 'plug-?ins?', 'connectors?', 'integrations?', 'mcps?', 'functions?', 'extensions?'],
+  ...['tools?(?! calls?\\b)', 'servers?', 'plug-?ins?', 'connectors?', 'integrations?', 'mcps?', 'functions?'],
+  'extensions?',
   ...['providers?', 'skills?', 'capabilit(?:y|ies)', 'add-?ons?', 'toolsets?', 'toolkits?', 'vendors?', 'apps?'],
   ...['implementations?', 'solutions?', 'utilit(?:y|ies)', 'services?', 'agents?', 'helpers?', 'backends?', 'engines?'],
 )
@@ -40,7 +41,7 @@ const STRANGERS = [
   `(?:other|another|others|different|any|every|all) (?:mcp |connected |installed )?(?:servers?|vendors?|providers?|publishers?|authors?|plug-?ins?|connectors?|mcps?)`,
   `${TOOLS}${FEW} (?:elsewhere|outside)`,
   `${TOOLS} (?:that|which|with|doing|of|for|whose)\\b.{0,30}\\b(?:similar|same|comparable|alike|overlap\\w{0,5}|equivalent)`,
-  ...['rivals?', 'competitors?', 'alternatives', 'competition'],
+  ...['rivals', 'competitors?', 'alternatives', 'competition'],
 ]
 /** Tools that are certainly not of this server. */
 export const namesStrangers: Sign = says(...STRANGERS)
@@ -50,7 +51,7 @@ export const namesOthers: Sign = says(
   `${OTHER}(?: [\\w-]{1,20}){0,3}? ${anyOf(TOOLS, DOER)}`,
   '(?:what|any|every|no|some)(?:ever|thing)? else',
   ...[
-    'the rest',
+    'the rest(?! of)',
     'the others?',
     'all others',
     '(?:and|but) no other',
@@ -78,6 +79,6 @@ export const namesOneTool: Sign = says(
 )
 /** Tools of others, called that. */
 export const namesToolsOfOthers: Sign = says(
-  `(?:(?:all|both)(?! (?:the )?(?:necessary|required|available|of))|other|another|second|remaining|competing|rival|alternative|similar|comparable|equivalent|any|every|equally named|like-named)${FEW} ${anyOf('tools?', 'plug-?ins?', 'connectors?', 'integrations?', 'mcps?', 'mcp servers?')}`,
+  `(?:(?:all|both)(?! (?:the )?(?:necessary|required|available|of))|other|another|second|remaining|competing|rival|alternative|similar|comparable|equivalent|any|every|equally named|like-named)${FEW} ${anyOf('tools?(?! calls?\\b)', 'plug-?ins?', 'connectors?', 'integrations?', 'mcps?', 'mcp servers?')}`,
   `tools? (?:of|from|on|by|in) (?:the )?${anyOf('[a-z-]{1,20} (?:mcp )?servers?', 'others?', 'another', 'any')}`,
 )

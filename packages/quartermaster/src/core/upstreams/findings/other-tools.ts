@@ -1,50 +1,10 @@
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
-import { lettersOf, skeletonOf } from './look-alikes.ts'
-
-/** Names that mean something to whoever reads the definition. */
-export interface KnownNames {
-  /** Tools of the same server: it may say what it likes about them. */
-  readonly siblings: ReadonlySet<string>
-  /** Tools of others. */
-  readonly others: ReadonlySet<string>
-}
-
-/** The names as they are compared, made once for all definitions of a server. */
-export interface ComparedNames {
-  /** Without case and separators. */
-  readonly siblings: ReadonlySet<string>
-  /** The same, each from its end, sorted: whatever one of them ends with stands in one place. */
-  readonly fromTheirEnds: readonly string[]
-  readonly others: ReadonlyMap<string, string>
-  /** All of them, by what the eye takes them for. */
-  readonly bySkeleton: ReadonlyMap<string, readonly string[]>
-  readonly known: KnownNames
-}
-
-export function compareNames(known: KnownNames): ComparedNames {
-  // Every name ends with one that has no letters.
-  const siblings = new Set([...known.siblings].map(lettersOf).filter(letters => letters !== ''))
-  const others = [...known.others].map(name => [lettersOf(name), name] as const)
-  const bySkeleton = new Map<string, string[]>()
-  for (const name of [...known.others, ...known.siblings]) {
-    const skeleton = skeletonOf(name)
-    bySkeleton.set(skeleton, [...(bySkeleton.get(skeleton) ?? []), name].slice(0, MOST_ALIKE))
-  }
-  return {
-    siblings,
-    fromTheirEnds: [...siblings].map(reversed).toSorted(),
-    others: new Map(others.filter(([letters]) => !siblings.has(letters))),
-    bySkeleton,
-    known,
-  }
-}
-
-/** A server whose names all look alike is found out by the first few. */
-const MOST_ALIKE = 10
+import { type ComparedNames, endingsOf } from './known-names.ts'
+import { lettersOf } from './look-alikes.ts'
 
 /** A word that is written like a tool's name. */
-const IDENTIFIER = /(?<![\w./~@-])[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+(?![\w/@]|\.\w)/gu
+const IDENTIFIER = /(?<![\w./~@-])[a-z][a-z0-9]*(?:(?:_{1,2}|-)[a-z0-9]+)+(?![\w/@]|\.\w)/gu
 const WHEN =
   /\b(?:before|after|when|whenever|each time|every time|any time|once|prior to|instead of|whatever|always|first|must)\b/u
 const USED =
@@ -58,8 +18,18 @@ const RANK = /supersed|replac|overrid|obsolete|outrank|precedence|priority|place
 const DISPLACES =
   /\b(?:supersed(?:es?|ing)|replac(?:es?|ing)|overrid(?:es?|ing)|obsoletes?|outranks?|takes? (?:precedence|priority) over|takes? the place of|replacements? (?:for|of)) (?:(?:the|your|all|any|every|both|previous|earlier|prior|older|old|former|existing|other|original|official|legacy|versions?|releases?|copies|of|tools?|function) ){0,6}$/u
 
-const OF_ALL =
-  /\b(?:whenever|when|each time|every time|after|if) (?:you )?(?:use|call|invoke|run|using|calling) (?:any|every|all|another|other)\b.{0,30}\b(?:tools?|functions?)\b.{0,60}\b(?:must|also|first|always|have to|need to)\b|\btools? (?:from|of|on) (?:any|all|other|another|every)(?: connected| mcp)* servers?\b|\bother (?:\w{1,30} )?tools? (?:are|is|may be|have been)\b.{0,20}\b(?:unsafe|insecure|compromised|broken|malicious|deprecated)\b/u
+/** Where tools are that no server speaks of as its own. */
+const HERE =
+  '(?: (?:on|in|of) (?:this|the|your) (?:machine|computer|system|host|client|session|environment|workspace|device))?'
+
+const OF_ALL = new RegExp(
+  [
+    '\\b(?:whenever|when|each time|every time|after|if) (?:you )?(?:use|call|invoke|run|using|calling) (?:any|every|all|another|other)\\b.{0,30}\\b(?:tools?|functions?)\\b.{0,60}\\b(?:must|also|first|always|have to|need to)\\b',
+    '\\btools? (?:from|of|on) (?:any|all|other|another|every)(?: connected| mcp)* servers?\\b',
+    `\\bother (?:\\w{1,30} )?tools?${HERE} (?:are|is|may be|have been)\\b.{0,20}\\b(?:unsafe|insecure|compromised|broken|malicious|deprecated)\\b`,
+  ].join('|'),
+  'u',
+)
 
 /** Where a definition speaks about the tools of others as if they were its own business. */
 export function otherToolsIn(plain: string, names: ComparedNames): Draft | undefined {
@@ -72,22 +42,54 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
   return weak
 }
 
-function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
-  if (OF_ALL.test(sentence)) return draft(sentence, howToUse('any tool'), 'strong')
+/** Whether an order to call a tool says at once before or rather than which one, and that is one of the same server. */
+export function leadsToSibling(plain: string, names: ComparedNames): boolean {
+  const [, called = ''] = LEADS.exec(plain) ?? []
+  const word = called.match(IDENTIFIER)?.[0]
+  if (word !== undefined && called.startsWith(word)) return ownerOf(word, names).isSibling === true
+  const [title] = /^(?:[a-z0-9]+ ){1,4}?(?=tool\b|function\b)/u.exec(called) ?? []
+  return title !== undefined && names.titles.has(lettersOf(title))
+}
+
+const LEADS =
+  /^[^\n]{0,60}?\b(?:before|prior to|over|instead of|rather than) (?:(?:you|using|use|calling|call|invoking|running|the) ){0,3}([^\n]{1,80})/u
+
+/** Words that may be names of tools, in sentences that steer: should one of them be somebody's, it is to be looked at again. */
+export function wordsLikeTools(plain: string): string[] {
+  const sentences = plain.split('\n').filter(sentence => meaningOf(sentence) !== undefined)
+  const words = new Set(sentences.flatMap(sentence => [...sentence.matchAll(IDENTIFIER)].map(([word]) => word)))
+  return [...words].flatMap(word => [lettersOf(word), ...endingsOf(word)])
+}
+
+/** What a sentence does to the tools that it names; nothing where it does nothing to any. */
+function meaningOf(sentence: string): Meaning | undefined {
   const isUsed = USED.test(sentence)
   const isDefamed = DEFAMED.test(sentence)
   const mayDisplace = RANK.test(sentence)
   if (!isUsed && !isDefamed && !mayDisplace) return undefined
-  const isSteered = isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence))
+  return { isUsed, mayDisplace, isSteered: isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence)) }
+}
+
+interface Meaning {
+  readonly isUsed: boolean
+  readonly mayDisplace: boolean
+  readonly isSteered: boolean
+}
+
+function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
+  if (OF_ALL.test(sentence)) return draft(sentence, howToUse('any tool'), 'strong')
+  const meaning = meaningOf(sentence)
+  if (!meaning) return undefined
+  const { isUsed, mayDisplace, isSteered } = meaning
   let weak: Draft | undefined
-  for (const { word, index, known } of toolsOfOthers(sentence, names)) {
+  for (const { word, index, known, isCertain } of toolsOfOthers(sentence, names)) {
     const name = `"${known ?? word}"`
-    if (isSteered) return draft(sentence, howToUse(name), 'strong')
+    if (isSteered && isCertain) return draft(sentence, howToUse(name), 'strong')
     const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
-    if (isDisplaced && known !== undefined) return draft(sentence, placeOf(name), 'strong')
+    if (isDisplaced && isCertain && known !== undefined) return draft(sentence, placeOf(name), 'strong')
     // A tool that nobody knows may be one that the server had.
-    if (isDisplaced) weak ??= draft(sentence, placeOf(name), 'weak')
-    if (isUsed && known !== undefined) weak ??= draft(sentence, howToUse(name), 'weak')
+    if (isDisplaced || !isCertain) weak ??= draft(sentence, isDisplaced ? placeOf(name) : howToUse(name), 'weak')
+    if ((isUsed || isSteered) && known !== undefined) weak ??= draft(sentence, howToUse(name), 'weak')
   }
   return weak
 }
@@ -98,48 +100,68 @@ const LOOK_BACK = 120
 
 /** Words that are names of tools, or called that, and none of this server. */
 function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<NamedTool> {
-  const looked = new Map<string, boolean>()
+  const looked = new Map<string, Owner>()
   for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
-    const letters = lettersOf(word)
-    const isSibling = looked.get(letters) ?? isOwn(letters, names)
-    looked.set(letters, isSibling)
-    if (isSibling) continue
-    const known = names.others.get(letters)
-    const isCalledTool = /^ (?:tool|function|command)\b/u.test(sentence.slice(index + word.length))
-    if (known !== undefined || isCalledTool) yield { word, index, known }
+    const owner = looked.get(word) ?? ownerOf(word, names)
+    looked.set(word, owner)
+    if (owner.isSibling) continue
+    const before = sentence.slice(Math.max(0, index - LOOK_BACK), index)
+    const isCalledTool = AFTER.test(sentence.slice(index + word.length)) || BEFORE.test(before)
+    if (owner.named !== undefined || isCalledTool) yield { word, index, known: owner.named, isCertain: true }
+    else if (owner.perhaps !== undefined || (CALLED.test(before) && CALLS_ITSELF.test(sentence)))
+      yield { word, index, known: owner.perhaps, isCertain: false }
   }
 }
+
+const AFTER = /^ (?:tool|function|command)\b/u
+const BEFORE = /\btool (?:called |named )?$/u
+/** What is called, though nobody knows it. */
+const CALLED =
+  /\b(?:before|after|when|whenever|each time|every time|instead of) (?:you )?(?:call|calling|invoke|invoking|use|using|run|running) $/u
+const CALLS_ITSELF = /\b(?:call|invoke|use|run) this\b/u
 
 interface NamedTool {
   readonly word: string
   readonly index: number
   /** Its name, where it is a tool of another server. */
   readonly known: string | undefined
+  /** The word can be nothing else than the name of a tool. */
+  readonly isCertain: boolean
 }
 
-/** Servers also call their tools by the prefixed names of some client, or by the end of the name. */
-function isOwn(letters: string, { siblings, fromTheirEnds }: ComparedNames): boolean {
-  for (let start = Math.max(0, letters.length - LONGEST_NAME); start < letters.length; start++)
-    if (siblings.has(letters.slice(start))) return true
-  const ending = reversed(letters)
-  return fromTheirEnds[indexIn(ending, fromTheirEnds)]?.startsWith(ending) ?? false
+/** Whose tool a word names. */
+interface Owner {
+  readonly isSibling?: true
+  /** Somebody else's, by the name that agents know. */
+  readonly named?: string | undefined
+  /** The same by what its server calls it, and others may call theirs. */
+  readonly perhaps?: string | undefined
 }
 
-const LONGEST_NAME = 256
-
-function reversed(text: string): string {
-  return [...text].toReversed().join('')
-}
-
-/** Where a text stands, or would stand, among sorted ones. */
-function indexIn(text: string, sorted: readonly string[]): number {
-  let [from, to] = [0, sorted.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((sorted[middle] ?? '') < text) from = middle + 1
-    else to = middle
+/**
+ * Whose a word is. Servers also call their tools by the prefixed names of some client, or by the end of the name. A server that
+ * calls its tool `better_read_file` has nothing to say about somebody's `read_file` for all that.
+ */
+function ownerOf(word: string, { spelled, own, ownEndings, others }: ComparedNames): Owner {
+  const letters = lettersOf(word)
+  if (isSpelled(word, spelled)) return { isSibling: true }
+  for (const ending of [letters, ...endingsOf(word)]) {
+    const named = others.named(ending)
+    if (named !== undefined) return { named }
+    if (own.has(ending)) return { isSibling: true }
   }
-  return from
+  if (ownEndings.has(letters)) return { isSibling: true }
+  return isOrdinary(word) ? {} : { perhaps: others.calledByItsServer(letters) }
+}
+
+/** Whether it is one of these names, with or without what a client puts in front of all of them: `mcp__server__name`. */
+function isSpelled(word: string, names: ReadonlySet<string>): boolean {
+  return names.has(word) || (word.includes('__') && names.has(word.slice(word.lastIndexOf('__') + 2)))
+}
+
+/** Two words with a hyphen, like "sign-in" and "read-only", are no name until one calls them that. */
+function isOrdinary(word: string): boolean {
+  return /^[a-z0-9]+-[a-z0-9]+$/u.test(word)
 }
 
 function draft(sentence: string, message: string, strength: Draft['strength']): Draft {

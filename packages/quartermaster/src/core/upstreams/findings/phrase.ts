@@ -15,6 +15,8 @@ interface PhraseGroup {
   readonly message: string
   /** Does not count where this stands in the same sentence, somewhat before. */
   readonly unlessAfter?: RegExp
+  /** Does not count where it is about another tool of the same server: which of them comes first is for it to say. */
+  readonly unlessOfSiblings?: true
   /** Parts of words, one of which every pattern has. */
   readonly needs: readonly string[]
   /** `.` stays within a sentence, and every gap has an end: looking takes time in proportion to the text. */

@@ -225,13 +225,14 @@ const HITHER = anyOf(
     '(?:to|with|via|by) this (?:one|tool|server|plug-?in)',
     'run this',
     'to this(?=\\n|$|,|;)',
-    '(?:use|call|pick|choose|select) this',
   ],
 )
 const putsDown: Sign = says(DOWN)
 const bars: Sign = says(BARRED)
 const leads: Sign = says(AHEAD)
-const takes: Sign = says(HITHER)
+const draws: Sign = says(HITHER)
+/** Beside the name of one thing, as in "if the browser is missing, call this", that is no more than what it is for. */
+const takes: Sign = either(draws, says('(?:use|call|pick|choose|select) this'))
 
 const ITSELF = anyOf('this', 'here', 'it', 'its', 'these', 'us', 'our', 'me')
 const speaksOfItself: Sign = says(ITSELF)
@@ -267,6 +268,21 @@ const isSpokenToCaller: Sign = says(
   ],
 )
 const speaksOfTools: Sign = says('tools?', 'mcps?', 'plug-?ins?', 'connectors?', 'integrations?')
+/** What is said of tools to have them left alone. */
+const defames: Sign = says(
+  ...[
+    'leak(?:s|ing|ed)?',
+    'steals?',
+    'stealing',
+    'spy(?:ing)?',
+    'spies',
+    'unsafe',
+    'insecure',
+    'compromised',
+    'malicious',
+  ],
+  ...['hacked', 'dangerous', 'infected', 'untrustworthy', 'not (?:safe|secure|trustworthy)'],
+)
 /** A rank that needs no other to be named. */
 const claimsAll: Sign = says(
   `(?:highest|top|absolute|first|utmost|maximum|overriding) (?:priority|precedence|rank|authority)`,
@@ -282,7 +298,7 @@ const claimsAll: Sign = says(
 /** What a server says about its own tools, and what is modest. */
 const isOwnBusiness: Sign = says(
   '(?:of|in|from|on|by|within) (?:this|the same|our|its own) (?:mcp )?(?:server|toolkit|set|api|package|suite|collection|toolset|plugin|integration|group|module|family|project|repository)',
-  '(?:do not|dont|never|avoid|not) (?:use|call|using|calling|invoke) (?:this|it)',
+  '(?:do not|dont|never|avoid|not|stop) (?:use|call|using|calling|invoke) (?:this|it)',
   '(?:if|when|where|once|after|unless) (?:all |the |any )?(?:other|others|another|alternative|alternatives|no other|nothing else)(?: [\\w-]{1,20}){0,3} (?:fails?|failed|unavailable|works?|do not|cannot|applies|fits?|suitable|available|returns?|did not|is not enough)',
   '(?<!only )(?:if|when) (?:this|it)(?: [\\w-]{1,20}){0,2}? (?:fails?|returns? (?:nothing|no|an)|finds? nothing|does not|cannot)',
   '(?:with|by) (?:the |a )?(?:given|new|provided|specified|following) (?:ones?|list|set|tools?|values?)',
@@ -360,7 +376,8 @@ export const RANK: Subject = {
     { ...CLAIMED, signs: [either(namesOthers, namesDoers), either(putsDown, bars, takes), isSpokenToCaller] },
     { ...CLAIMED, signs: [namesToolsOfOthers], unless: [isOwnBusiness, isHelpful] },
     { ...CLAIMED, signs: [isOfThisOnly] },
-    { ...CLAIMED, signs: [namesOneTool, either(putsDown, bars, takes), speaksOfItself] },
+    { ...CLAIMED, signs: [namesOneTool, either(putsDown, bars, draws), speaksOfItself] },
+    { ...CLAIMED, signs: [namesOneTool, bars, defames] },
     { ...CLAIMED, signs: [namesStrangers, either(putsDown, bars, leads, takes), isSpokenToCaller] },
     { ...CLAIMED, signs: [claimsAll, either(speaksOfItself, speaksOfTools)] },
   ],

@@ -132,6 +132,12 @@ const HAND_ON = anyOf(
   ...['transmit', 'hand (?:over|it|them)', 'exfiltrate', 'leak', 'embed'],
   ...['(?:save|repeat|fill|note|enter|write|add|place|store) (?:it|them|this|that|what|whatever)\\b'],
 )
+const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example)[\\w-]{1,60}\\.\\w'
+/** That of a person, and of no interface. */
+const OF_THE_USER = `(?:users?|their|saved|stored|remembered|browsers?|all)(?: [\\w-]{1,20}){0,2}? ${anyOf('passwords', 'cookies', 'private keys?', 'ssh keys?', 'credentials', '(?:session|access) tokens?', 'api keys?', 'credit cards?')}`
+const IN_CALL = anyOf(
+  ...['query', 'arguments?', 'parameters?', 'fields?', 'input', 'call', 'notes?', 'context', 'payload', 'body'],
+)
 const CONTENT = anyOf('contents?', 'text', 'values?', 'output', 'bytes', 'copy', 'lines', 'what (?:it|they) says?')
 
 const READ_SECRET = {
@@ -152,6 +158,9 @@ const FILE_PHRASES = [
       `\\b${HAND_ON}\\b.{0,60}${SETTINGS}`,
       `\\b${CONTENT} (?:of|from|in|reading)\\b.{0,50}${anyOf(KEYS, SETTINGS)}`,
       `${anyOf(KEYS, SETTINGS)}.{0,80}\\b(?:and|then|its|their|to)\\b.{0,20}\\b${HAND_ON}\\b`,
+      `\\bwhat (?:(?:is|stands) (?:in|inside) )?.{0,10}${anyOf(KEYS, SETTINGS)}.{0,10}\\b(?:holds?|contains?|says?|has|stores?|reads?)\\b`,
+      `\\bwhat (?:is|stands) (?:written )?(?:in|inside)\\b.{0,20}${anyOf(KEYS, SETTINGS)}`,
+      `\\b(?:cat|base64|xxd|gzip|tar|head|tail|less|type)\\b.{0,40}${SETTINGS}.{0,20}\\| ?(?:base64|curl|wget|nc|xxd|gzip|openssl)\\b`,
       `\\b${TAKE}\\b.{0,60}${SETTINGS}.{0,60}\\b(?:as|in|into|through|via) (?:the )?(?:\\w{1,30} )?(?:argument|parameter|param|field|notes?|query|context|result)\\b`,
     ],
   }),
@@ -160,6 +169,8 @@ const FILE_PHRASES = [
     family: 'secret',
     strength: 'weak',
     message: 'It names a file that holds secrets.',
+    // Where a program looks for its key is what its user has to know.
+    unlessAfter: /\b(?:paths?|locations?|defaults?|such as|e\.g|for example)\b.{0,60}$/u,
     needs: FILE_NEEDS,
     patterns: [KEYS, `(?<=[~/\\s]|^)${SETTINGS}`],
   }),
@@ -181,12 +192,14 @@ const PASS_ON = phrases({
     `\\b${HAND_ON} (?:any|all|every)\\b.{0,30}(?:${SECRETS}|\\btokens)\\b.{0,20}\\b(?:that|which|you|found|seen)\\b`,
     `\\bvalues? of\\b.{0,20}\\benv(?:ironment)? var(?:iable)?s?\\b.{0,20}\\b\\w{0,30}(?:secret|token|password|key)\\w{0,30}`,
     `\\b${CONTENT} of\\b.{0,20}\\busers?\\b.{0,20}\\b(?:private|secret|ssh)(?: \\w{1,30})? keys?\\b`,
+    `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,40}\\b(?:to|in|into|with|as|under)\\b (?:(?:the|this|your|a|an|its) )?(?:[\\w-]{1,20} )?${IN_CALL}\\b`,
+    `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,20}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
+    `\\b(?:provide|supply|give|enter|share|send|tell|reveal|disclose|submit)\\b.{0,20}\\byour\\b.{0,40}${SECRETS}.{0,40}\\b(?:(?:verify|confirm|prove|check|validate) (?:who you are|your identity|you\\b)|(?:identity|security) (?:check|verification))`,
     '\\b(?:users?|your|their)\\b.{0,20}\\b(?:seed phrase|recovery phrase|master password)\\b',
   ],
 })
 
 const NOT_FOR_EXAMPLE = /\b(?:never|do not|dont|e\.g|for example|example|such as)\b.{0,60}$/u
-const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example)[\\w-]{1,60}\\.\\w'
 
 const SEND = [
   ...phrases({
@@ -200,6 +213,7 @@ const SEND = [
       `\\b(?:send|post|upload|forward|transmit|exfiltrate|submit|report|deliver)\\b.{0,80}\\bto\\b.{0,20}https?://(?!(?:127|10|192\\.168|0)\\.)\\d{1,3}\\.\\d{1,3}\\.`,
       `\\b(?:all|every|any|each)\\b.{0,30}\\b${anyOf('e-?mails?', 'messages?', 'mails?', 'payments?', 'transfers?', 'transactions?', 'invoices?', 'data', 'requests?')}\\b.{0,40}\\b(?:must|should|shall|have to|has to|need to|needs to|are to|will)\\b.{0,20}\\b(?:sent|forwarded|redirected|routed|copied|go|addressed|transferred|paid|uploaded|posted)\\b.{0,20}\\bto\\b.{0,40}(?:\\w@\\w|https?:|\\baccount\\b|\\b0x)`,
       `\\b(?:set|change|replace|swap|substitute|switch|modify|alter|overwrite|redirect)\\b.{0,40}\\b(?:recipients?|destination|address|beneficiary|payee|account|iban|wallet|phone number|it|them)\\b.{0,30}\\b(?:to|with|for|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\baccount \\w{0,30}\\d|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
+      `\\b(?:recipients?|destination|beneficiary|payee|account|iban|wallet|(?:phone )?number|address)\\b.{0,20}\\b(?:must|should|has to|have to|is to|needs? to) (?:always |first |silently )?be (?:set|changed|replaced|swapped|switched|redirected|modified|altered|overwritten)\\b.{0,20}\\b(?:to|with|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
       `\\b(?:always|whenever|every|each|must|also|all)\\b.{0,80}(?:\\b(?:bcc|blind copy|blind carbon copy)\\b.{0,60}\\w@(?!example)\\w|\\w@(?!example)[\\w.-]{1,60}.{0,40}\\b(?:bcc|blind copy|blind carbon copy)\\b)`,
       `\\b(?:transfer|send|pay|move|deposit)\\b.{0,40}\\bto\\b.{0,30}\\b0x[0-9a-f]{40}\\b`,
     ],

@@ -22,6 +22,12 @@ const isForArgument: Sign = either(
   ),
 )
 
+/** Not the environment of the server, which it knows itself. */
+const isOfCaller: Sign = says(
+  '(?:environment|env|machine|shell|system) of (?:the )?(?:assistant|model|agent|client|host|caller|users?)',
+  '(?:your|the (?:assistants|models|agents|clients|hosts|callers|users)) (?:own )?(?:process |shell |local )?(?:environment|env|machine|shell)',
+)
+
 /** How a server is set up is what most who name a variable tell. */
 const tellsOfSetup: Sign = says(
   ...[
@@ -57,6 +63,12 @@ export const VARIABLES: Subject = {
   needs: /_(?:key|token|secret|passw|passphrase|pat|credential)/u,
   concepts: [
     { ...WANTED, strength: 'strong', signs: [namesVariable, namesValue, isForArgument], unless: [tellsOfSetup] },
+    {
+      ...WANTED,
+      strength: 'strong',
+      signs: [namesVariable, namesValue, isOfParameter, isOfCaller],
+      unless: [tellsOfSetup],
+    },
     { ...WANTED, strength: 'weak', signs: [namesVariable, namesValue, isOfParameter], unless: [tellsOfSetup] },
   ],
 }

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import type { ChannelEnd } from '../session/channel.ts'
+import { DELAYS_MS } from './backoff.ts'
+import { type Life, type LifeEvent, LOGIN_RETRY_MS, LOOK_STARTS_MS, newLife, next } from './life.ts'
+
+type Event = LifeEvent<string>
+
+const NOW = 1_000_000
+const WANTED: Event = { what: 'wanted' }
+const SERVED: Event = { what: 'served' }
+const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 1.' }
+const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sign in.' }
+/** Somebody who needs it now: a call, and a person or a call that wants to know. */
+const NEEDING: readonly Event[] = [WANTED, { what: 'lookedAt' }]
+
+const failed = (start: number, end = EXITED): Event =>
+  ({ what: 'failed', start, trouble: end, end, isMissed: true, luck: 1 }) as Event
+const opened = (start: number): Event => ({ what: 'opened', start, session: `s${start}`, note: 'Connected.' })
+const fell = (session: string): Event => ({ what: 'fell', session, end: EXITED, isMissed: true, luck: 1 })
+
+/** One that came up and fell so many times, each time in the moment of its start, and what came of its lives. */
+function fallen(times: number, during: readonly Event[] = []): Life<string> {
+  let life = next(newLife<string>(NOW), WANTED, NOW).life
+  for (let start = 1; start <= times; start++) {
+    if (life.kind === 'waiting') life = next(life, { what: 'due', isMissed: true }, NOW).life
+    for (const event of [opened(start), ...during, fell(`s${start}`)]) life = next(life, event, NOW).life
+  }
+  return life
+}
+
+describe('a connection that waits for its next start', () => {
+  it.each(NEEDING)('is started for whoever needs it, five seconds after its last start ($what)', event => {
+    const step = next(fallen(7), event, NOW + LOOK_STARTS_MS)
+    expect(step.life.kind).toBe('starting')
+    expect(step.deeds).toEqual([{ deed: 'open', start: 8, isAgain: true }])
+  })
+
+  it.each(NEEDING)('waits only that long for whoever needs it sooner, and is looked at from outside ($what)', event => {
+    const step = next(fallen(7), event, NOW + 1_000)
+    expect(step.life).toMatchObject({ kind: 'waiting', since: NOW, nextStartAt: NOW + LOOK_STARTS_MS })
+    expect(step.deeds).toEqual([
+      { deed: 'wait', ms: LOOK_STARTS_MS - 1_000 },
+      { deed: 'lookOutside', downSince: NOW },
+    ])
+    for (const again of NEEDING) expect(next(step.life, again, NOW + 2_000).life).toBe(step.life)
+  })
+
+  it.each(NEEDING)('is left to a pause that ends before ($what)', event => {
+    const life = fallen(4)
+    expect(life.nextStartAt).toBe(NOW + 1_000)
+    expect(next(life, event, NOW).life).toBe(life)
+  })
+
+  it('is left to its pauses by calls when they had nothing of its last lives, so that it is down in the end', () => {
+    const life = fallen(8)
+    expect(life.nextStartAt).toBe(NOW + 16_000)
+    for (const now of [NOW, NOW + LOOK_STARTS_MS, NOW + 15_999]) expect(next(life, WANTED, now).life).toBe(life)
+    // A person wants to know, or it is down already.
+    expect(next(life, { what: 'lookedAt' }, NOW + LOOK_STARTS_MS).life.kind).toBe('starting')
+  })
+
+  it('is started for calls for as long as it has answered some in each of its lives', () => {
+    const life = fallen(20, [SERVED])
+    expect(life.nextStartAt).toBe(NOW + (DELAYS_MS.at(-1) ?? 0))
+    expect(next(life, WANTED, NOW).life.nextStartAt).toBe(NOW + LOOK_STARTS_MS)
+    expect(next(life, WANTED, NOW + LOOK_STARTS_MS).life.kind).toBe('starting')
+  })
+
+  it('is left alone by calls where a person has to sign in, or where it asks for that', () => {
+    const refused = next(next(newLife<string>(NOW), WANTED, NOW).life, failed(1, REFUSED), NOW).life
+    const busy = next(next(newLife<string>(NOW), WANTED, NOW).life, { ...failed(1), busyMs: 25_000 } as Event, NOW).life
+    for (const life of [refused, busy]) expect(next(life, WANTED, NOW + 20_000).life).toBe(life)
+    expect(next(busy, { what: 'lookedAt' }, NOW + 20_000).life).toBe(busy)
+    const asked = next(refused, { what: 'lookedAt' }, NOW + 1_000)
+    expect(refused.nextStartAt).toBe(NOW + LOGIN_RETRY_MS)
+    expect(asked.deeds).toEqual([{ deed: 'wait', ms: LOOK_STARTS_MS - 1_000 }])
+  })
+})

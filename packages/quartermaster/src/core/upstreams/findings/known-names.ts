@@ -1,0 +1,87 @@
+import { lettersOf, skeletonOf } from './look-alikes.ts'
+
+/** The tools of others, as they are looked up. */
+export interface OtherNames {
+  /** The one whose name has these letters, as agents call it. */
+  named(letters: string): string | undefined
+  /** The one that its own server calls so, as agents call it. */
+  calledByItsServer(letters: string): string | undefined
+  /** Those that the eye takes for it. */
+  alike(skeleton: string): readonly string[]
+}
+
+/** Names that mean something to whoever reads the definition. */
+export interface KnownNames {
+  /** Tools of the same server: it may say what it likes about them. */
+  readonly siblings: ReadonlySet<string>
+  /** What people call these. */
+  readonly titles?: ReadonlySet<string> | undefined
+  /** Tools of others. */
+  readonly others: OtherNames | ReadonlySet<string>
+}
+
+/** The names as they are compared, made once for all definitions of a server. */
+export interface ComparedNames extends KnownNames {
+  readonly others: OtherNames
+  /** Without case and separators. */
+  readonly titles: ReadonlySet<string>
+  /** Siblings as they are written, without case. */
+  readonly spelled: ReadonlySet<string>
+  /** The same without separators. */
+  readonly own: ReadonlySet<string>
+  /** The same of what their names end with, behind a separator. */
+  readonly ownEndings: ReadonlySet<string>
+  /** Siblings by what the eye takes them for. */
+  readonly bySkeleton: ReadonlyMap<string, readonly string[]>
+}
+
+export function compareNames({ siblings, titles = new Set(), others }: KnownNames): ComparedNames {
+  // Every name ends with one that has no letters.
+  const own = new Set([...siblings].map(lettersOf).filter(letters => letters !== ''))
+  const bySkeleton = new Map<string, string[]>()
+  for (const name of siblings) addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
+  return {
+    siblings,
+    titles: new Set([...titles].map(lettersOf)),
+    spelled: new Set([...siblings].map(name => name.toLowerCase())),
+    own,
+    ownEndings: new Set([...siblings].flatMap(endingsOf)),
+    bySkeleton,
+    others: 'named' in others ? others : otherNamesIn(others),
+  }
+}
+
+/** A server whose names all look alike is found out by the first few. */
+const MOST_ALIKE = 10
+
+/** What a name ends with, behind each of its first separators, without separators. Shorter ones are chance. */
+export function endingsOf(name: string): string[] {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').split(/[^\p{L}\p{Nd}]+/u)
+  const starts = words.slice(1, MOST_ENDINGS + 1).map((_, index) => index + 1)
+  return starts.map(start => lettersOf(words.slice(start).join(''))).filter(({ length }) => length >= SHORTEST_ENDING)
+}
+
+const SHORTEST_ENDING = 4
+/** No client puts more in front. */
+const MOST_ENDINGS = 6
+
+/** A few names, by none of which a server calls its own. */
+export function otherNamesIn(names: Iterable<string>): OtherNames {
+  const byLetters = new Map<string, string>()
+  const bySkeleton = new Map<string, string[]>()
+  for (const name of names) {
+    byLetters.set(lettersOf(name), name)
+    addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
+  }
+  return {
+    named: letters => byLetters.get(letters),
+    calledByItsServer: () => undefined,
+    alike: skeleton => bySkeleton.get(skeleton) ?? [],
+  }
+}
+
+export function addTo<T>(lists: Map<string, T[]>, key: string, item: T, most: number): void {
+  const list = lists.get(key)
+  if (!list) lists.set(key, [item])
+  else if (list.length < most) list.push(item)
+}

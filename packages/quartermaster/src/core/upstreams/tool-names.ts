@@ -1,0 +1,72 @@
+import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
+import type { OtherNames } from './findings/known-names.ts'
+import { lettersOf, skeletonOf } from './findings/look-alikes.ts'
+
+/** A tool of anybody. */
+export interface NamedTool {
+  /** As agents call it. */
+  readonly name: string
+  /** Where it comes from. */
+  readonly unit: string
+}
+
+/** Names of the tools that are not of this unit. */
+export type ToolsOfOthers = (unit: string) => Promise<OtherNames>
+
+export interface ToolsOfOthersDeps {
+  /** All tools there are now; the same map as long as they are the same. */
+  tools(): Promise<ReadonlyMap<string, NamedTool>>
+  /** What stands before the names that a unit's server gives; nothing where it gives none, or they stand as they are. */
+  prefixOf(unit: string): string | undefined
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
+}
+
+/** To compare names takes a while where there are many, and a hundred servers ask for the same ones: they are made once. */
+export function createToolsOfOthers({ tools, prefixOf, clock }: ToolsOfOthersDeps): ToolsOfOthers {
+  const made = new WeakMap<object, Promise<ToolNames>>()
+  return async unit => {
+    const all = await tools()
+    const names = made.get(all) ?? inTurns(toolNamesOf(all.values(), prefixOf), clock)
+    made.set(all, names)
+    return namesBut(await names, unit)
+  }
+}
+
+type Tools = Map<string, NamedTool[]>
+
+interface ToolNames {
+  readonly byLetters: Tools
+  readonly byOwnLetters: Tools
+  readonly bySkeleton: Tools
+}
+
+function* toolNamesOf(tools: Iterable<NamedTool>, prefixOf: ToolsOfOthersDeps['prefixOf']): Steps<ToolNames> {
+  const names: ToolNames = { byLetters: new Map(), byOwnLetters: new Map(), bySkeleton: new Map() }
+  for (const tool of tools) {
+    const prefix = prefixOf(tool.unit)
+    add(names.byLetters, lettersOf(tool.name), tool)
+    add(names.bySkeleton, skeletonOf(tool.name), tool)
+    if (prefix !== undefined && tool.name.startsWith(`${prefix}_`))
+      add(names.byOwnLetters, lettersOf(tool.name.slice(prefix.length + 1)), tool)
+    yield
+  }
+  return names
+}
+
+/** Some of each unit: whoever has many that are alike must not crowd out the one they are like. */
+function add(tools: Tools, key: string, tool: NamedTool): void {
+  const list = tools.get(key) ?? []
+  tools.set(key, list)
+  if (list.filter(({ unit }) => unit === tool.unit).length < MOST_OF_A_UNIT) list.push(tool)
+}
+
+const MOST_OF_A_UNIT = 2
+
+function namesBut({ byLetters, byOwnLetters, bySkeleton }: ToolNames, own: string): OtherNames {
+  const foreign = (tools: Tools, key: string) => tools.get(key)?.filter(({ unit }) => unit !== own) ?? []
+  return {
+    named: letters => foreign(byLetters, letters)[0]?.name,
+    calledByItsServer: letters => foreign(byOwnLetters, letters)[0]?.name,
+    alike: skeleton => foreign(bySkeleton, skeleton).map(({ name }) => name),
+  }
+}
