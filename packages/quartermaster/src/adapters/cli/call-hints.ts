@@ -24,19 +24,24 @@ export async function hintsAfter(session: Session, control: Control, call: Faile
   return { capability, ...(await lackOf(session, control, { agent, tool })) }
 }
 
-/** Why an agent does not have a tool that exists; nothing when it does have it, and the error means another. */
+/**
+ * Why an agent does not have a tool that exists; nothing when it does have it, and the error means another. Asked without word of
+ * progress, so that nobody waits here for servers that have nothing to do with it.
+ */
 async function lackOf(
   session: Session,
   control: Control,
   { agent, tool: { name, ownName = name, capability } }: { agent: string; tool: ToolDetail },
 ): Promise<Hints> {
-  const check = await orNothing(session.attend('Looking', on => control.checkAgent({ name: agent }, on)))
+  const check = await orNothing(
+    session.attend('Looking', ({ onProgress: _, ...on }) => control.checkAgent({ name: agent }, on)),
+  )
   if (check?.ok === false) return { isAgentBroken: true }
   const own = (check?.report ?? []).filter(entry => entry.capability === capability).map(entry => entry.tool)
   if (own.includes(ownName)) return {}
-  const all = await orNothing(session.attend('Looking', on => control.capabilities({}, on)))
+  const all = await orNothing(session.attend('Looking', ({ onProgress: _, ...on }) => control.capabilities({}, on)))
   if (all?.every(({ key }) => key !== capability)) return { comesAlong: true }
-  const agents = await orNothing(session.attend('Looking', on => control.agents({}, on)))
+  const agents = await orNothing(session.attend('Looking', ({ onProgress: _, ...on }) => control.agents({}, on)))
   const isNarrowed = agents?.some(each => each.name === agent && each.capabilities.includes(capability))
   // Whoever has the capability without the tool has it narrowed, and a grant leaves that as it is unless it says otherwise.
   return { grant: isNarrowed ? { capability, tools: [...own, ownName] } : { capability } }

@@ -127,7 +127,7 @@ function sizeFault(entry: Record<string, unknown>): string | undefined {
 function shapeFault({ args, env, headers }: Record<string, unknown>): string | undefined {
   if (isThere(args) && !(Array.isArray(args) && args.every(word => !isThere(word) || isPlain(word))))
     return 'Its "args" are no list of texts.'
-  const [wrong] = Object.entries({ env, headers }).filter(([, value]) => isThere(value) && !isRecord(value))
+  const wrong = Object.entries({ env, headers }).find(([, value]) => isThere(value) && !isRecord(value))
   return wrong && `Its "${wrong[0]}" is no object of names and texts.`
 }
 

@@ -1,11 +1,11 @@
 export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
 export type { UpstreamParts } from './late-parts.ts'
 export { createMount } from './mount-port.ts'
+export type { MeetChoice } from './mounts.ts'
 export type { LoginAttempt } from './oauth/oauth-login.ts'
 export type { UpstreamAuth } from './oauth/upstream-auth.ts'
 export { locatedProgram } from './stdio/located-program.ts'
 export { SWITCHED_OFF } from './switched-off.ts'
-export type { MeetChoice } from './mounts.ts'
 export { createUpstreams, type ReviewChoice, type Upstreams } from './upstreams.ts'
 
 /** Loads what upstreams are made of; whoever has none does without it. */

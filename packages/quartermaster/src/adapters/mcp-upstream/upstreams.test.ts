@@ -167,8 +167,8 @@ it('starts what may have to be downloaded only for a command that needs it, and 
 })
 
 it('starts for a command that needs few only these, and waits for none a second time', async () => {
-  const { upstreams, configure, status, toolNames } = await stage({ which: undefined })
-  await configure({ here: entry({}), there: entry({}), hangs: { command: 'sleep', args: ['1000'] } })
+  const { upstreams, configure, status, toolNames } = await stage({ which: 'none' })
+  await configure({ here: entry({}), there: entry({}), hangs: { ...entry(), command: 'sleep', args: ['1000'] } })
   expect(await upstreams.meetOnly({ tool: 'other_echo' }, 60_000)).toBe(false)
   expect(await upstreams.meetOnly({ tool: 'here_echo' }, 60_000)).toBe(true)
   expect(await toolNames()).toContain('here_echo')

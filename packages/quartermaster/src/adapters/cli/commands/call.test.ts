@@ -104,7 +104,7 @@ describe('call: results', () => {
       const said = 'pass\u00adword\u200b\u180e\u009b\u202e\u{e0101}'
       const result = { content: [{ type: 'text' as const, text: said }], structuredContent: { [said]: said } }
       const answer = await run(['read_file', '--json'], { result, terminal: { stdout } })
-      expect(answer.stdout).not.toMatch(/[\u00ad\u200b\u180e\u009b\u202e\u{e0101}]/u)
+      expect(answer.stdout).not.toMatch(/[\u00ad\u200b\u180e\u009b\u202e]|\u{e0101}/u)
       expect(JSON.parse(answer.stdout)).toMatchObject({ result })
     },
   )

@@ -82,6 +82,23 @@ describe('do: a call', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' })
   })
 
+  it('waits for servers that nobody has seen only where nothing that is known has the word', async () => {
+    const asked: boolean[] = []
+    const fresh = tool('fresh_look', { name: 'fresh-look' }, input({}))
+    const control: Partial<Control> = {
+      tools: async (_, { onProgress } = {}) => {
+        asked.push(onProgress !== undefined)
+        return onProgress ? [...TOOLS, fresh] : TOOLS
+      },
+      tool: async ({ name }) => [...TOOLS, fresh].find(each => each.name === name) as ToolDetail,
+    }
+    await run(['do', 'search', 'rain'], { control })
+    expect(asked).toEqual([false])
+    const { calls } = await run(['do', 'fresh-look'], { control })
+    expect(calls).toMatchObject([{ tool: 'fresh_look' }])
+    expect(asked).toEqual([false, false, true])
+  })
+
   it('is of the tool whose flag is written, wherever it stands', async () => {
     for (const argv of [
       ['delegate', '--async', 'reviewer', 'read', 'it'],
@@ -213,7 +230,7 @@ describe('do: help', () => {
     const control = { tools: async () => [hostile], tool: async () => hostile }
     for (const argv of [['--help'], ['no'], [said, '--x', 'no'], []]) {
       const { stdout, stderr } = await run(['do', 'x', ...argv], { control })
-      expect(stdout + stderr).not.toMatch(/[\u0085\u009b\u202e\u{e0041}\u200b\u00ad\u180e\u3164\u{e0101}\u034f]/u)
+      expect(stdout + stderr).not.toMatch(/[\u0085\u009b\u202e\u{e0041}\u200b\u00ad\u180e\u3164]|\u{e0101}|\u034f/u)
     }
   })
 

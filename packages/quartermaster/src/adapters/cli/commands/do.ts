@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander'
-import type { AgentControl, ToolDetail } from '../../../contracts/index.ts'
+import type { AgentControl, ToolDetail, ToolSummary } from '../../../contracts/index.ts'
 import { type CommandUsage, commandUsage } from '../../../core/kernel/index.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
 import { GrowingCommand, type GrowingLine } from '../completion/kinds.ts'
@@ -73,11 +73,18 @@ interface FoundCommand {
 
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
 async function findCommand(session: Session, control: AgentControl, word: string): Promise<FoundCommand> {
-  const tools = await session.attend('Looking', on => control.tools({ along: true }, on))
+  const tools = await lookedUp(session, control, word)
   await refuseHeld(session, control, { tools, word })
   const { name } = chooseTool(tools, word, session.line)
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
   return toFound(tool, othersOf(tools, word, name))
+}
+
+/** Servers that nobody has seen yet are waited for only where nothing that is known has the word. */
+async function lookedUp(session: Session, control: AgentControl, word: string): Promise<readonly ToolSummary[]> {
+  const known = await session.attend('Looking', ({ onProgress: _, ...on }) => control.tools({ along: true }, on))
+  if (toolsOf(known, word).length > 0) return known
+  return await session.attend('Looking', on => control.tools({ along: true }, on))
 }
 
 function othersOf(tools: Parameters<typeof toolsOf>[0], word: string, name: string): SameWord[] {

@@ -105,7 +105,7 @@ describe('a name that an upstream has', () => {
         where: 'upstream:a',
         subject: 'tool:a_b_c',
         message: expect.stringMatching(/taken by upstream:a_b .* it has it now, and keeps it for as long as/),
-        mend: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }; or'),
+        mend: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }.'),
       },
     ])
     expect(hub.agents.seat('coder').view().report()).toContainEqual({

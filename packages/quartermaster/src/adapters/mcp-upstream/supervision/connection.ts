@@ -185,7 +185,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     answered(what) {
       refusals.answered(what)
       failures.answered()
-      runner.tell({ what: 'served' })
+      // Nearly every call is answered, and nearly none has anything to tell by that.
+      if (runner.life().inVain > 0) runner.tell({ what: 'served' })
     },
     restart: async () => runner.tell({ what: 'renewed' }),
     busy: runner.busy,

@@ -30,7 +30,7 @@ export interface Situation {
   /** Where leases are kept. */
   readonly at?: LeasePlace | undefined
   readonly leaseClock?: Clock
-  readonly which?: StartChoice
+  readonly which?: StartChoice | 'none'
 }
 
 /** Upstreams over real programs, and a store that can outlive them. */
@@ -62,7 +62,7 @@ export async function stage({
   const parts = async () => ({ ...common, create, close: () => herd.close() })
   const upstreams = createUpstreams({ ...ports, parts })
   onTestFinished(() => upstreams.stop())
-  upstreams.start(which)
+  if (which !== 'none') upstreams.start(which)
   const configure = (configs: Record<string, UpstreamConfig>) => upstreams.configure(new Map(Object.entries(configs)))
   const status = (name = 'ill') => upstreams.statuses().find(one => one.name === name)
   const isUp = async (name?: string) => {
