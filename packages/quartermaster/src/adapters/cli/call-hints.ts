@@ -33,15 +33,14 @@ async function lackOf(
   control: Control,
   { agent, tool: { name, ownName = name, capability } }: { agent: string; tool: ToolDetail },
 ): Promise<Hints> {
-  const check = await orNothing(
-    session.attend('Looking', ({ onProgress: _, ...on }) => control.checkAgent({ name: agent }, on)),
-  )
+  const { signal } = session.host
+  const check = await orNothing(session.attend('Looking', () => control.checkAgent({ name: agent }, { signal })))
   if (check?.ok === false) return { isAgentBroken: true }
   const own = (check?.report ?? []).filter(entry => entry.capability === capability).map(entry => entry.tool)
   if (own.includes(ownName)) return {}
-  const all = await orNothing(session.attend('Looking', ({ onProgress: _, ...on }) => control.capabilities({}, on)))
+  const all = await orNothing(session.attend('Looking', () => control.capabilities({}, { signal })))
   if (all?.every(({ key }) => key !== capability)) return { comesAlong: true }
-  const agents = await orNothing(session.attend('Looking', ({ onProgress: _, ...on }) => control.agents({}, on)))
+  const agents = await orNothing(session.attend('Looking', () => control.agents({}, { signal })))
   const isNarrowed = agents?.some(each => each.name === agent && each.capabilities.includes(capability))
   // Whoever has the capability without the tool has it narrowed, and a grant leaves that as it is unless it says otherwise.
   return { grant: isNarrowed ? { capability, tools: [...own, ownName] } : { capability } }

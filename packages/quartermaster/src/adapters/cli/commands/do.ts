@@ -82,7 +82,8 @@ async function findCommand(session: Session, control: AgentControl, word: string
 
 /** Servers that nobody has seen yet are waited for only where nothing that is known has the word. */
 async function lookedUp(session: Session, control: AgentControl, word: string): Promise<readonly ToolSummary[]> {
-  const known = await session.attend('Looking', ({ onProgress: _, ...on }) => control.tools({ along: true }, on))
+  const { signal } = session.host
+  const known = await session.attend('Looking', () => control.tools({ along: true }, { signal }))
   if (toolsOf(known, word).length > 0) return known
   return await session.attend('Looking', on => control.tools({ along: true }, on))
 }
