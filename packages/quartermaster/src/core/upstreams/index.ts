@@ -25,12 +25,12 @@ export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './off
 export {
   type ClaimChange,
   createPinBook,
-  type Decision,
-  type ListOptions,
   type PinBook,
   type PinBookDeps,
   type Sighting,
 } from './pin-book.ts'
+export type { Decision } from './pin-writes.ts'
+export type { ListOptions } from './review-items.ts'
 export {
   consentOperationsOf,
   contradictionIn,

@@ -1,15 +1,17 @@
 import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
-import { type Clock, type Digest, didYouMean, inTurns, type Steps } from '../kernel/index.ts'
-import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { differencesBetween } from './differences.ts'
+import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
+import { remove, type Store, update } from '../store/index.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
 import type { OtherNames } from './findings/known-names.ts'
-import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
+import { judge, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
 import { createMentions, type Mentions } from './mentions.ts'
-import { lookedAgain, type SecondFinding } from './second-look.ts'
+import { allPins, allPinsIn, isReviewable, PLACE, reviewable } from './pin-rows.ts'
+import { type Decision, decided, toChange, toCheck, toWrite } from './pin-writes.ts'
+import { byPlace, itemsOf, type ListOptions } from './review-items.ts'
+import { lookedAgain } from './second-look.ts'
 import { titleOf } from './title-of.ts'
-import { heldState, isWarned, type NameClaim, offeredFromPins, type PinPolicy, type Verdict } from './verdict.ts'
+import { type NameClaim, offeredFromPins, type PinPolicy, type Verdict } from './verdict.ts'
 
 /** A look at what a server lists. */
 export interface Sighting {
@@ -27,29 +29,12 @@ export interface SecondLook {
   readonly others: OtherNames
 }
 
-/** What a person has decided about things that wait. */
-export interface Decision {
-  readonly upstream: string
-  /** By their hashes, so that it counts only for what the person has seen. */
-  readonly items: readonly { readonly kind: PinKind; readonly name: string; readonly hash: string }[]
-  readonly decision: 'accept' | 'reject'
-  /** Who. */
-  readonly by: string
-}
-
 /** A definition that has another name now than is on record, or none. */
 export interface ClaimChange {
   readonly kind: PinKind
   readonly name: string
   readonly before: NameClaim | undefined
   readonly now: NameClaim | undefined
-}
-
-export interface ListOptions {
-  /** With the definitions themselves, of which differences show only so much. */
-  readonly whole?: true | undefined
-  /** Beside that what is offered, for whoever wants to take it back. */
-  readonly offered?: true | undefined
 }
 
 /** What was accepted of every server, kept in the store. */
@@ -208,18 +193,7 @@ interface Look {
   readonly findings: Map<SeenDefinition, readonly UpstreamFinding[]>
 }
 
-const UNACCEPTED = { in: ['pending', 'rejected'] } as const
-const PLACE = { organisation: 'default', workspace: 'default' } as const
 const MOST_ATTEMPTS = 5
-const PAGE = 200
-
-type PinFilter = {
-  upstream?: string
-  listed?: true
-  state?: typeof UNACCEPTED | 'accepted'
-  decidedAt?: null
-  id?: { in: string[] }
-}
 
 /** Once more where somebody else was faster. */
 async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
@@ -234,107 +208,12 @@ function seenAgain({ kind, name, hash, definition }: PinRow): SeenDefinition {
   return { kind, name, hash, text: definition, value: JSON.parse(definition) }
 }
 
-/** What a person can decide about: what is not offered, and what is with a warning. */
-function isReviewable(pin: PinRow): boolean {
-  return pin.state !== 'accepted' || isWarned(pin)
-}
-
-async function reviewable(store: Store, where: Pick<PinFilter, 'upstream'>): Promise<PinRow[]> {
-  const [held, offered] = await Promise.all([
-    allPins(store, { ...where, listed: true, state: UNACCEPTED }),
-    allPins(store, { ...where, listed: true, state: 'accepted', decidedAt: null }),
-  ])
-  return [...held, ...offered].filter(isReviewable)
-}
-
-async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
-  const pins: PinRow[] = []
-  const query = { where: { ...PLACE, ...filter }, order: { by: ['id' as const] }, limit: PAGE }
-  for (let after: string | undefined; ; after = pins.at(-1)?.id) {
-    const page = await store.find('pins', after === undefined ? query : { ...query, after: [after] })
-    for (const pin of page) pins.push(pin)
-    if (page.length < PAGE) return pins
-  }
-}
-
-/** Of these, in as many questions as it takes. */
-async function allPinsIn(store: Store, upstream: string, ids: readonly string[]): Promise<PinRow[]> {
-  const pins: PinRow[] = []
-  for (let start = 0; start < ids.length; start += PAGE)
-    pins.push(...(await allPins(store, { upstream, listed: true, id: { in: ids.slice(start, start + PAGE) } })))
-  return pins
-}
-
-/** Not over the head of a person who has decided meanwhile. */
-function toChange({ before: { id, hash, state }, findings, state: next }: SecondFinding): Write {
-  const where = { id, hash, state, decidedAt: null }
-  return update('pins', { where, set: { findings: [...findings], state: next }, guard: 'pin.unchanged' })
-}
-
-/** Guarded by what the decision was made on, so that two processes never overwrite each other. */
-function toWrite(write: PinWrite): Write {
-  if (write.kind === 'add') return insert('pins', write.pin, 'pin.new')
-  const { id, hash, state } = write.before
-  const where = { id, hash, state }
-  if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
-  const { offeredAs: _as, offeredSince: _since, ...seen } = write.pin
-  // Names are claimed beside this, and only what the server lists no more loses its own by it.
-  return update('pins', { where, set: write.pin.listed ? seen : write.pin, guard: 'pin.unchanged' })
-}
-
-/** A verdict that changes nothing would otherwise outlive a decision that was made while it was found. */
-function toCheck({ id, hash, state }: PinRow): Write {
-  return mustExist('pins', { id, hash, state }, 'pin.unchanged')
-}
-
-function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: number): Write {
-  const decidedFacts = { decidedAt: now, decidedBy: by }
-  const set =
-    decision === 'accept'
-      ? { ...decidedFacts, ...NOTHING_BEFORE, state: 'accepted' as const }
-      : { ...decidedFacts, state: 'rejected' as const }
-  return update('pins', { where: { id, hash, state }, set, guard: 'pin.unchanged' })
-}
-
 function toolNames(definitions: readonly SeenDefinition[]): Omit<KnownNames, 'others'> {
   const tools = definitions.filter(({ kind }) => kind === 'tool')
   return {
     siblings: new Set(tools.map(({ name }) => name)),
     titles: new Set(tools.flatMap(({ value }) => titleOf(value) ?? [])),
   }
-}
-
-/** To compare two long texts takes a while, and a server may have many. */
-function* itemsOf(pins: readonly PinRow[], { whole }: ListOptions): Steps<ReviewItem[]> {
-  const items: ReviewItem[] = []
-  for (const pin of pins) {
-    items.push(whole ? { ...toItem(pin), ...wholeOf(pin) } : toItem(pin))
-    yield
-  }
-  return items
-}
-
-function toItem(pin: PinRow): ReviewItem {
-  const { upstream, kind, name, hash, findings, seenAt, acceptedDefinition, definition } = pin
-  return {
-    upstream,
-    kind,
-    name,
-    state: heldState(pin) ?? (isWarned(pin) ? 'warned' : 'offered'),
-    hash,
-    findings,
-    changes: differencesBetween(acceptedDefinition, definition),
-    seenAt,
-  }
-}
-
-function wholeOf({ acceptedDefinition, definition }: PinRow): Pick<ReviewItem, 'accepted' | 'definition'> {
-  return acceptedDefinition === null ? { definition } : { accepted: acceptedDefinition, definition }
-}
-
-function byPlace(a: ReviewItem, b: ReviewItem): number {
-  const [first, second] = [a, b].map(({ upstream, kind, name }) => `${upstream}\n${kind}\n${name}`) as [string, string]
-  return first < second ? -1 : Number(first > second)
 }
 
 function notWaiting(upstream: string, name: string, waiting: readonly PinRow[]): AppError {
