@@ -251,7 +251,12 @@ export async function createRuntime(
   }
 
   async function takeIn(): Promise<void> {
-    await core.catalogue.reload()
+    const { added } = await core.catalogue.reload()
+    if (added.some(isTool)) {
+      // Those that came together know of each other only now.
+      await upstreams.lookAgain()
+      await core.catalogue.reload()
+    }
     await core.health.probeNew()
   }
 

@@ -58,7 +58,10 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     },
     async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
       open()
-      if (!find(shelf, name)) await deps.calls.meet({ seat, tool: name })
+      if (!find(shelf, name)) {
+        await deps.calls.meet({ seat, tool: name, signal })
+        open()
+      }
       const grant = find(shelf, name)
       if (!grant) return refused(notOnShelf(shelf, name))
       try {

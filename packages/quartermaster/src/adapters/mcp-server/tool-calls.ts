@@ -73,14 +73,14 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   }
 
   /** A server that nobody has seen yet is started for whoever calls what may be its tool. */
-  async function met(shelf: Shelf, name: string): Promise<Grant | undefined> {
-    await deps.calls.meet({ seat: shelf.seat, tool: name })
+  async function met(shelf: Shelf, name: string, { signal }: McpRequest): Promise<Grant | undefined> {
+    await deps.calls.meet({ seat: shelf.seat, tool: name, signal })
     return find(shelf, name)
   }
 
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
-      const grant = find(shelf, name) ?? (await met(shelf, name))
+      const grant = find(shelf, name) ?? (await met(shelf, name, request))
       if (grant) return run({ shelf, grant, input, request })
       const why = notOnShelf(shelf, name)
       return goOn({ shelf, name, input, request }, why) ?? refused(why)

@@ -14,6 +14,22 @@ export function throwIfCancelled({ aborted, reason }: CancelSignal): void {
   if (aborted) throw reason
 }
 
+/** What it comes to, or the reason why nobody wants to know any more. It goes on all the same. */
+export async function unlessCancelled<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+  if (!signal) return work
+  let abort = () => {}
+  const cancelled = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([work, cancelled])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 /** A signal and the way to give it, once. */
 export interface Cancellation {
   readonly signal: CancelSignal

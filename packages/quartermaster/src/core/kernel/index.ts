@@ -6,7 +6,13 @@ export { bodyChunks } from './body-chunks.ts'
 export { type JsonExcess, type JsonLimits, jsonExcess, parseBoundedJson } from './bounded-json.ts'
 export { callForModel } from './call-for-model.ts'
 export { callerKey } from './caller-key.ts'
-export { type Cancellation, type CancelSignal, createCancellation, throwIfCancelled } from './cancellation.ts'
+export {
+  type Cancellation,
+  type CancelSignal,
+  createCancellation,
+  throwIfCancelled,
+  unlessCancelled,
+} from './cancellation.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { closest, didYouMean, whichThereAre } from './closest.ts'
 export { type PlacedWord, type ProgramLine, programIn, programLines, scriptIn } from './command-line.ts'

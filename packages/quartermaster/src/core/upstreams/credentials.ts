@@ -80,6 +80,8 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   const known = new Map<string, Known>()
   /** The rows of those that upstreams here were told of, by their names. */
   const present = new Map<string, string>()
+  /** Upstreams of which it is known who was signed in when that was first asked. */
+  const begunWith = new Set<string>()
 
   async function row({ name, workspace }: Place) {
     const { store } = await storage.open()
@@ -213,7 +215,10 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     },
     async agentsAt(upstream) {
       const shared = placeOf({ upstream }).name
-      const all = await rowsAt(upstream)
+      const all = await rows(name => isAt(upstream, name))
+      // Whoever has signed in elsewhere since is still to be told of.
+      if (!begunWith.has(upstream)) noteAll(all, name => isAt(upstream, name))
+      begunWith.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
     },
     async forget(owner) {

@@ -99,12 +99,12 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
 
 /** Something before a separator and something behind it, beside other words. Most strings have no such thing. */
 function mayNameTools(text: string): boolean {
-  return !ORDINARY.test(text) || (/[^\s_-][_-][^\s_-]/.test(text) && /\s/.test(text))
+  return !ORDINARY.test(text) || (/[^\s_-](?:_{1,2}|-)[^\s_-]/.test(text) && /\s/.test(text))
 }
 
 /** In other characters it may be disguised. */
 const ORDINARY = /^\p{ASCII}*$/u
 /** As much as is looked at in any string. */
 const LONGEST = 32 * 1024
-/** More names than a definition has a use for. */
-const MOST_WORDS = 1000
+/** More names than a definition has a use for, and than fit into three of its longest strings. */
+const MOST_WORDS = 10_000

@@ -18,8 +18,8 @@ export function lookedAgain(
   policy: PinPolicy,
 ): SecondFinding | undefined {
   const known = new Set(before.findings.map(keyOf))
-  const fresh = found.filter(finding => !known.has(keyOf(finding)))
-  if (!fresh.some(({ rule }) => OF_NAMES.has(rule))) return undefined
+  const fresh = found.filter(finding => OF_NAMES.has(finding.rule) && !known.has(keyOf(finding)))
+  if (fresh.length === 0) return undefined
   const again = new Set(found.map(placeOf))
   const findings = [...found, ...before.findings.filter(finding => !again.has(placeOf(finding)))].slice(0, MOST)
   const isHeld = before.state === 'accepted' && policy.findings === 'hold' && isSuspicious(fresh)

@@ -22,6 +22,9 @@ export function toLogin(parts: {
 }): UpstreamLogin {
   const { url, server, client, tokens, scope, now } = parts
   const { metadata, resource, issuer } = server
+  // RFC 6749 §7.1: one of another type is not sent as a bearer token, which is the only way that we send one.
+  if (tokens.token_type.toLowerCase() !== 'bearer')
+    throw new TypeError('its issuer gives no bearer tokens, and others are not used here.')
   return {
     url,
     issuer,
@@ -34,12 +37,9 @@ export function toLogin(parts: {
 
 /** What a token endpoint has answered. A scope that it does not name is the one that was asked for (RFC 6749 §3.3). */
 function issued(
-  { access_token, token_type, refresh_token, expires_in, scope }: OAuthTokens,
+  { access_token, refresh_token, expires_in, scope }: OAuthTokens,
   asked: { scope: string | undefined; now: number },
 ) {
-  // RFC 6749 §7.1: one of another type is not sent as a bearer token, which is the only way that we send one.
-  if (token_type.toLowerCase() !== 'bearer')
-    throw new TypeError('its issuer gives no bearer tokens, and others are not used here.')
   const granted = scope ?? asked.scope
   return {
     accessToken: access_token,

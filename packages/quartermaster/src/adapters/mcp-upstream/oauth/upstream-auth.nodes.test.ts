@@ -74,6 +74,10 @@ describe('a login that several processes use', () => {
     await signIn(RESEARCHER)
     expect(await there.recall()).toEqual(['tracker'])
     expect(await there.agentsAt(OWNER.upstream)).toEqual(['researcher'])
+    // Whoever asks who is signed in there does not keep it from being told.
+    await signIn()
+    expect(await there.agentsAt(OWNER.upstream)).toEqual(['researcher'])
+    expect(await there.recall()).toEqual(['tracker'])
     await here.forgetAll(OWNER.upstream)
     expect(await there.recall()).toEqual(['tracker'])
     expect(await theirs()).toBeUndefined()

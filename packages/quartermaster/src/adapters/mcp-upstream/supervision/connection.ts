@@ -204,11 +204,11 @@ export function createConnection(deps: ConnectionDeps): Connection {
 const HAS_ANSWERED: ReadonlySet<Failure['kind']> = new Set(['unreadable', 'busy'])
 
 /**
- * Whether to start it anew makes a difference, and costs nobody the answer to something that may still succeed. By HTTP there is
- * nothing to be made anew but a session, which the newer era does not have.
+ * Whether to start it anew makes a difference, and ends nothing that may still succeed: a program may be at work on what was given
+ * up. By HTTP there is nothing to be made anew but a session, which the newer era does not have.
  */
 function isRenewable(session: Session): boolean {
-  return session.busy() === 0 && (session.pids().length > 0 || session.facts.era === 'legacy')
+  return session.pids().length > 0 ? session.isAtRest() : session.busy() === 0 && session.facts.era === 'legacy'
 }
 
 function later<T extends { readonly at: number }>(one: T | undefined, other: T | undefined): T | undefined {

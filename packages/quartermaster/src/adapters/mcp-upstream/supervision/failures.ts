@@ -34,8 +34,11 @@ export interface FailuresDeps {
   note(text: string): void
 }
 
-/** Whether it says something about the server as a whole. One that is slow is at work, and one that is busy says so. */
-const IS_SIGN = { broken: true, unreadable: true, busy: false, slow: false } as const satisfies Record<
+/**
+ * Whether it says something about the server as a whole. One that is slow is at work, one that is busy says so, and what cannot
+ * be read would be answered just so again.
+ */
+const IS_SIGN = { broken: true, unreadable: false, busy: false, slow: false } as const satisfies Record<
   Failure['kind'],
   boolean
 >
@@ -97,7 +100,7 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
     last: () => run && { message: textOf(run), at: run.at, isStanding: true },
     reasonToRenew() {
       const isEnough = run && run.signs >= MOST_FAILED && clock.now() - run.since >= FAILING_MS
-      if (!run || !isEnough || isRenewed) return undefined
+      if (!run || !isEnough || isRenewed || !IS_SIGN[run.last.kind]) return undefined
       const { count, last } = run
       // Models of all agents may read it, and what was asked for may be in the words of one of them.
       return { reason: `It answers, but its last ${count} requests failed: ${last.reason}`, said: last.said }

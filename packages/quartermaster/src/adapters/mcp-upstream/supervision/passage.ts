@@ -4,6 +4,7 @@ import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/k
 import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { busyMsOf, SendFailure } from '../session/channel.ts'
+import { RpcError } from '../session/rpc-error.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
@@ -134,6 +135,9 @@ function noteFailure({ connection, session }: Way, failure: SendFailure, { what,
     void connection.failed(session, { what, kind: isBusy ? 'busy' : 'broken', ...troubleOf(failure) })
 }
 
+/** Nobody edits an entry so often while a call waits: whoever is moved on more often is in the way of others who are. */
+const MOST_MOVES = 64
+
 const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** A 400 may also be about the session; whoever turns that down in every new one means the request. */
@@ -159,13 +163,13 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
  * that happens, the time of the call is what ends it.
  */
 async function reach({ connection: current, clock, signal }: PassageOptions, waiting: Budget): Promise<Way> {
-  for (;;) {
+  for (let moves = 0; ; moves++) {
     const connection = current()
     try {
       const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
       if (current() === connection) return { connection, session }
     } catch (error) {
-      if (signal.aborted || current() === connection) throw error
+      if (signal.aborted || moves >= MOST_MOVES || current() === connection) throw error
     }
     // Where nothing has to be waited for, its time would never be over.
     await clock.breathe()
@@ -188,7 +192,11 @@ interface GivingUp {
 
 /** What a server says, or what we find wrong with what it says, once it has answered. */
 function answeredBy(error: unknown, { connection, session }: Way, options: PassageOptions): unknown {
-  if (!(error instanceof UnreadableAnswer)) return toUpstreamError(error, options)
+  if (!(error instanceof UnreadableAnswer)) {
+    // It says no, and so it does what it is there for.
+    if (error instanceof RpcError) connection.answered(options.what)
+    return toUpstreamError(error, options)
+  }
   void connection.failed(session, { what: options.what, kind: 'unreadable', ...troubleOf(error) })
   return isDifferentAfter(options) ? unreadOutcome(error, options) : toUpstreamError(error, options)
 }

@@ -89,7 +89,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     },
     state,
     session: () => inner?.session(),
-    isAwaited: () => inner?.isAwaited() ?? false,
+    isAwaited: () => waiters.size > 0 || (inner?.isAwaited() ?? false),
     restarts: () => inner?.restarts() ?? 0,
     lastError: () => inner?.lastError(),
     announce() {

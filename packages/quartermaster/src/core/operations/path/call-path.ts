@@ -1,7 +1,7 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
-import type { Clock, Ids, Tracer } from '../../kernel/index.ts'
+import { type Clock, type Ids, type Tracer, unlessCancelled } from '../../kernel/index.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
@@ -101,10 +101,14 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
-  function meet({ seat, tool, timeoutMs = restartWaitMs }: Meeting): Promise<void> | undefined {
+  function meet({ seat, tool, signal, timeoutMs = restartWaitMs }: Meeting): Promise<void> | undefined {
     if (!deps.meetUnseen || seat.grant(tool)) return undefined
     const unit = seat.unseen(tool)
-    return unit === undefined ? undefined : deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
+    if (unit === undefined) return undefined
+    const meeting = deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
+    return unlessCancelled(meeting, signal).then(() => {
+      if (isStopping) throw stopping()
+    })
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */

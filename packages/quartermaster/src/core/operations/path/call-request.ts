@@ -68,7 +68,7 @@ export interface Calls extends RunningCalls {
    * Has the unit looked at that may have this tool and that nobody has seen yet, such as a server which waits for its turn to be
    * started, and waits for it a while. Nothing has to be waited for where the tool is there, or nobody may have it.
    */
-  meet(request: Pick<CallRequest, 'seat' | 'tool' | 'timeoutMs'>): Promise<void> | undefined
+  meet(request: Pick<CallRequest, 'seat' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
   /** Goes on with a call that is on record, for a client whose exchange is gone with its process. Throws `CURSOR_GONE`. */

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../../contracts/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
+import { createCancellation } from '../../kernel/index.ts'
 
 const issues = simpleTool('github_issues', { ownName: 'issues' })
 const UNSEEN = 'It has not been reached yet.'
 
 /** Two servers that nobody has seen, of which the coder has one. What becomes of it when somebody needs it is the test's own. */
-async function unseenServer(becomes: 'seen' | 'unseen') {
+async function unseenServer(becomes: 'seen' | 'unseen', meeting: Promise<unknown> = Promise.resolve()) {
   const met: [unit: string, withinMs: number][] = []
   const hub = await createHub({
     kind: 'upstream',
@@ -16,6 +19,7 @@ async function unseenServer(becomes: 'seen' | 'unseen') {
     agents: { coder: { capabilities: { github: {} } } },
     async meetUnseen(unit, withinMs) {
       met.push([unit, withinMs])
+      await meeting
       if (becomes === 'unseen') return
       hub.write('github', { capabilities: [simpleCapability('github', [issues])] })
       await hub.catalogue.reload()
@@ -41,6 +45,26 @@ describe('a call of what may be a tool of a server that nobody has seen', () => 
       code: 'TOOL_DISABLED',
       message: expect.stringContaining(UNSEEN),
     })
+  })
+
+  it('ends at once when it is cancelled while the server is met', async () => {
+    const { hub, met } = await unseenServer('seen', new Promise(() => {}))
+    const { signal, cancel } = createCancellation()
+    const call = hub.callAs('coder', 'github_issues', {}, { signal })
+    await expect.poll(() => met).toHaveLength(1)
+    const reason = new AppError('CANCELLED', 'The caller gave up.')
+    cancel(reason)
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('is not begun any more when all is stopped while the server is met', async () => {
+    const meeting = deferred<void>()
+    const { hub, met } = await unseenServer('seen', meeting.promise)
+    const call = hub.callAs('coder', 'github_issues')
+    await expect.poll(() => met).toHaveLength(1)
+    hub.calls.stop()
+    meeting.resolve()
+    await expect(call).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
   it('has no server met that its agent does not have', async () => {

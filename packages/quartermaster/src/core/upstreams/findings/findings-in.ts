@@ -57,7 +57,10 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const found: Found[] = []
   const strong = new Set<string>()
   const strings = stringsIn(definition)
-  const place: Place = { names, isAboutTalk: isAboutTalk(definition) }
+  const place: Place = {
+    names: { ...names, parameters: parametersOf(definition) },
+    isAboutTalk: isAboutTalk(definition),
+  }
   let next = strings.next()
   // More than can be told need not be found.
   for (; !next.done && strong.size < MOST_FINDINGS; next = strings.next()) {
@@ -71,6 +74,21 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const families = new Set(found.map(({ draft }) => draft.family))
   const findings = withoutEchoes(found).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
+}
+
+/** As they are compared: in small letters. */
+function parametersOf(definition: unknown): ReadonlySet<string> {
+  const { inputSchema, arguments: own } = isRecord(definition) ? definition : {}
+  const { properties } = isRecord(inputSchema) ? inputSchema : {}
+  const keys = isRecord(properties) ? Object.keys(properties) : []
+  const names = Array.isArray(own)
+    ? own.flatMap(one => (isRecord(one) && typeof one.name === 'string' ? [one.name] : []))
+    : []
+  return new Set([...keys, ...names].map(name => name.toLowerCase()))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What is known of a definition wherever one looks. */

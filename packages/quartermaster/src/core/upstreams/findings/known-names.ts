@@ -31,6 +31,8 @@ export interface ComparedNames extends KnownNames {
   readonly own: ReadonlySet<string>
   /** The same of what their names end with, behind a separator. */
   readonly ownEndings: ReadonlySet<string>
+  /** What the definition that is looked at calls its own arguments. */
+  readonly parameters?: ReadonlySet<string> | undefined
   /** Siblings by what the eye takes them for. */
   readonly bySkeleton: ReadonlyMap<string, readonly string[]>
 }

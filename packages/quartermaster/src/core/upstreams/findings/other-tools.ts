@@ -37,7 +37,7 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
   for (const sentence of plain.split('\n')) {
     const found = inSentence(sentence, names)
     if (found?.strength === 'strong') return found
-    weak ??= found
+    if (weak === undefined || weak.family === 'hint') weak = found ?? weak
   }
   return weak
 }
@@ -82,16 +82,20 @@ function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
   if (!meaning) return undefined
   const { isUsed, mayDisplace, isSteered } = meaning
   let weak: Draft | undefined
+  let hint: Draft | undefined
   for (const { word, index, known, isCertain } of toolsOfOthers(sentence, names)) {
     const name = `"${known ?? word}"`
     if (isSteered && isCertain) return draft(sentence, howToUse(name), 'strong')
     const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
     if (isDisplaced && isCertain && known !== undefined) return draft(sentence, placeOf(name), 'strong')
     // A tool that nobody knows may be one that the server had.
-    if (isDisplaced || !isCertain) weak ??= draft(sentence, isDisplaced ? placeOf(name) : howToUse(name), 'weak')
+    if (!isCertain)
+      hint ??= { ...draft(sentence, isDisplaced ? placeOf(name) : howToUse(name), 'weak'), family: 'hint' }
+    else if (isDisplaced) weak ??= draft(sentence, placeOf(name), 'weak')
+    if (!isCertain) continue
     if ((isUsed || isSteered) && known !== undefined) weak ??= draft(sentence, howToUse(name), 'weak')
   }
-  return weak
+  return weak ?? hint
 }
 
 const howToUse = (name: string) => `It tells the model how to use ${name}, which is not a tool of this server.`
@@ -106,8 +110,10 @@ function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<Named
     looked.set(word, owner)
     if (owner.isSibling) continue
     const before = sentence.slice(Math.max(0, index - LOOK_BACK), index)
+    const isParameter = names.parameters?.has(word) === true
     const isCalledTool = AFTER.test(sentence.slice(index + word.length)) || BEFORE.test(before)
-    if (owner.named !== undefined || isCalledTool) yield { word, index, known: owner.named, isCertain: true }
+    // What it calls its own arguments may be what somebody's tool is called.
+    if (owner.named !== undefined || isCalledTool) yield { word, index, known: owner.named, isCertain: !isParameter }
     else if (owner.perhaps !== undefined || (CALLED.test(before) && CALLS_ITSELF.test(sentence)))
       yield { word, index, known: owner.perhaps, isCertain: false }
   }
