@@ -1,3 +1,5 @@
+import { isRecord } from './is-record.ts'
+
 /** An argument that a client repeats in a header, so that whatever stands between can read it. */
 export interface MirroredParameter {
   /** As the schema marks it: `Region`, for the header `Mcp-Param-Region`. */
@@ -39,8 +41,4 @@ function plainText(value: unknown): string | undefined {
   if (typeof value === 'boolean') return String(value)
   const isNumber = typeof value === 'number' && Number.isFinite(value)
   return isNumber && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? String(value) : undefined
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import { isKeepable, type PinKind, type Problem } from '../../contracts/index.ts'
-import type { Digest, Steps } from '../kernel/index.ts'
+import { type Digest, isRecord, type Steps } from '../kernel/index.ts'
 
 /** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
 export interface Listing {
@@ -168,10 +168,6 @@ function textOf(value: unknown): string | undefined {
     // Nested so deep that the stack does not reach: it is refused like anything else that is too large.
     return undefined
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function tooMany(unread: number, read: number): string {

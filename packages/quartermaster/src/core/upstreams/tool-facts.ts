@@ -8,7 +8,7 @@ import {
   type UpstreamToolOptions,
 } from '../../contracts/index.ts'
 import type { ToolDefinition } from '../catalogue/index.ts'
-import { consentPrefix } from '../kernel/index.ts'
+import { consentPrefix, isRecord } from '../kernel/index.ts'
 import { shortened } from './visible-text.ts'
 
 /** All of a tool's definition but what runs it. */
@@ -165,8 +165,4 @@ function recordIn(value: object, field: string): Record<string, unknown> | undef
 function listIn(value: object, field: string): Record<string, unknown>[] {
   const inner: unknown = Object.hasOwn(value, field) ? (value as Record<string, unknown>)[field] : undefined
   return Array.isArray(inner) ? inner.filter(isRecord) : []
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

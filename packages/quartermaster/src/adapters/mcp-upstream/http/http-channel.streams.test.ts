@@ -8,6 +8,19 @@ import { openHttpChannel } from './http-channel.ts'
 
 const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
 
+/** A clock on which every pause is over at once, and is written down. Longer ones are limits, none of which is reached here. */
+function hastyClock() {
+  const pauses: number[] = []
+  const after = (ms: number, go: () => void) => {
+    if (ms <= 5_000) {
+      pauses.push(ms)
+      setImmediate(go)
+    }
+    return () => {}
+  }
+  return { pauses, clock: { ...createFakeClock(), after } }
+}
+
 describe('a stream by HTTP', () => {
   it('goes on after a message that nests deeper than one may, and that is none', async () => {
     const deep = `{"jsonrpc":"2.0","method":"notifications/message","params":${'['.repeat(5_000)}${']'.repeat(5_000)}}`
@@ -53,17 +66,7 @@ describe('a stream by HTTP', () => {
       write('id: e1\nretry: 300\ndata:\n\n')
       visit.response.end()
     })
-    const pauses: number[] = []
-    const clock = {
-      ...createFakeClock(),
-      after(ms: number, go: () => void) {
-        if (ms <= 5_000) {
-          pauses.push(ms)
-          setImmediate(go)
-        }
-        return () => {}
-      },
-    }
+    const { pauses, clock } = hastyClock()
     const desk = await httpDesk(server.url, { clock })
     const answered = desk.next()
     await desk.channel.send(call(1))
@@ -118,18 +121,7 @@ describe('a stream by HTTP', () => {
       visit.events()('id: e1\nretry: 0\ndata:\n\n')
       visit.response.end()
     })
-    const pauses: number[] = []
-    const clock = {
-      ...createFakeClock(),
-      after(ms: number, go: () => void) {
-        // Longer ones are limits, none of which is reached here.
-        if (ms <= 5_000) {
-          pauses.push(ms)
-          setImmediate(go)
-        }
-        return () => {}
-      },
-    }
+    const { pauses, clock } = hastyClock()
     const desk = await httpDesk(server.url, { clock })
     await desk.channel.send(INITIALIZED)
     // What was waited for until here is the end of the answer to it.

@@ -1,5 +1,5 @@
 import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
-import type { Cancel, Clock, Ids } from '../../../core/kernel/index.ts'
+import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
 import {
   type KeptLogin,
@@ -11,6 +11,7 @@ import {
 import type { Resolve } from '../../http-client/index.ts'
 import { createGuardedFetch } from '../http/guarded-fetch.ts'
 import type { HttpAuth } from '../http/http-auth.ts'
+import { pause } from '../pausing.ts'
 import { after } from './at-once.ts'
 import { type ChannelLogins, createChannelLogin, type InUse } from './channel-login.ts'
 import { createDemands, keyOf } from './demands.ts'
@@ -117,25 +118,14 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
    */
   async function renewInTime(owner: LoginOwner, upstream: HttpUpstream, login: KeptLogin) {
     const renewing = renew(owner, upstream, login)
-    const renewed = await soonEnough(renewing).catch(() => undefined)
+    const renewed = await Promise.race([renewing, pause(PATIENCE_MS, { clock, until: renewing })]).catch(
+      () => undefined,
+    )
     if (renewed) return renewed
     if (isOver(login)) return renewing
     notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
     // It may have been forgotten meanwhile.
     return loginOf(owner, upstream)
-  }
-
-  /** What it comes to, or nothing when that takes longer than there is patience; it goes on all the same. */
-  async function soonEnough<T>(work: Promise<T>): Promise<T | undefined> {
-    let cancel: Cancel = () => {}
-    const enough = new Promise<undefined>(resolve => {
-      cancel = clock.after(PATIENCE_MS, () => resolve(undefined))
-    })
-    try {
-      return await Promise.race([work, enough])
-    } finally {
-      cancel()
-    }
   }
 
   function isDue(owner: LoginOwner, login: UpstreamLogin): boolean {

@@ -8,7 +8,7 @@ import {
   questionText,
 } from '../../../contracts/index.ts'
 import type { AskOptions, SchemaCompiler } from '../../catalogue/index.ts'
-import { fewIssues } from '../../kernel/index.ts'
+import { fewIssues, unlessCancelled } from '../../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 
@@ -47,7 +47,7 @@ async function askInTime(question: Question, { deadline, ...parts }: Asking, { s
   try {
     over.signal.throwIfAborted()
     const asked = askFitting(question, { ...parts, signal: over.signal })
-    return await deadline.race(Promise.race([asked, rejectionOf(over.signal)]))
+    return await deadline.race(unlessCancelled(asked, over.signal))
   } catch (error) {
     // Whoever is asked learns that nobody waits for the answer.
     over.abort(error)
@@ -63,12 +63,6 @@ function abortWith(signal: AbortSignal, controller: AbortController): () => void
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }
 
 /** How often a question is put when its answers do not fit. */

@@ -1,5 +1,5 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
-import { atOnce } from '../../kernel/index.ts'
+import { atOnce, isRecord } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import { ADDRESSES } from './address-concepts.ts'
 import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
@@ -85,10 +85,6 @@ function parametersOf(definition: unknown): ReadonlySet<string> {
     ? own.flatMap(one => (isRecord(one) && typeof one.name === 'string' ? [one.name] : []))
     : []
   return new Set([...keys, ...names].map(name => name.toLowerCase()))
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What is known of a definition wherever one looks. */
