@@ -6,6 +6,9 @@ import { runInNewContext } from 'node:vm'
 
 const file = process.env.HEAP_FILE
 if (file) {
+  // The map of a file's sources is read with the first stack of an error in it, whenever that is. It takes megabytes, is made
+  // once, and would stand for what was left behind.
+  process.setSourceMapsEnabled = () => {}
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')
   process.on('SIGUSR2', async () => {
