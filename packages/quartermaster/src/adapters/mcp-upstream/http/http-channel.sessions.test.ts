@@ -270,6 +270,17 @@ describe('a legacy session by HTTP', () => {
     expect(server.visits[1]?.method).toBe('DELETE')
   })
 
+  it('is left without a word where it fails, for it may be at work on what was given up', async () => {
+    const server = await httpEndpoint(visit => visit.result({}, { 'mcp-session-id': 's' }))
+    const left = await httpDesk(server.url)
+    await left.channel.send(INITIALIZE)
+    await left.channel.close({ kind: 'failing', reason: 'It answers, but its last 5 requests failed.' })
+    const closed = await httpDesk(server.url)
+    await closed.channel.send(INITIALIZE)
+    await closed.channel.close()
+    expect(server.visits.map(({ method }) => method)).toEqual(['POST', 'POST', 'DELETE'])
+  })
+
   it('is left without waiting for an issuer that does not say who we are', async () => {
     const server = await httpEndpoint(visit => visit.result({}, { 'mcp-session-id': 's' }))
     let isAway = false

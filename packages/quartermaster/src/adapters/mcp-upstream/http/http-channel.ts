@@ -162,8 +162,12 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     if (isCancellation(message) && 'params' in message) exchanges.giveUp(message.params?.requestId)
   }
 
-  async function leave(): Promise<void> {
-    if (session.id() === undefined) return
+  /**
+   * Tells the server that nobody comes back, who may end whatever it does for us by that. One that fails is left without a word:
+   * what was given up, for a proxy had answered in its place, may still be at work behind that.
+   */
+  async function leave(why: ChannelEnd | undefined): Promise<void> {
+    if (session.id() === undefined || why?.kind === 'failing') return
     const exchange = exchanges.open(undefined)
     const cancel = clock.after(limits.closeMs, exchange.abandon)
     const request = { method: 'DELETE', headers: session.headers(), signal: exchange.signal } as const
@@ -204,7 +208,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     async close(why) {
       if (ended && !isOver && !(why && isShut(why))) return cutOff()
       if (ended) return
-      await leave()
+      await leave(why)
       end({ kind: 'closed', reason: 'The connection was closed.' })
       await clock.breathe()
     },

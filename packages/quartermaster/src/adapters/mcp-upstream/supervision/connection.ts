@@ -205,7 +205,8 @@ const HAS_ANSWERED: ReadonlySet<Failure['kind']> = new Set(['unreadable', 'busy'
 
 /**
  * Whether to start it anew makes a difference, and ends nothing that may still succeed: a program may be at work on what was given
- * up. By HTTP there is nothing to be made anew but a session, which the newer era does not have.
+ * up. By HTTP there is nothing to be made anew but a session, which the newer era does not have; the one before is left without a
+ * word, and with what the server does in it.
  */
 function isRenewable(session: Session): boolean {
   return session.pids().length > 0 ? session.isAtRest() : session.busy() === 0 && session.facts.era === 'legacy'
