@@ -1,6 +1,9 @@
 #!/usr/bin/env node
-import { main } from '../app/main.ts'
+import { keepCompiledCode } from './compiled-code.ts'
 
+keepCompiledCode()
+// Only what is loaded from here on is kept.
+const { main } = await import('../app/main.ts')
 const code = await main(process.argv.slice(2))
 
 // What was written must still get through the pipe; what project code left running must not keep the process.
