@@ -82,7 +82,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
     place: () => leasePlace(project, ports),
   })
   const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
-  const toolsOfOthers = core.createToolsOfOthers({ ...ports, prefixOf: unit => prefixOf(unit, project) })
+  const toolsOfOthers = core.createToolsOfOthers({ ...ports, ownNameOf: tool => ownNameOf(tool, project) })
   const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
@@ -99,11 +99,14 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   }
 }
 
-/** What stands before the names that a server gives its tools. */
-function prefixOf(unit: string, project: Project): string | undefined {
-  if (!unit.startsWith(UPSTREAM)) return undefined
-  const name = unit.slice(UPSTREAM.length)
-  return (project.upstreams().get(name)?.prefix ?? name) || undefined
+/** What its own server calls a tool: nothing stands before it, and no other name was given to it. */
+function ownNameOf({ name, unit }: NamedTool, project: Project): string {
+  if (!unit.startsWith(UPSTREAM)) return name
+  const upstream = unit.slice(UPSTREAM.length)
+  const { tools = {}, prefix = upstream } = project.upstreams().get(upstream) ?? {}
+  const renamed = Object.keys(tools).find(own => tools[own]?.name === name)
+  if (renamed !== undefined) return renamed
+  return prefix !== false && name.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : name
 }
 
 const UPSTREAM = 'upstream:'

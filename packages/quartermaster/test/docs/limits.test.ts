@@ -67,6 +67,7 @@ import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
 import { MOST_LOOKS } from '../../src/core/memory/word-places.ts'
 import { MOST_READERS } from '../../src/core/messages/watchers.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
+import { MOST_WORDS_LIKE_TOOLS } from '../../src/core/upstreams/findings/tool-owners.ts'
 import { LISTING_LIMITS, MOST_WANTED } from '../../src/core/upstreams/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
@@ -222,7 +223,7 @@ describe('docs/security.md', () => {
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 21)).toEqual([
+    expect(upstreamRows.slice(0, 22)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
@@ -244,6 +245,7 @@ describe('docs/security.md', () => {
       ['characters of all definitions', count(charactersOfAll)],
       ['characters of one definition', count(charactersOfOne)],
       ['names of what is gone, beyond these', count(names)],
+      ['words of one definition that may be names of tools', count(MOST_WORDS_LIKE_TOOLS)],
     ])
   })
 
@@ -252,7 +254,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(21)).toEqual([
+    expect(upstreamRows.slice(22)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],

@@ -106,5 +106,5 @@ function mayNameTools(text: string): boolean {
 const ORDINARY = /^\p{ASCII}*$/u
 /** As much as is looked at in any string. */
 const LONGEST = 32 * 1024
-/** More names than a definition has a use for, and than fit into three of its longest strings. */
+/** More than there are in a definition that is not held back for naming too many: each of a thousand, with what it ends with. */
 const MOST_WORDS = 10_000

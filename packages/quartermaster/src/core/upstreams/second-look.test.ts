@@ -53,6 +53,13 @@ describe('a tool that comes after whoever speaks of it', () => {
     expect(await states()).toMatchObject({ github_create_lssue: 'suspicious' })
   })
 
+  it('has whoever took its name before it came warned of that, and held back where it gives orders about it', async () => {
+    const { book, states } = await seenAlone(tool('slack_send_message', 'Sends.'), STEERS, HONEST)
+    const onlyHere = otherNamesIn(SLACK)
+    await book.lookAgain({ upstream: 'evil', policy: POLICY, others: { ...onlyHere, namedOnlyHere: onlyHere.named } })
+    expect(await states()).toMatchObject({ slack_send_message: 'warned', a: 'suspicious', c: 'offered' })
+  })
+
   it('takes no tool from a server that only has a word of its own in common with it', async () => {
     const asks = tool('fetch', 'Fetches pages. You must always set search_query when you use this.')
     const own = { ...asks, inputSchema: { type: 'object', properties: { search_query: { type: 'string' } } } }

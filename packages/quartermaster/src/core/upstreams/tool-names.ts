@@ -16,17 +16,17 @@ export type ToolsOfOthers = (unit: string) => Promise<OtherNames>
 export interface ToolsOfOthersDeps {
   /** All tools there are now; the same map as long as they are the same. */
   tools(): Promise<ReadonlyMap<string, NamedTool>>
-  /** What stands before the names that a unit's server gives; nothing where it gives none, or they stand as they are. */
-  prefixOf(unit: string): string | undefined
+  /** What its own server calls a tool: the name without what the configuration has made of it. */
+  ownNameOf(tool: NamedTool): string
   readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
 
 /** To compare names takes a while where there are many, and a hundred servers ask for the same ones: they are made once. */
-export function createToolsOfOthers({ tools, prefixOf, clock }: ToolsOfOthersDeps): ToolsOfOthers {
+export function createToolsOfOthers({ tools, ownNameOf, clock }: ToolsOfOthersDeps): ToolsOfOthers {
   const made = new WeakMap<object, Promise<ToolNames>>()
   return async unit => {
     const all = await tools()
-    const names = made.get(all) ?? inTurns(toolNamesOf(all.values(), prefixOf), clock)
+    const names = made.get(all) ?? inTurns(toolNamesOf(all.values(), ownNameOf), clock)
     made.set(all, names)
     return namesBut(await names, unit)
   }
@@ -36,18 +36,23 @@ type Tools = Map<string, NamedTool[]>
 
 interface ToolNames {
   readonly byLetters: Tools
+  /** Those of them that their own servers call otherwise. */
+  readonly onlyHere: Tools
   readonly byOwnLetters: Tools
   readonly bySkeleton: Tools
 }
 
-function* toolNamesOf(tools: Iterable<NamedTool>, prefixOf: ToolsOfOthersDeps['prefixOf']): Steps<ToolNames> {
-  const names: ToolNames = { byLetters: new Map(), byOwnLetters: new Map(), bySkeleton: new Map() }
+function* toolNamesOf(tools: Iterable<NamedTool>, ownNameOf: ToolsOfOthersDeps['ownNameOf']): Steps<ToolNames> {
+  const names: ToolNames = { byLetters: new Map(), onlyHere: new Map(), byOwnLetters: new Map(), bySkeleton: new Map() }
   for (const tool of tools) {
-    const prefix = prefixOf(tool.unit)
-    add(names.byLetters, lettersOf(tool.name), tool)
+    const letters = lettersOf(tool.name)
+    const own = lettersOf(ownNameOf(tool))
+    add(names.byLetters, letters, tool)
     add(names.bySkeleton, skeletonOf(tool.name), tool)
-    if (prefix !== undefined && tool.name.startsWith(`${prefix}_`))
-      add(names.byOwnLetters, lettersOf(tool.name.slice(prefix.length + 1)), tool)
+    if (own !== letters) {
+      add(names.onlyHere, letters, tool)
+      add(names.byOwnLetters, own, tool)
+    }
     yield
   }
   return names
@@ -62,10 +67,11 @@ function add(tools: Tools, key: string, tool: NamedTool): void {
 
 const MOST_OF_A_UNIT = 2
 
-function namesBut({ byLetters, byOwnLetters, bySkeleton }: ToolNames, own: string): OtherNames {
+function namesBut({ byLetters, onlyHere, byOwnLetters, bySkeleton }: ToolNames, own: string): OtherNames {
   const foreign = (tools: Tools, key: string) => tools.get(key)?.filter(({ unit }) => unit !== own) ?? []
   return {
     named: letters => foreign(byLetters, letters)[0]?.name,
+    namedOnlyHere: letters => foreign(onlyHere, letters)[0]?.name,
     calledByItsServer: letters => foreign(byOwnLetters, letters)[0]?.name,
     alike: skeleton => foreign(bySkeleton, skeleton).map(({ name }) => name),
   }

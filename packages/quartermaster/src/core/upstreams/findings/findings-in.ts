@@ -25,6 +25,7 @@ import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 import { isAboutTalk } from './subject.ts'
+import { namesTooMany } from './tool-owners.ts'
 import { VARIABLES } from './variable-concepts.ts'
 
 const PHRASES: readonly Phrase[] = [
@@ -58,7 +59,7 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const strong = new Set<string>()
   const strings = stringsIn(definition)
   const place: Place = {
-    names: { ...names, parameters: parametersOf(definition) },
+    names: { ...names, parameters: parametersOf(definition), looked: new Map() },
     isAboutTalk: isAboutTalk(definition),
   }
   let next = strings.next()
@@ -70,7 +71,8 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
       yield
     }
   }
-  if (next.done && next.value) found.push({ draft: TOO_MUCH, string: { field: '', text: '', role: 'text' } })
+  if (next.done && next.value) found.push({ draft: TOO_MUCH, string: NOWHERE })
+  if (namesTooMany(place.names)) found.push({ draft: TOO_MANY_NAMES, string: NOWHERE })
   const families = new Set(found.map(({ draft }) => draft.family))
   const findings = withoutEchoes(found).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
@@ -218,4 +220,7 @@ function distinct(findings: readonly UpstreamFinding[]): UpstreamFinding[] {
 
 const UNREAD = { rule: 'padding', family: 'padding', strength: 'strong', excerpt: '' } as const
 const TOO_LONG: Draft = { ...UNREAD, message: 'It is so long that its end was not looked at.' }
+const TOO_MANY_NAMES: Draft = { ...UNREAD, message: 'It names so many tools that not all were looked at.' }
+/** Said of the whole definition. */
+const NOWHERE: FoundString = { field: '', text: '', role: 'text' }
 const TOO_MUCH: Draft = { ...UNREAD, message: 'It has so many strings that not all were looked at.' }

@@ -4,10 +4,23 @@ import { lettersOf, skeletonOf } from './look-alikes.ts'
 export interface OtherNames {
   /** The one whose name has these letters, as agents call it. */
   named(letters: string): string | undefined
+  /** The same, where its own server calls it otherwise: it has that name only here. */
+  namedOnlyHere(letters: string): string | undefined
   /** The one that its own server calls so, as agents call it. */
   calledByItsServer(letters: string): string | undefined
   /** Those that the eye takes for it. */
   alike(skeleton: string): readonly string[]
+}
+
+/** Whose tool a word names. */
+export interface Owner {
+  readonly isSibling?: true
+  /** Somebody else's, by the name that agents know. */
+  readonly named?: string | undefined
+  /** The same, and just as well one of this server. */
+  readonly shared?: string | undefined
+  /** Somebody else's by what its server calls it, and others may call theirs. */
+  readonly perhaps?: string | undefined
 }
 
 /** Names that mean something to whoever reads the definition. */
@@ -33,6 +46,8 @@ export interface ComparedNames extends KnownNames {
   readonly ownEndings: ReadonlySet<string>
   /** What the definition that is looked at calls its own arguments. */
   readonly parameters?: ReadonlySet<string> | undefined
+  /** Words of that definition that may be names of tools, and whose they are. */
+  readonly looked?: Map<string, Owner> | undefined
   /** Siblings by what the eye takes them for. */
   readonly bySkeleton: ReadonlyMap<string, readonly string[]>
 }
@@ -67,7 +82,7 @@ const SHORTEST_ENDING = 4
 /** No client puts more in front. */
 const MOST_ENDINGS = 6
 
-/** A few names, by none of which a server calls its own. */
+/** A few names, which are also what their own servers call them. */
 export function otherNamesIn(names: Iterable<string>): OtherNames {
   const byLetters = new Map<string, string>()
   const bySkeleton = new Map<string, string[]>()
@@ -77,6 +92,7 @@ export function otherNamesIn(names: Iterable<string>): OtherNames {
   }
   return {
     named: letters => byLetters.get(letters),
+    namedOnlyHere: () => undefined,
     calledByItsServer: () => undefined,
     alike: skeleton => bySkeleton.get(skeleton) ?? [],
   }

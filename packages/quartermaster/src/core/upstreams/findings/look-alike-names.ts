@@ -14,14 +14,15 @@ export function lookAlikeIn(name: string, { bySkeleton, siblings, others }: Comp
   if (letters.length < (isFolded(name) ? 1 : SHORTEST)) return undefined
   const skeleton = skeletonOf(name)
   const foreign = new Set(others.alike(skeleton))
-  for (const other of new Set([...foreign, ...(bySkeleton.get(skeleton) ?? [])])) {
-    if (other === name) continue
-    if (lettersOf(other) !== letters || isFolded(name))
-      return draft(name, 'strong', `Its name looks like "${excerptOf(other)}".`)
-    if (foreign.has(other) && !siblings.has(other))
-      return draft(name, 'weak', `Its name differs from "${excerptOf(other)}" only in case or separators.`)
-  }
-  return undefined
+  const like = [...new Set([...foreign, ...(bySkeleton.get(skeleton) ?? [])])].filter(other => other !== name)
+  const disguised = like.find(other => lettersOf(other) !== letters || isFolded(name))
+  if (disguised !== undefined) return draft(name, 'strong', `Its name looks like "${excerptOf(disguised)}".`)
+  // Two copies of a server have the same names, and so has who means the same thing. This one is of our making.
+  if (foreign.has(name) && others.namedOnlyHere(letters) !== undefined)
+    return draft(name, 'weak', 'Its name is what agents call a tool of another server.')
+  const spelled = like.find(other => foreign.has(other) && !siblings.has(other))
+  if (spelled === undefined) return undefined
+  return draft(name, 'weak', `Its name differs from "${excerptOf(spelled)}" only in case or separators.`)
 }
 
 function isFolded(name: string): boolean {

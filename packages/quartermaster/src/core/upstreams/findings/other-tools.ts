@@ -2,6 +2,8 @@ import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type ComparedNames, endingsOf } from './known-names.ts'
 import { lettersOf } from './look-alikes.ts'
+import { isOrderedAround, type NamedPlace } from './tool-orders.ts'
+import { lookedUp, MOST_WORDS_LIKE_TOOLS, ownerOf } from './tool-owners.ts'
 
 /** A word that is written like a tool's name. */
 const IDENTIFIER = /(?<![\w./~@-])[a-z][a-z0-9]*(?:(?:_{1,2}|-)[a-z0-9]+)+(?![\w/@]|\.\w)/gu
@@ -58,7 +60,7 @@ const LEADS =
 export function wordsLikeTools(plain: string): string[] {
   const sentences = plain.split('\n').filter(sentence => meaningOf(sentence) !== undefined)
   const words = new Set(sentences.flatMap(sentence => [...sentence.matchAll(IDENTIFIER)].map(([word]) => word)))
-  return [...words].flatMap(word => [lettersOf(word), ...endingsOf(word)])
+  return [...words].slice(0, MOST_WORDS_LIKE_TOOLS).flatMap(word => [lettersOf(word), ...endingsOf(word)])
 }
 
 /** What a sentence does to the tools that it names; nothing where it does nothing to any. */
@@ -80,42 +82,56 @@ function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
   if (OF_ALL.test(sentence)) return draft(sentence, howToUse('any tool'), 'strong')
   const meaning = meaningOf(sentence)
   if (!meaning) return undefined
-  const { isUsed, mayDisplace, isSteered } = meaning
   let weak: Draft | undefined
   let hint: Draft | undefined
-  for (const { word, index, known, isCertain } of toolsOfOthers(sentence, names)) {
-    const name = `"${known ?? word}"`
-    if (isSteered && isCertain) return draft(sentence, howToUse(name), 'strong')
-    const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
-    if (isDisplaced && isCertain && known !== undefined) return draft(sentence, placeOf(name), 'strong')
-    // A tool that nobody knows may be one that the server had.
-    if (!isCertain)
-      hint ??= { ...draft(sentence, isDisplaced ? placeOf(name) : howToUse(name), 'weak'), family: 'hint' }
-    else if (isDisplaced) weak ??= draft(sentence, placeOf(name), 'weak')
-    if (!isCertain) continue
-    if ((isUsed || isSteered) && known !== undefined) weak ??= draft(sentence, howToUse(name), 'weak')
+  for (const tool of toolsOfOthers(sentence, names)) {
+    const found = saidOf(tool, meaning, names)
+    if (found?.strength === 'strong') return found
+    if (found?.family === 'hint') hint ??= found
+    else weak ??= found
   }
   return weak ?? hint
 }
 
-const howToUse = (name: string) => `It tells the model how to use ${name}, which is not a tool of this server.`
-const placeOf = (name: string) => `It claims the place of ${name}, which is not a tool of this server.`
+/** What the sentence says of one of the tools that it names. */
+function saidOf(tool: NamedTool, { isUsed, mayDisplace, isSteered }: Meaning, names: ComparedNames): Draft | undefined {
+  const { sentence, word, index, known, isCertain, isShared } = tool
+  const name = `"${known ?? word}"`
+  const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
+  const say = isDisplaced ? placeOf : howToUse
+  if (isShared) return isSteered || isDisplaced ? hintAt(sentence, say(name, ALSO)) : undefined
+  // A tool that nobody knows may be one that the server had.
+  if (!isCertain) return hintAt(sentence, say(name))
+  if (isSteered) return draft(sentence, howToUse(name), 'strong')
+  if (isDisplaced) return draft(sentence, placeOf(name), known === undefined ? 'weak' : 'strong')
+  if (!isUsed || known === undefined) return undefined
+  return draft(sentence, howToUse(name), isOrderedAround(tool, names) ? 'strong' : 'weak')
+}
+
+const NOT_OWN = 'which is not a tool of this server'
+const ALSO = 'which is also a tool of another server'
+const howToUse = (name: string, whose = NOT_OWN) => `It tells the model how to use ${name}, ${whose}.`
+const placeOf = (name: string, whose = NOT_OWN) => `It claims the place of ${name}, ${whose}.`
 const LOOK_BACK = 120
 
 /** Words that are names of tools, or called that, and none of this server. */
 function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<NamedTool> {
-  const looked = new Map<string, Owner>()
   for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
-    const owner = looked.get(word) ?? ownerOf(word, names)
-    looked.set(word, owner)
+    const owner = lookedUp(word, names)
+    if (!owner) return
     if (owner.isSibling) continue
+    const place = { sentence, word, index }
+    if (owner.shared !== undefined) {
+      yield { ...place, known: owner.shared, isCertain: false, isShared: true }
+      continue
+    }
     const before = sentence.slice(Math.max(0, index - LOOK_BACK), index)
     const isParameter = names.parameters?.has(word) === true
     const isCalledTool = AFTER.test(sentence.slice(index + word.length)) || BEFORE.test(before)
     // What it calls its own arguments may be what somebody's tool is called.
-    if (owner.named !== undefined || isCalledTool) yield { word, index, known: owner.named, isCertain: !isParameter }
+    if (owner.named !== undefined || isCalledTool) yield { ...place, known: owner.named, isCertain: !isParameter }
     else if (owner.perhaps !== undefined || (CALLED.test(before) && CALLS_ITSELF.test(sentence)))
-      yield { word, index, known: owner.perhaps, isCertain: false }
+      yield { ...place, known: owner.perhaps, isCertain: false }
   }
 }
 
@@ -126,48 +142,17 @@ const CALLED =
   /\b(?:before|after|when|whenever|each time|every time|instead of) (?:you )?(?:call|calling|invoke|invoking|use|using|run|running) $/u
 const CALLS_ITSELF = /\b(?:call|invoke|use|run) this\b/u
 
-interface NamedTool {
-  readonly word: string
-  readonly index: number
+interface NamedTool extends NamedPlace {
   /** Its name, where it is a tool of another server. */
   readonly known: string | undefined
   /** The word can be nothing else than the name of a tool. */
   readonly isCertain: boolean
+  /** It is a tool of this server as well. */
+  readonly isShared?: boolean
 }
 
-/** Whose tool a word names. */
-interface Owner {
-  readonly isSibling?: true
-  /** Somebody else's, by the name that agents know. */
-  readonly named?: string | undefined
-  /** The same by what its server calls it, and others may call theirs. */
-  readonly perhaps?: string | undefined
-}
-
-/**
- * Whose a word is. Servers also call their tools by the prefixed names of some client, or by the end of the name. A server that
- * calls its tool `better_read_file` has nothing to say about somebody's `read_file` for all that.
- */
-function ownerOf(word: string, { spelled, own, ownEndings, others }: ComparedNames): Owner {
-  const letters = lettersOf(word)
-  if (isSpelled(word, spelled)) return { isSibling: true }
-  for (const ending of [letters, ...endingsOf(word)]) {
-    const named = others.named(ending)
-    if (named !== undefined) return { named }
-    if (own.has(ending)) return { isSibling: true }
-  }
-  if (ownEndings.has(letters)) return { isSibling: true }
-  return isOrdinary(word) ? {} : { perhaps: others.calledByItsServer(letters) }
-}
-
-/** Whether it is one of these names, with or without what a client puts in front of all of them: `mcp__server__name`. */
-function isSpelled(word: string, names: ReadonlySet<string>): boolean {
-  return names.has(word) || (word.includes('__') && names.has(word.slice(word.lastIndexOf('__') + 2)))
-}
-
-/** Two words with a hyphen, like "sign-in" and "read-only", are no name until one calls them that. */
-function isOrdinary(word: string): boolean {
-  return /^[a-z0-9]+-[a-z0-9]+$/u.test(word)
+function hintAt(sentence: string, message: string): Draft {
+  return { ...draft(sentence, message, 'weak'), family: 'hint' }
 }
 
 function draft(sentence: string, message: string, strength: Draft['strength']): Draft {
