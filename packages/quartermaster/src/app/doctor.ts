@@ -1,5 +1,5 @@
 import { secretsProblems } from '../adapters/project-files/index.ts'
-import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
+import type { DependencyStatus, Finding, Problem, StatusReport } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
 import { fewOfEach } from '../core/knowledge/index.ts'
@@ -9,8 +9,13 @@ import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
 
+export interface DiagnoseOptions extends PeerFindingsDeps {
+  /** Who looks. */
+  readonly from: StatusReport['from']
+}
+
 /** Looks at everything that can be wrong, and says how to mend each. */
-export async function diagnose(runtime: Runtime, outside: PeerFindingsDeps): Promise<Finding[]> {
+export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Promise<Finding[]> {
   const { core, project } = runtime
   const known = [
     ...runtime.problems(),
@@ -29,7 +34,7 @@ export async function diagnose(runtime: Runtime, outside: PeerFindingsDeps): Pro
     ...problems.map(problemFinding),
     await storeFinding(project.dataDir, project.storeChoice),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
-    ...(await upstreamFindings(runtime)),
+    ...(await upstreamFindings({ ...runtime, from: outside.from })),
     ...(await peerFindings(outside)),
     ...consentFindings(core.catalogue.current()),
     ok(

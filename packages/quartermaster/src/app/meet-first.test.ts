@@ -4,21 +4,24 @@ import { type MeetFirstDeps, meetFirst } from './meet-first.ts'
 
 const ON = { onProgress() {} }
 const NAMES: ControlOperation[] = [
-  ...(['tools', 'tool', 'call', 'status', 'upstreams', 'docs', 'grant', 'upstreamLogs'] as const),
+  ...(['tools', 'tool', 'call', 'status', 'upstreams', 'docs', 'grant', 'upstreamLogs', 'reviewItems'] as const),
   ...(['removeUpstream', 'restartUpstream', 'audit'] as const),
 ]
 
+const KNOWLEDGE = new Map([['release', {}]])
 const CAPABILITIES = new Map([
   ['seen', {}],
   ['fresh', { unseen: 'It has not been reached yet.' }],
 ])
+
+const GENERATION = { tools: new Map([['known', {}]]), capabilities: CAPABILITIES, knowledge: KNOWLEDGE }
 
 /** A control of a command, and what is done for it in which order. */
 function desk() {
   const done: string[] = []
   const control = Object.fromEntries(NAMES.map(name => [name, async () => void done.push(name)])) as unknown as Control
   const deps = {
-    core: { catalogue: { current: () => ({ tools: new Map([['known', {}]]), capabilities: CAPABILITIES }) } },
+    core: { catalogue: { current: () => GENERATION } },
     meet: async (only = {}) => void done.push(['meet', ...Object.values(only)].join(' ')),
   } as unknown as MeetFirstDeps
   return { control: meetFirst(control, deps), done }
@@ -35,14 +38,18 @@ it('meets all for whoever asks for all there is, and for a tool that is not ther
   expect(done).toEqual([...ofAll, 'meet new_one', 'tool', 'meet new_one', 'call'])
 })
 
-it('meets one for whoever wants its pages, gives it to an agent, or reads what it said', async () => {
+it('meets one for whoever wants its pages, gives it to an agent, or reviews it or what it said', async () => {
   const { control, done } = desk()
   await control.docs({ path: 'capability:fresh' }, ON)
+  await control.docs({ path: 'fresh' }, ON)
   await control.docs({ path: 'tool:fresh_one' }, ON)
+  await control.docs({ path: 'fresh_one' }, ON)
   await control.grant({ agent: 'ada', capability: 'fresh' }, ON)
   await control.upstreamLogs({ name: 'fresh' })
-  const pages = ['meet fresh', 'docs', 'meet fresh_one', 'docs']
-  expect(done).toEqual([...pages, 'meet fresh', 'grant', 'meet fresh', 'upstreamLogs'])
+  await control.reviewItems({ name: 'fresh' }, ON)
+  const pages = ['meet fresh', 'docs', 'meet fresh', 'docs', 'meet fresh_one', 'docs', 'meet fresh_one', 'docs']
+  const others = ['meet fresh', 'grant', 'meet fresh', 'upstreamLogs', 'meet fresh', 'reviewItems']
+  expect(done).toEqual([...pages, ...others])
 })
 
 it('meets none for a tool that is there, nor for what has nothing to do with them', async () => {
@@ -57,10 +64,18 @@ it('meets none for a tool that is there, nor for what has nothing to do with the
   expect(done).toEqual(['tool', 'call', 'removeUpstream', 'restartUpstream', 'audit', 'docs', 'grant'])
 })
 
+it('meets none for a page that is of no tool, whatever tools servers may have', async () => {
+  const { control, done } = desk()
+  for (const path of ['release', 'guides/release', 'guides/release.md', 'capability:seen', 'seen'])
+    await control.docs({ path }, ON)
+  expect(new Set(done)).toEqual(new Set(['docs']))
+})
+
 it('keeps no shell waiting that completes a word', async () => {
   const { control, done } = desk()
   await control.tools({})
   await control.upstreams({})
   await control.status({})
-  expect(done).toEqual(['tools', 'upstreams', 'status'])
+  await control.reviewItems({ name: 'fresh' })
+  expect(done).toEqual(['tools', 'upstreams', 'status', 'reviewItems'])
 })

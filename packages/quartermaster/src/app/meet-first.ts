@@ -1,4 +1,4 @@
-import type { Control, ControlInput, ControlOptions } from '../contracts/index.ts'
+import { type Control, type ControlInput, type ControlOptions, Name } from '../contracts/index.ts'
 import { controlAfter } from './control-after.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -24,11 +24,22 @@ export function meetFirst(control: Control, { core, meet }: MeetFirstDeps): Cont
     if (options?.onProgress) await meet()
   }
 
-  /** There is a page of each tool and of each capability. */
-  async function forDocs({ path, query }: ControlInput<'docs'>, options: ControlOptions | undefined): Promise<void> {
-    const [, kind, name = ''] = PAGE.exec(path ?? query ?? '') ?? []
-    if (path === undefined && !core.catalogue.current().tools.has(name)) await forAll({}, options)
-    else await (kind === 'capability' ? forCapability(name) : forTool(name))
+  async function forReview({ name }: ControlInput<'reviewItems'>, options: ControlOptions | undefined): Promise<void> {
+    if (options?.onProgress) await meet(name === undefined ? undefined : { name })
+  }
+
+  async function forDocs({ path, query = '' }: ControlInput<'docs'>, options?: ControlOptions): Promise<void> {
+    if (path !== undefined) await forPage(path)
+    else if (!core.catalogue.current().tools.has(nameIn(query).name)) await forAll({}, options)
+  }
+
+  /** There is a page of each tool and of each capability. Any other is of no server, however its tools may be called. */
+  async function forPage(path: string): Promise<void> {
+    const { kind, name } = nameIn(path)
+    const { capabilities, knowledge } = core.catalogue.current()
+    const isWritten = kind === undefined && knowledge.has(name)
+    if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
+    else if (kind !== 'capability' && !isWritten && Name.safeParse(name).success) await forTool(name)
   }
 
   return {
@@ -36,7 +47,7 @@ export function meetFirst(control: Control, { core, meet }: MeetFirstDeps): Cont
     status: controlAfter(forAll, control.status),
     doctor: controlAfter(forAll, control.doctor),
     upstreams: controlAfter(forAll, control.upstreams),
-    reviewItems: controlAfter(forAll, control.reviewItems),
+    reviewItems: controlAfter(forReview, control.reviewItems),
     docs: controlAfter(forDocs, control.docs),
     checkDocs: controlAfter(forAll, control.checkDocs),
     tools: controlAfter(forAll, control.tools),
@@ -53,5 +64,10 @@ export function meetFirst(control: Control, { core, meet }: MeetFirstDeps): Cont
   }
 }
 
-/** What a page is of. */
 const PAGE = /^(?:(tool|capability):)?(.*)$/s
+
+/** What a page is of. */
+function nameIn(path: string): { kind: string | undefined; name: string } {
+  const [, kind, name = ''] = PAGE.exec(path) ?? []
+  return { kind, name }
+}

@@ -6,7 +6,7 @@ import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
 import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
-import { type Clock, didYouMean, type Log, remembered, type Tracer } from '../core/kernel/index.ts'
+import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
@@ -16,6 +16,7 @@ import { createNamedServers } from './named-servers.ts'
 import { createOutside } from './outside.ts'
 import { createPlatform, type PlatformAccess } from './platform.ts'
 import type { Project } from './project.ts'
+import { createServerMeetings, hasTools } from './server-meetings.ts'
 import { dependencyOptionsIn } from './upstream-dependencies.ts'
 import { VERSION } from './version.ts'
 
@@ -85,8 +86,6 @@ export interface RuntimeOptions {
 }
 
 const PATIENCE_MS = 60_000
-/** How long a command waits for servers that nobody has ever met. */
-const MEETING_MS = 10_000
 
 export async function createRuntime(
   project: Project,
@@ -132,7 +131,7 @@ export async function createRuntime(
     owner,
     guests,
     mount: named.mount,
-    meetUnseen,
+    meetUnseen: (unit, withinMs) => meetings.meetUnseen(unit, withinMs),
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
     sources: [...project.sources, upstreams.source],
@@ -171,8 +170,9 @@ export async function createRuntime(
   core.emitter.on('generation.swapped', ({ generation, added }) => {
     // Whoever does not keep them finds at first what somebody else has looked at.
     if (generation === 1 && !keepsUpstreams) return
-    if (added.some(isTool)) void upstreams.lookAgain()
+    if (hasTools(added)) void upstreams.lookAgain()
   })
+  const meetings = createServerMeetings({ upstreams, core })
   const startedAt = Math.round(clock.now())
 
   const fileProblems = () => [...project.problems(), ...core.agents.fileProblems()]
@@ -196,13 +196,6 @@ export async function createRuntime(
     return ports.folders({ ...config, name }).workspaceDir
   }
 
-  async function meetUnseen(unit: string, withinMs: number): Promise<void> {
-    if (!unit.startsWith(UPSTREAM)) return
-    const isKnown = await upstreams.meetNow(unit.slice(UPSTREAM.length), withinMs)
-    // Whoever waits for its tools is told what is in the way of them.
-    if (isKnown) await core.catalogue.reload().catch(() => {})
-  }
-
   const moreProblems: (() => readonly Problem[])[] = []
   let reading: Promise<unknown> | undefined
   function definitions(): Promise<unknown> {
@@ -222,45 +215,18 @@ export async function createRuntime(
     firstRead = first.catch(() => {})
     // Whoever keeps them does not wait for them: what they have comes when they are there.
     if (keepsUpstreams || project.upstreams().size === 0) return first
-    await Promise.all([first, mounting.then(() => upstreams.met(MEETING_MS))])
-    const report = await core.catalogue.reload()
-    if (!report.added.some(isTool)) return report
-    // Those that came together know of each other only now.
-    await upstreams.lookAgain()
-    return core.catalogue.reload()
+    await Promise.all([first, mounting.then(meetings.settled)])
+    return meetings.takeIn()
   }
 
   /** Looking at the agents has the servers mounted that their capabilities name. */
   async function meetNamed(): Promise<void> {
     core.agents.problems()
     if (!named.hasAny()) return
-    await upstreams.met(MEETING_MS)
+    await meetings.settled()
     await core.catalogue.reload()
   }
 
-  async function meetAll(): Promise<void> {
-    // To leave ends what is being downloaded, and may spoil its cache.
-    upstreams.start('unseenHere')
-    if (!upstreams.statuses().some(({ state }) => state === 'starting')) return
-    await upstreams.met(MEETING_MS)
-    await takeIn()
-  }
-
-  async function meetOnly(choice: MeetChoice): Promise<void> {
-    if (await upstreams.meetOnly(choice, MEETING_MS)) await takeIn()
-  }
-
-  async function takeIn(): Promise<void> {
-    const { added } = await core.catalogue.reload()
-    if (added.some(isTool)) {
-      // Those that came together know of each other only now.
-      await upstreams.lookAgain()
-      await core.catalogue.reload()
-    }
-    await core.health.probeNew()
-  }
-
-  const allMet = remembered(meetAll)
   const runtime: Runtime = {
     core,
     mcp,
@@ -275,12 +241,8 @@ export async function createRuntime(
       if (!keepsUpstreams) await meetNamed()
     },
     look: () => core.health.probeNew(),
-    meet: only => (only ? meetOnly(only) : allMet()),
-    async readAgain() {
-      if (!(await upstreams.readAgain())) return
-      await upstreams.met(MEETING_MS)
-      await takeIn()
-    },
+    meet: meetings.meet,
+    readAgain: meetings.readAgain,
     watch() {
       core.work()
       core.health.watch()
@@ -338,14 +300,6 @@ function unknownDependencies(core: Core, project: Project): Problem[] {
     field: `dependencies.${name}`,
     message: `No dependency is named "${name}".${didYouMean(name, dependencies.keys())}`,
   }))
-}
-
-/** What the ids of those units begin with that servers are. */
-const UPSTREAM = 'upstream:'
-
-/** Whether a difference between two generations is about a tool. */
-function isTool(address: string): boolean {
-  return address.startsWith('tool:')
 }
 
 function isOfInbox({ capability }: { readonly capability: string }): boolean {

@@ -18,6 +18,7 @@ import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
+import { createUpstreamIntake } from './upstream-intake.ts'
 import { withOutlines } from './upstream-outline.ts'
 import { previewUpstream } from './upstream-preview.ts'
 
@@ -43,7 +44,10 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   >
   /** Absent where none are mounted; then the configuration answers. */
   readonly upstreams:
-    | Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met' | 'meet'>
+    | Pick<
+        Upstreams,
+        'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met' | 'meet' | 'lookAgain'
+      >
     | undefined
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
@@ -73,6 +77,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
   const running = () => withOfferedCounts(felt(), deps.generation(), deps.definitionProblems())
   const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
   const find = (name: string) => statuses().find(status => status.name === name)
+  const { read, shown, judged } = createUpstreamIntake({ ...deps, waitMs: FIRST_LOOK_MS })
 
   function known(name: string): UpstreamStatus {
     const found = find(name)
@@ -80,33 +85,6 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     const names = statuses().map(status => status.name)
     const hint = whichThereAre(name, names)
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
-  }
-
-  /** What keeps us from what is known of them is told once, and is no trouble of theirs. */
-  async function read(): Promise<void> {
-    const isNew = await upstreams?.readAgain()
-    if (isNew) await upstreams?.met(FIRST_LOOK_MS)
-    if (isNew || isBehind()) await shown()
-  }
-
-  /** Whether one was seen of which agents have nothing yet. In a moment they do, and where nobody watches, only by this. */
-  function isBehind(): boolean {
-    const { capabilities } = deps.generation()
-    const isUnseen = (name: string) => capabilities.get(name)?.unseen !== undefined
-    return felt().some(({ name, state, unseen }) => state === 'up' && unseen === undefined && isUnseen(name))
-  }
-
-  /** Resolves when agents have what was found out of upstreams. Whoever asks is answered even so if that takes long. */
-  function shown(): Promise<void> {
-    return new Promise(resolve => {
-      const cancel = clock.after(FIRST_LOOK_MS, resolve)
-      const end = () => {
-        cancel()
-        resolve()
-      }
-      // Who told of the change has it reloaded as well, and says why that fails.
-      deps.reloadDefinitions().then(end, end)
-    })
   }
 
   /** Whoever decides about it is to know that it would not be offered even so, or that calls of it go to another. */
@@ -152,6 +130,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     },
     async reviewItems({ name, ...options }) {
       if (name !== undefined) known(name)
+      await judged()
       return ((await upstreams?.review(name, options)) ?? []).map(withClash)
     },
     async decideReview(choice) {
@@ -164,7 +143,8 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       refuseTaken(request.name, deps)
       await refuseOurselves(request, deps)
       const recipients = await recipientsOf(request, deps)
-      if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients }, project)
+      const now = Math.round(clock.now())
+      if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients, now }, project)
       const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })

@@ -8,11 +8,11 @@ const LOGIN = 'Sign in: quartermaster login crm'
 const START = 'Have it started: quartermaster upstreams restart crm, or: quartermaster up'
 const WRONG = 'Its entry in the configuration is wrong: no "url". `quartermaster doctor` says where.'
 
-/** What becomes of this reason of a dependency that is down, where its server stands so. */
-function told(status: Partial<UpstreamStatus>, reason: string) {
-  const known = { name: 'upstream-crm', state: 'down', reason, since: 0, dependsOn: [], mend: LOGS } as DependencyStatus
-  const [{ state, reason: why, mend } = known] = asUpstreams([known], [{ name: 'crm', ...status } as UpstreamStatus])
-  return [state, why, mend]
+/** What becomes of this reason of a dependency that is down, or stands as is said, where its server stands so. */
+function told(status: Partial<UpstreamStatus>, reason: string, state: DependencyStatus['state'] = 'down') {
+  const known: DependencyStatus = { name: 'upstream-crm', state, reason, since: 0, dependsOn: [], mend: LOGS }
+  const [found = known] = asUpstreams([known], [{ name: 'crm', ...status } as UpstreamStatus])
+  return [found.state, found.reason, found.mend]
 }
 
 it('tells of servers what they are, and sends nobody to read what was never said', () => {
@@ -25,6 +25,15 @@ it('tells of servers what they are, and sends nobody to read what was never said
   expect(told({ state: 'down', hasSpoken: true }, 'It ended.')).toEqual(['down', 'It ended.', LOGS])
   expect(told({ state: 'down' }, 'It ended.')).toEqual(['down', 'It ended.', undefined])
   expect(told({ state: 'idle', unseen: START }, 'It was never started.')[2]).toBe(START)
+})
+
+it('calls no server up that was started and has never answered', () => {
+  const waited = 'It was started and has not answered yet.'
+  const starting = { state: 'starting', reason: waited, unseen: START } as const
+  expect(told(starting, waited, 'up')).toEqual(['unknown', waited, START])
+  // One that was seen before is only started again, and one that is up has answered.
+  expect(told({ ...starting, unseen: undefined }, waited, 'up')[0]).toBe('up')
+  expect(told({ ...starting, state: 'up' }, '', 'up')[0]).toBe('up')
 })
 
 it('leaves everything else as it is', () => {

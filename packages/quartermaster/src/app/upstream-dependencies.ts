@@ -40,5 +40,10 @@ function asUpstream({ mend: logs, ...known }: DependencyStatus, status: Upstream
   }
   // Whoever has said nothing is not to be read.
   const mend = unseen ?? (hasSpoken ? logs : undefined)
-  return mend === undefined ? known : { ...known, mend }
+  // Its tools are not disabled while it starts, and nobody knows yet whether it has any.
+  const isUnheard = known.state === 'up' && unseen !== undefined && UNHEARD.has(state)
+  return { ...known, ...(isUnheard ? { state: 'unknown' } : {}), ...(mend === undefined ? {} : { mend }) }
 }
+
+/** Those that have not answered in this process. */
+const UNHEARD: ReadonlySet<UpstreamStatus['state']> = new Set(['starting', 'idle'])

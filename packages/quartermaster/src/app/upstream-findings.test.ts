@@ -18,14 +18,14 @@ const DOWN: UpstreamStatus = {
   restarts: 0,
 }
 
-/** What is told of one upstream that stands so. */
-async function findingsOf(status: UpstreamStatus, entry?: Record<string, unknown>) {
+/** What is told of one upstream that stands so, by an `up` or by whoever looks for one command. */
+async function findingsOf(status: UpstreamStatus, entry?: Record<string, unknown>, from: 'up' | 'process' = 'up') {
   const { catalogue } = await createHub()
   const configured = entry ? new Map([[status.name, UpstreamConfig.parse(entry)]]) : new Map()
   const folders = { projectDir: '/p', dataDir: '/p/d' }
   const project = { upstreams: () => configured, upstreamsLeftOut: () => new Map(), ...folders }
   const upstreams = { statuses: () => [status] }
-  return upstreamFindings({ upstreams, core: { catalogue }, project })
+  return upstreamFindings({ upstreams, core: { catalogue }, project, from })
 }
 
 describe('an upstream that is down', () => {
@@ -39,6 +39,20 @@ describe('an upstream that is down', () => {
     expect(await findingsOf(DOWN)).toMatchObject([
       { level: 'error', mend: 'Mend what is said here; it is tried again.' },
     ])
+  })
+
+  it('does not recover where nobody keeps it and it was never there', async () => {
+    const status = { ...DOWN, state: 'recovering', unseen: 'Try it now.' } as const
+    const down = { level: 'error', what: 'Upstream "notes" is down: It does not work.' }
+    expect(await findingsOf(status, undefined, 'process')).toMatchObject([down])
+    const recovering = { level: 'warning', what: 'Upstream "notes" is recovering: It does not work.' }
+    expect(await findingsOf(status)).toMatchObject([recovering])
+    expect(await findingsOf({ ...status, unseen: undefined }, undefined, 'process')).toMatchObject([recovering])
+  })
+
+  it.each(['starting', 'recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
+    const mend = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
+    expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ mend }])
   })
 })
 

@@ -1,5 +1,5 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
-import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
+import type { Finding, Problem, StatusReport, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
 import { loginStepIn, neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
 import { withOfferedCounts } from './offered-count.ts'
@@ -9,19 +9,22 @@ export interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
+  /** Who keeps them; nobody, where a command looked by itself. */
+  readonly from: StatusReport['from']
 }
 
 /**
  * What is to be said of the MCP servers of others. Entries that are wrong are told with the configuration, and what is held
  * back of a server with its definitions.
  */
-export async function upstreamFindings({ upstreams, core, project }: UpstreamFindingsDeps): Promise<Finding[]> {
+export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Finding[]> {
+  const { upstreams, core, project, from } = deps
   const leftOut = project.upstreamsLeftOut()
   const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
   const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
   return statuses.flatMap((status, i) => [
-    stateFinding(status),
+    stateFinding(status, from),
     ...failingFindings(status),
     ...differenceFindings(status),
     ...(exposures[i] ?? []),
@@ -34,11 +37,24 @@ function fetchingFinding({ name, state, reason }: UpstreamStatus): Finding {
   return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, mend }
 }
 
-/** Whoever has said nothing, as a program that never started, is not to be read. */
-function stateFinding(status: UpstreamStatus): Finding {
-  const { name, state, reason, tools, hasSpoken } = status
+/** Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again. */
+function mendOf({ name, hasSpoken }: UpstreamStatus, from: StatusReport['from']): string {
+  if (hasSpoken) return `See what it said: quartermaster logs ${name}`
+  return from === 'up'
+    ? 'Mend what is said here; it is tried again.'
+    : `Mend what is said here, then try it: quartermaster upstreams restart ${name}`
+}
+
+/** What was never there, and is tried by nobody, does not recover. */
+function standingOf({ state, unseen }: UpstreamStatus, from: StatusReport['from']): UpstreamStatus['state'] {
+  return state === 'recovering' && unseen !== undefined && from === 'process' ? 'down' : state
+}
+
+function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
+  const { name, reason, tools } = status
   if (status.isFetching) return fetchingFinding(status)
-  const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : 'Mend what is said here; it is tried again.'
+  const state = standingOf(status, from)
+  const mend = mendOf(status, from)
   const upstream = `Upstream "${name}"`
   switch (state) {
     case 'up':

@@ -22,6 +22,11 @@ export function withOutlines(running: readonly UpstreamStatus[], project: Config
   ]
 }
 
+/** One that would be switched off. Without its target: which of its texts are secrets is known when they are written. */
+export function switchedOff(name: string, config: UpstreamConfig, now: number): UpstreamStatus {
+  return { ...BLANK, name, transport: transportOf(config), target: '', state: 'off', reason: SWITCHED_OFF, since: now }
+}
+
 const BLANK = {
   tools: { offered: 0, held: 0 },
   prompts: 0,
@@ -36,10 +41,14 @@ function configured(name: string, config: UpstreamConfig, secrets: readonly stri
   return {
     ...BLANK,
     name,
-    transport: 'url' in config ? 'http' : 'stdio',
+    transport: transportOf(config),
     target: targetText(config, redact),
     state: config.enabled ? 'idle' : 'off',
     reason: config.enabled ? 'It is not running here.' : SWITCHED_OFF,
     since: now,
   }
+}
+
+function transportOf(config: UpstreamConfig): UpstreamStatus['transport'] {
+  return 'url' in config ? 'http' : 'stdio'
 }

@@ -2,6 +2,7 @@ import type { AddedUpstream, ControlInput } from '../contracts/index.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
+import { switchedOff } from './upstream-outline.ts'
 
 /** An upstream that is only looked at. */
 export interface PreviewRequest
@@ -9,24 +10,28 @@ export interface PreviewRequest
   readonly recipients: Recipients
   /** Others that would be there by then. */
   readonly beside: readonly string[]
+  readonly now: number
 }
 
 /** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
 export async function previewUpstream(
-  { name, entry, secrets = {}, missing = [], replace = false, beside, recipients }: PreviewRequest,
+  { name, entry, secrets = {}, missing = [], replace = false, beside, recipients, now }: PreviewRequest,
   project: Pick<Project, 'configEditor' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
 ): Promise<AddedUpstream> {
   const { configEditor, agentFiles, env } = project
   const options = { replace, secrets, missing, beside, env }
-  const { config, problems, ...would } = await configEditor.previewUpstream(name, entry, options)
+  const { config, problems, released, ...would } = await configEditor.previewUpstream(name, entry, options)
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
   const exposed = await exposureProblems(name, { ...project, upstreams: () => new Map(config && [[name, config]]) })
   return {
     name,
     file: would.file,
     outcome: would.outcome,
+    // How one would be that is to run is seen when it does.
+    ...(config && !config.enabled && { status: switchedOff(name, config, now) }),
     secrets: [...would.secrets],
     missing: { ...would.missing },
+    ...released,
     ...given,
     problems: [...problems, ...ungranted, ...exposed],
   }

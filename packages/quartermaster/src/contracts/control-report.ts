@@ -157,7 +157,7 @@ export const AddedUpstream = z.object({
   file: z.string(),
   /** `unchanged`: it stood there already, word for word. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
-  /** How it is after its first moments; absent when its entry cannot be used yet. */
+  /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would be off. */
   status: UpstreamStatus.optional(),
   /** The agents that were given it. */
   granted: z.array(z.string()),

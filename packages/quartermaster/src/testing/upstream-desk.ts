@@ -54,6 +54,8 @@ export interface DeskSituation {
   /** What waits, and what is wrong with definitions. */
   item?: ReviewItem
   problems?: Problem[]
+  /** Upstreams that are held back a tool once it is looked at again what they say of others. */
+  outspoken?: string[]
   /** Why what is known of upstreams cannot be read. */
   unreadable?: Error
   isMounted?: boolean
@@ -72,6 +74,7 @@ export async function upstreamDesk({
   tools = {},
   item = ITEM,
   problems = [],
+  outspoken = [],
   unreadable,
   isMounted = true,
   isReloadStuck = false,
@@ -89,10 +92,12 @@ export async function upstreamDesk({
   }
   await readAgents()
   const coming = structuredClone(states)
+  let isLookedAt = false
   const look = (name: string) => {
     const left = coming[name] ?? ['up']
     const state = left.length > 1 ? left.shift() : left[0]
-    return status(name, state ?? 'up')
+    const tools = isLookedAt && outspoken.includes(name) ? { tools: { offered: 1, held: 1 } } : {}
+    return { ...status(name, state ?? 'up'), ...tools }
   }
   const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'download' | 'stop'> = {
     statuses: () => [...project.upstreams().keys()].map(look),
@@ -101,7 +106,7 @@ export async function upstreamDesk({
     signedAnew: async owner => void done.push(['signedAnew', owner]),
     review: async name => (name === undefined || name === 'notes' ? [item] : []),
     decide: async choice => (done.push(choice), [item]),
-    lookAgain: async () => {},
+    lookAgain: async () => void (isLookedAt = true),
     forget: async name => void done.push({ forgotten: name }),
     async readAgain() {
       if (unreadable) throw unreadable
@@ -117,9 +122,10 @@ export async function upstreamDesk({
   )
   /** What agents have: nothing of a server before that was taken in. */
   let isTakenIn = false
+  let held: readonly string[] = []
   const capabilityOf = (name: string) => ({
     unit: `upstream:${name}`,
-    tools: isTakenIn ? [{}, {}] : [],
+    tools: isTakenIn ? (held.includes(name) ? [{}] : [{}, {}]) : [],
     prompts: [],
     resources: [],
     unseen: isTakenIn ? undefined : 'It has not been reached yet.',
@@ -147,6 +153,7 @@ export async function upstreamDesk({
       if (isReloadStuck) await new Promise(() => {})
       done.push('shown')
       isTakenIn = true
+      held = isLookedAt ? outspoken : []
     },
     ownUrl: async () => ownUrl,
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),

@@ -66,9 +66,15 @@ export interface UpstreamsSituation {
 export async function runUpstreams(argv: string[], situation: UpstreamsSituation = {}) {
   const { statuses = [NOTES, BROKEN], items = [CHANGED, PROMPT, ODD], answers, from = 'up' } = situation
   const decided: ControlInput<'decideReview'>[] = []
+  /** What it has said that it waits for. */
+  const waited: string[] = []
   const control: Partial<Control> = {
-    upstreams: async () => statuses,
-    async reviewItems({ whole, offered }) {
+    async upstreams(_input, options) {
+      if (options?.onProgress) waited.push('upstreams')
+      return statuses
+    },
+    async reviewItems({ name = '', whole, offered }, options) {
+      if (options?.onProgress) waited.push(`reviewItems ${name}`)
       const listed = items.filter(({ state }) => offered || state !== 'offered')
       return whole ? listed.map(item => ({ ...item, definition: '{"a":"\u200b"}' })) : listed
     },
@@ -80,5 +86,5 @@ export async function runUpstreams(argv: string[], situation: UpstreamsSituation
   }
   const terminal = answers ? { stdin: true, stderr: true } : {}
   const { host, seen } = createFakeCliHost({ control, from, terminal, answers: answers ?? [] })
-  return { code: await runCli(['upstreams', ...argv], host), decided, ...seen }
+  return { code: await runCli(['upstreams', ...argv], host), decided, waited, ...seen }
 }

@@ -12,6 +12,7 @@ import { argumentNotes } from './argument-notes.ts'
 import { defined } from './defined.ts'
 import { firstStates } from './first-states.ts'
 import { createAnswers } from './foreign-answers.ts'
+import { type JudgedAgain, watchReview } from './judged-again.ts'
 import { pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
 
@@ -36,21 +37,33 @@ export interface ImportOptions {
   readonly grant?: string[] | false
 }
 
+/** What became of all of them, and of others because of them. */
+export interface ImportedServers {
+  readonly servers: readonly Imported[]
+  readonly judgedAgain: readonly JudgedAgain[]
+}
+
 /** Adds servers one by one: what is wrong with one keeps no other from being added. */
 export async function importServers(
   session: Session,
   servers: readonly ForeignServer[],
   options: ImportOptions,
-): Promise<Imported[]> {
+): Promise<ImportedServers> {
   const answersFor = createAnswers(session)
   return session.connect(async control => {
     const imported: Imported[] = []
+    const judged = options.isDryRun ? undefined : await watchReview(session, control)
     for (const server of servers) {
       const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
       const wish = { server, answers, options, before: imported }
       imported.push(await session.attend(`Importing ${server.as}`, () => importOne(session, control, wish)))
     }
-    return options.isDryRun ? imported : await withStates(session, control, imported)
+    const isAnyThere = imported.some(one => one.status)
+    if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [] }
+    const settled = await withFirstStates(session, control, imported)
+    // What the last of them brings may be what the first, or one that was there before, speaks of.
+    const judgedAgain = await judged(imported.filter(isFresh).map(one => one.as))
+    return { servers: await withLastStates(session, control, settled), judgedAgain }
   })
 }
 
@@ -148,8 +161,22 @@ function missingNotes(unanswered: readonly ForeignQuestion[], missing: AddedUpst
 }
 
 /** How each is after its first moments. */
-async function withStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
+async function withFirstStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
   const names = imported.filter(one => one.status).map(one => one.as)
-  const states = await firstStates(session, control, names)
+  return withStatuses(imported, await firstStates(session, control, names))
+}
+
+/** With what each has now that all are there. Whoever leaves is told what was known before. */
+async function withLastStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
+  const statuses = await session.attend('Looking', () => control.upstreams({})).catch(() => [])
+  return withStatuses(imported, new Map(statuses.map(status => [status.name, status])))
+}
+
+function withStatuses(imported: readonly Imported[], states: ReadonlyMap<string, UpstreamStatus>): Imported[] {
   return imported.map(one => (one.status ? { ...one, status: states.get(one.as) ?? one.status } : one))
+}
+
+/** Those that were there word for word were there before. */
+function isFresh({ outcome }: Imported): boolean {
+  return outcome === 'added' || outcome === 'replaced'
 }

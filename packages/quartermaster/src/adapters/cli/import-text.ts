@@ -2,7 +2,8 @@ import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '
 import { escapeLine } from './escape.ts'
 import { problemBlock } from './explain.ts'
 import { givenLine } from './given-text.ts'
-import type { Imported } from './import-servers.ts'
+import type { Imported, ImportedServers } from './import-servers.ts'
+import { judgedText } from './judged-again.ts'
 import { count, paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
@@ -46,15 +47,16 @@ function placesText(places: ForeignServers['places'], printer: Printer): string 
     .join('')
 }
 
-/** What became of each, and all of it in one line. */
+/** What became of each, and of others because of them, and all of it in one line. */
 export function importedText(
-  imported: readonly Imported[],
+  { servers: imported, judgedAgain }: ImportedServers,
   { places, isDryRun }: { readonly places: ForeignServers['places']; readonly isDryRun: boolean },
   session: Pick<Session, 'out' | 'from' | 'host'>,
 ): string {
   const { out: printer } = session
   return [
     ...imported.map(one => oneText(one, { printer, asked: askedBy(session), isDryRun })),
+    judgedText(judgedAgain, printer),
     placesText(places, printer),
     `${printer.paint.bold(summary(imported))}\n`,
   ].join('')
@@ -111,7 +113,7 @@ function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {
   const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
   const wide = { ...printer, width: undefined }
   const there = one.name === one.as ? '' : `, "${one.name}" there`
-  const state = isDryRun ? (WOULD_BE[one.outcome] ?? '') : stateText(one.status, asked)
+  const state = isDryRun ? wouldBeText(one) : stateText(one.status, asked)
   const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? state : `: ${one.reason}`}`
   const lines = [...(isDryRun ? wouldBeLines(one) : doneLines(one)), ...one.notes]
   // A client's names and questions are somebody else's words: one with a line break in it would pass for another server.
@@ -131,17 +133,27 @@ function doneLines(one: Imported): string[] {
 }
 
 const WOULD_BE: Partial<Record<Imported['outcome'], string>> = {
-  unchanged: ': it is there already',
-  wouldBeReplaced: ': it would take the place of the one that is there',
+  unchanged: 'it is there already',
+  wouldBeReplaced: 'it would take the place of the one that is there',
 }
 
-function wouldBeLines({ outcome, granted, alsoHave = [], madeAgent, secrets }: Imported): string[] {
+/** How one would be is known only where nothing would be started. */
+function wouldBeText({ outcome, status }: Imported): string {
+  const becomes = WOULD_BE[outcome]
+  const stands = status && `${outcome === 'unchanged' ? 'is' : 'would be'} off: ${status.reason.replace(/\.+$/, '')}`
+  if (becomes === undefined) return stands === undefined ? '' : `: it ${stands}`
+  return `: ${becomes}${stands === undefined ? '' : `, and ${stands}`}`
+}
+
+function wouldBeLines(one: Imported): string[] {
+  const { outcome, granted, alsoHave = [], madeAgent, secrets } = one
   if (!IS_THERE[outcome]) return []
   const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
   const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
   return [
     `Would be given to ${given}.${alsoHave.length > 0 ? ` Still with: ${alsoHave.join(', ')}.` : ''}`,
     secrets.length > 0 ? `Would be kept in the secrets file: ${secrets.join(', ')}.` : '',
+    ...releasedLines(one, { isDryRun: true }),
   ]
 }
 

@@ -58,10 +58,12 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     },
     async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
       open()
-      if (!find(shelf, name)) {
-        await deps.calls.meet({ seat, tool: name, signal })
-        open()
+      try {
+        if (!find(shelf, name)) await deps.calls.meet({ seat, tool: name, signal })
+      } catch (error) {
+        return failed(error, { signal, isBare: true })
       }
+      open()
       const grant = find(shelf, name)
       if (!grant) return refused(notOnShelf(shelf, name))
       try {
@@ -80,9 +82,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
         }
         return unmarked(toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult)
       } catch (error) {
-        // Whoever has cancelled it waits for no answer.
-        if (signal?.aborted) throw toAppError(error)
-        return errorResult(toAppError(error), { isBare: showsOutput(grant.tool, MODERN) })
+        return failed(error, { signal, isBare: showsOutput(grant.tool, MODERN) })
       }
     },
     onChange(listener) {
@@ -107,6 +107,17 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
 function refused(error: AppError): ToolResult {
   if (error.code === 'TOOL_NOT_FOUND') throw error
   return errorResult(error, { isBare: true })
+}
+
+interface FailedCall {
+  readonly signal: AbortSignal | undefined
+  readonly isBare: boolean
+}
+
+/** Whoever has cancelled it waits for no answer. */
+function failed(error: unknown, { signal, isBare }: FailedCall): ToolResult {
+  if (signal?.aborted) throw toAppError(error)
+  return errorResult(toAppError(error), { isBare })
 }
 
 const rendered = new WeakMap<Tool, ToolboxTool>()

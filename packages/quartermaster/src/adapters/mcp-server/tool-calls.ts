@@ -73,17 +73,22 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   }
 
   /** A server that nobody has seen yet is started for whoever calls what may be its tool. */
-  async function met(shelf: Shelf, name: string, { signal }: McpRequest): Promise<Grant | undefined> {
-    await deps.calls.meet({ seat: shelf.seat, tool: name, signal })
-    return find(shelf, name)
+  async function meet({ shelf, name, input, request }: AskedCall): Promise<ToolCallResult> {
+    try {
+      await deps.calls.meet({ seat: shelf.seat, tool: name, signal: request.signal })
+    } catch (error) {
+      return toErrorResult(error, { isBare: true })
+    }
+    const grant = find(shelf, name)
+    if (grant) return run({ shelf, grant, input, request })
+    const why = notOnShelf(shelf, name)
+    return goOn({ shelf, name, input, request }, why) ?? refused(why)
   }
 
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
-      const grant = find(shelf, name) ?? (await met(shelf, name, request))
-      if (grant) return run({ shelf, grant, input, request })
-      const why = notOnShelf(shelf, name)
-      return goOn({ shelf, name, input, request }, why) ?? refused(why)
+      const grant = find(shelf, name)
+      return grant ? run({ shelf, grant, input, request }) : meet({ shelf, name, input, request })
     },
   }
 }
@@ -92,7 +97,7 @@ interface Asking {
   readonly request: McpRequest
 }
 
-/** A call whose tool is not offered any more. */
+/** A call whose tool is not offered any more, or not yet. */
 interface AskedCall extends Asking {
   readonly shelf: Shelf
   readonly name: string

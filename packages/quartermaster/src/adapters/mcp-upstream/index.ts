@@ -1,7 +1,7 @@
 export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
+export type { MeetChoice } from './first-meetings.ts'
 export type { UpstreamParts } from './late-parts.ts'
 export { createMount } from './mount-port.ts'
-export type { MeetChoice } from './mounts.ts'
 export type { LoginAttempt } from './oauth/oauth-login.ts'
 export type { UpstreamAuth } from './oauth/upstream-auth.ts'
 export { locatedProgram } from './stdio/located-program.ts'

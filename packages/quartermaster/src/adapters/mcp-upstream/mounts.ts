@@ -1,11 +1,12 @@
 import { AppError, messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
+import { createFirstMeetings, type FirstMeetings } from './first-meetings.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
 import { createStartQueue, MOST_REMOTE_STARTS, MOST_STARTS } from './start-queue.ts'
 import { STARTED_ANEW } from './supervision/connections.ts'
-import { DOWNLOAD_MS } from './target/first-start.ts'
+import { begunStep } from './unseen-step.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
@@ -14,19 +15,10 @@ import type { Upstream } from './upstream.ts'
  */
 export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
 
-/** The one of this name, or those that may have this tool. */
-export type MeetChoice = { readonly name: string } | { readonly tool: string }
-
-/**
- * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
- * it may as well hang.
- */
-const MORE_FOR_DOWNLOAD_MS = 50_000
-
 const STOPPING = 'Quartermaster is stopping.'
 
 /** The upstreams that are mounted now. */
-export interface Mounts {
+export interface Mounts extends FirstMeetings {
   /** By name. */
   all(): Upstream[]
   /** By name. */
@@ -40,25 +32,8 @@ export interface Mounts {
   /** Settles as the last configuration did that was to be adopted. */
   adopted(): Promise<void>
   start(which: StartChoice): void
-  /** Resolves when nobody is being met for the first time any more, or the time is over. What is being downloaded gets more. */
-  met(withinMs: number): Promise<void>
   /** Starts one that nobody has seen yet, or not as it is now, whatever it takes; waits for nothing. */
   meet(name: string, how: { isChanged: boolean }): void
-  /**
-   * Somebody calls what may be a tool of one that nobody has seen: it does not wait for its turn any longer. Resolves when its
-   * start has ended, or the time is over. Answers whether what it has is known now. Only where servers are kept.
-   */
-  meetNow(name: string, withinMs: number): Promise<boolean>
-  /**
-   * Starts these, where nobody has seen them, they were not tried yet and need not be downloaded first, and no others. Resolves
-   * when each is there or given up, or the time is over. Answers whether there were any.
-   */
-  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
-  /**
-   * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
-   * resolves when each is there or given up. Answers whether any is there now.
-   */
-  download(tool?: string): Promise<boolean>
   /** Reads what is known of those of which it could not be read, and starts them. Answers whether there were any. */
   readAgain(): Promise<boolean>
   /** For good: nothing is adopted any more. */
@@ -87,6 +62,16 @@ export function createMounts(deps: MountsDeps): Mounts {
   let adopted: Promise<void> = Promise.resolve()
   let isStopped = false
 
+  const areKept = () => started === 'all' || started === 'first'
+  const meetings = createFirstMeetings({
+    clock,
+    mounted,
+    areKept,
+    isUnread: upstream => unread.has(upstream),
+    adopted: () => adopted,
+    onState: watchers.add,
+  })
+
   async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
     const { create } = await deps.parts()
     const upstream = create({ name, config, mountedAt, onChange, onState: watchers.tell })
@@ -108,36 +93,12 @@ export function createMounts(deps: MountsDeps): Mounts {
   function begin(upstream: Upstream): void {
     const isLeft = started === 'unseenHere' && upstream.mayNeedDownload()
     const isNew = started !== undefined && isUnseen(upstream) && !isLeft
-    if (started === 'all' || started === 'first') starts.add(upstream)
+    if (areKept()) starts.add(upstream)
     else if (isNew) upstream.start()
   }
 
   function isUnseen(upstream: Upstream): boolean {
     return upstream.isUnseen() && !unread.has(upstream)
-  }
-
-  async function download(tool?: string): Promise<boolean> {
-    await adopted.catch(() => {})
-    const isWanted = (one: Upstream) =>
-      isUnseen(one) && one.mayNeedDownload() && (tool === undefined || one.mayOffer(tool))
-    const wanted = [...mounted.values()].filter(isWanted)
-    for (const one of wanted) one.start()
-    const isMeeting = () => wanted.some(one => one.isUnseen() && one.isStarting())
-    // None takes longer: by then its start has failed.
-    await until(() => !isMeeting(), { clock, withinMs: DOWNLOAD_MS, onChange: watchers.add })
-    return wanted.some(one => !one.isUnseen())
-  }
-
-  async function meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean> {
-    await adopted.catch(() => {})
-    const isAsked = (one: Upstream) => ('name' in choice ? one.name === choice.name : one.mayOffer(choice.tool))
-    // One that was tried stands as that ended: nobody waits for it a second time.
-    const isLeft = (one: Upstream) => isUnseen(one) && !one.mayNeedDownload() && one.status().state === 'idle'
-    const wanted = [...mounted.values()].filter(one => isAsked(one) && isLeft(one))
-    for (const one of wanted) one.start()
-    const isMeeting = () => wanted.some(one => one.isUnseen() && one.isStarting())
-    await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
-    return wanted.length > 0
   }
 
   async function readAgain(upstream: Upstream): Promise<void> {
@@ -177,7 +138,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   /** What it has replaced may still have calls under way. */
   function statusOf(upstream: Upstream): UpstreamStatus {
-    const status = asUnread(upstream.status(), unread.get(upstream))
+    const status = asBegun(asUnread(upstream.status(), unread.get(upstream)), areKept())
     return { ...status, pids: [...status.pids, ...departures.pids(upstream.name)] }
   }
 
@@ -185,6 +146,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   const find = (name: string) => mounted.get(name) ?? unknown(name, mounted.keys())
 
   return {
+    ...meetings,
     all,
     statuses: () => all().map(statusOf),
     find,
@@ -204,31 +166,12 @@ export function createMounts(deps: MountsDeps): Mounts {
       if (which === 'all') starts.open()
       if (!isQueued) for (const upstream of mounted.values()) begin(upstream)
     },
-    async met(withinMs) {
-      await adopted.catch(() => {})
-      const isMeeting = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting())
-      await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
-      const isDownloading = () =>
-        [...mounted.values()].some(one => one.isUnseen() && one.isStarting() && one.mayBeDownloading())
-      await until(() => !isDownloading(), { clock, withinMs: MORE_FOR_DOWNLOAD_MS, onChange: watchers.add })
-    },
     meet(name, { isChanged }) {
       const upstream = mounted.get(name)
       if (upstream && !unread.has(upstream) && (isChanged || upstream.isUnseen())) upstream.start({ isWanted: true })
     },
-    async meetNow(name, withinMs) {
-      const upstream = mounted.get(name)
-      const isKept = started === 'all' || started === 'first'
-      if (!upstream || !isKept || unread.has(upstream)) return false
-      if (upstream.isUnseen()) upstream.start({ isWanted: true })
-      await until(() => !upstream.isUnseen() || !upstream.isStarting(), { clock, withinMs, onChange: watchers.add })
-      return upstream.status().state === 'up'
-    },
-    meetOnly,
-    download,
     async readAgain() {
-      const areKept = started === 'all' || started === 'first'
-      if (areKept || unread.size === 0) return false
+      if (areKept() || unread.size === 0) return false
       await Promise.all([...unread.keys()].map(readAgain))
       onChange()
       return true
@@ -250,6 +193,12 @@ function asUnread(status: UpstreamStatus, why: string | undefined): UpstreamStat
   return { ...status, reason, unseen: 'Look again then: quartermaster upstreams' }
 }
 
+/** What a command has begun ends with it, and so would be begun anew by the next. */
+function asBegun(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
+  const { name, state, unseen } = status
+  return isKept || unseen === undefined || state !== 'starting' ? status : { ...status, unseen: begunStep(name) }
+}
+
 function canStay(upstream: Upstream, config: UpstreamConfig | undefined): boolean {
   return config !== undefined && upstream.reconfigure(config)
 }
@@ -258,23 +207,4 @@ const byName = (a: Upstream, b: Upstream) => (a.name < b.name ? -1 : Number(a.na
 
 function unknown(name: string, known: Iterable<string>): never {
   throw new AppError('NAME_UNKNOWN', `There is no upstream "${name}".${didYouMean(name, known)}`)
-}
-
-interface Waiting {
-  readonly clock: Clock
-  readonly withinMs: number
-  onChange(listener: () => void): () => void
-}
-
-function until(isSo: () => boolean, { clock, withinMs, onChange }: Waiting): Promise<void> {
-  if (isSo()) return Promise.resolve()
-  return new Promise(resolve => {
-    const end = () => {
-      cancel()
-      stop()
-      resolve()
-    }
-    const cancel = clock.after(withinMs, end)
-    const stop = onChange(() => isSo() && end())
-  })
 }

@@ -15,5 +15,10 @@ export function unseenStep({
   return `Try it now: quartermaster upstreams restart ${name}`
 }
 
+/** The same of one that has not answered yet, and that nobody keeps running. */
+export function begunStep(name: string): string {
+  return `Wait for it: quartermaster upstreams restart ${name}, or: quartermaster up`
+}
+
 /** Nobody has to do anything, but to wait. */
 const COMES: ReadonlySet<UpstreamState> = new Set(['starting', 'up', 'elsewhere'])

@@ -1,8 +1,9 @@
 import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
-import { canonicalJson } from '../../core/kernel/index.ts'
+import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
 import { downloadReason, mayNeedDownload } from './first-download.ts'
 import type { Serving } from './offer/service.ts'
+import { withTimeLimit } from './pausing.ts'
 import { offReason, SWITCHED_OFF } from './switched-off.ts'
 import { unseenStep } from './unseen-step.ts'
 import { countsOf, failingAgents, standingOf } from './upstream-status.ts'
@@ -41,6 +42,8 @@ export interface Upstream {
   announce(): void
   /** One that is lazy and was seen before only where it is wanted. */
   start(options?: { isWanted?: boolean }): void
+  /** For whoever needs it: resolves when it is there, cannot be reached without somebody doing something, or the time is over. */
+  comeUp(options: { withinMs: number; signal: CancelSignal }): Promise<void>
   status(): UpstreamStatus
   logs(limit: number): UpstreamLogLine[]
   restart(): Promise<void>
@@ -61,7 +64,7 @@ export interface Upstream {
 export function createUpstream(deps: UpstreamDeps): Upstream {
   let config = deps.config
   const parts = createWorkings(deps, () => config)
-  const { connections, meetings, acquaintance, sightings, verdicts, offer, service } = parts
+  const { connections, meetings, subscriptions, acquaintance, sightings, verdicts, offer, service } = parts
 
   async function endedBy(end: Promise<void>): Promise<void> {
     sightings.stop()
@@ -104,15 +107,27 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     start({ isWanted = isToRun() || connections.main.state().isAnnounced === true } = {}) {
       if (config.enabled && isWanted) connections.main.start()
     },
+    async comeUp({ withinMs, signal }) {
+      const limit = { clock: deps.clock, signal, reason: 'It took too long.' }
+      const take = (either: AbortSignal) => connections.main.take({ budgetMs: withinMs, signal: either })
+      // Whoever waited looks at how it stands.
+      await withTimeLimit(withinMs, limit, take).catch(() => {})
+    },
     status: () => statusOf(deps, parts, config),
     logs: limit => deps.log.lines({ limit }),
     async restart() {
       await meetings.recall()
       await connections.restart()
+      subscriptions.settle()
     },
     async signedAnew(agent) {
-      await meetings.recall()
-      connections.exchange(agent)
+      try {
+        await meetings.recall()
+      } finally {
+        // Also where nobody knows who is signed in now: what was opened with a login that is gone does not stay for that.
+        connections.exchange(agent)
+        subscriptions.settle()
+      }
     },
     lookAgain: verdicts.lookAgain,
     review: verdicts.review,

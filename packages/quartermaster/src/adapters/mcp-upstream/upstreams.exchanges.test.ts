@@ -181,7 +181,7 @@ it('wakes a server that sleeps for whoever subscribes to a resource of it, until
   await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
   const [unit] = await units()
   const [resource] = unit?.definitions.capabilities?.[0]?.resources ?? []
-  const stop = await resource?.watch?.(uri, () => {}, {} as never)
+  const stop = await resource?.watch?.(uri, () => {}, { caller: { name: 'ada' } } as never)
   await expect.poll(subscribed, PATIENT).toBe(1)
   expect(status('notes')?.state).toBe('up')
   if (typeof stop === 'function') stop()

@@ -8,16 +8,17 @@ import {
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
 import { type Decision, type ListOptions, type LoginOwner, wantsTool } from '../../core/upstreams/index.ts'
+import type { FirstMeetings } from './first-meetings.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
-import { createMounts, type MeetChoice, type StartChoice } from './mounts.ts'
+import { createMounts, type StartChoice } from './mounts.ts'
 import { createUpstreamSource } from './upstream-source.ts'
 
 /** Which of the things that wait for a person. */
 export type ReviewChoice = Omit<Decision, 'by'>
 
 /** The MCP servers of others, mounted. */
-export interface Upstreams {
+export interface Upstreams extends FirstMeetings {
   /** What they bring. Loading it waits for none of them. */
   readonly source: Source
   /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. */
@@ -43,25 +44,8 @@ export interface Upstreams {
   forget(name: string): Promise<void>
   /** Starts them, and what comes later as well. Waits for none of it. */
   start(which: StartChoice): void
-  /** Resolves when nobody is being met for the first time any more, or the time is over. */
-  met(withinMs: number): Promise<void>
   /** Starts one that nobody has seen yet, or not as it is now, also one that may have to be downloaded first. Waits for nothing. */
   meet(name: string, how: { isChanged: boolean }): void
-  /**
-   * Somebody calls what may be a tool of one that nobody has seen: it is started at once. Resolves when that has ended, or the
-   * time is over. Answers whether what it has is known now.
-   */
-  meetNow(name: string, withinMs: number): Promise<boolean>
-  /**
-   * Starts these, where nobody has seen them, they were not tried yet and need not be downloaded first, and no others. Resolves
-   * when each is there or given up, or the time is over. Answers whether there were any.
-   */
-  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
-  /**
-   * Has those downloaded that a command would not begin with, of a tool's name those that may have it, and resolves when each is
-   * there or given up. Answers whether any is there now.
-   */
-  download(tool?: string): Promise<boolean>
   /**
    * Where a command alone uses them: reads what could not be read when they were mounted, and answers whether there was any.
    * Throws why it still cannot be read.

@@ -60,7 +60,8 @@ async function subscribedTo(more: object) {
     .toHaveLength(1)
   const resource = (await desk.units())[0]?.definitions.capabilities?.[0]?.resources?.[0]
   const heard: string[] = []
-  const watch = () => resource?.watch?.(URI, () => heard.push(URI), {} as never) as () => void
+  const watch = (onUpdated: () => void = () => heard.push(URI)) =>
+    resource?.watch?.(URI, onUpdated, { caller: { name: 'ada' } } as never) as () => void
   const stop = watch()
   await expect.poll(listeners, PATIENT).toEqual(['1'])
   return { ...desk, configure, state, listeners, change, heard, watch, stop }
@@ -119,4 +120,17 @@ it('tells whoever is subscribed that what is there may be another after a restar
   await upstreams.restart('notes')
   await expect.poll(() => heard.length, PATIENT).toBe(before + 1)
   await expect.poll(listeners, PATIENT).toEqual(['1'])
+})
+
+it('comes up, and tells all others, where somebody who is subscribed fails at what it hears', async () => {
+  const { upstreams, watch, listeners, heard, status } = await subscribedTo({ era: 'legacy' })
+  watch(() => {
+    throw new Error('The client is gone.')
+  })
+  watch()
+  heard.length = 0
+  await upstreams.restart('notes')
+  await expect.poll(() => heard, PATIENT).toHaveLength(2)
+  await expect.poll(listeners, PATIENT).toEqual(['1'])
+  expect(status('notes')).toMatchObject({ state: 'up', restarts: 0 })
 })

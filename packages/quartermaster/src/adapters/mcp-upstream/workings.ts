@@ -15,6 +15,7 @@ import { createService, type Service } from './offer/service.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
 import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
+import type { Hearing } from './offer/wishes.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
@@ -57,6 +58,7 @@ export interface UpstreamDeps {
 export interface Workings {
   readonly connections: Connections
   readonly meetings: Meetings
+  readonly subscriptions: UpstreamSubscriptions
   readonly acquaintance: Acquaintance
   readonly sightings: Sightings
   readonly verdicts: Verdicts
@@ -91,16 +93,26 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })
   const listMs = () => config().startSeconds * 1000
   const own = createOwnDefinitions({ upstream: name, clock, digest, listMs, verdict: () => offer.verdict() })
-  const isWatched = () => subscriptions.isWatched()
   const connections: Connections = createConnections({
     upstream: name,
     isSeparate: config().connection === 'perAgent',
     hasCredentials: agent => meetings.hasCredentials(agent),
-    create: agent =>
-      leased(agent, { ...deps, config, dependency, isWatched, acquaintance, open: signal => open(agent, signal) }),
+    isMetAs: agent => meetings.isMetAs(agent),
+    isWatched: connection => subscriptions.isWatched(connection),
+    create(agent) {
+      const isWatched = () => subscriptions.isWatched(made)
+      const own = { isWatched, open: (signal: AbortSignal) => open({ agent, connection: made }, signal) }
+      const made: Connection = leased(agent, { ...deps, config, dependency, acquaintance, ...own })
+      return made
+    },
   })
   const main = () => connections.main
-  const subscriptions = createUpstreamSubscriptions(main)
+  const isInUse = (connection: Hearing) => connections.all().some(one => one === connection)
+  const subscriptions = createUpstreamSubscriptions({ connectionOf: connections.of, isInUse, note })
+  const separate = () => {
+    connections.separate()
+    subscriptions.settle()
+  }
   const service = createService({ connectionOf: connections.of, check: own.check, subscriptions })
   const { serving } = service
   const calls = createUpstreamCalls({ upstream: name, clock, budgetMs: deps.restartWaitMs, latencies, serving })
@@ -109,11 +121,10 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const verdicts = createVerdicts({ ...deps, offer, config, note })
   const connectionOf = connections.own
   const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })
-  const eventsFor = (agent: string | undefined) =>
-    eventsOf(agent, { sightings, subscriptions, connections, crowds, log })
-  const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
-  const open = opening({ meetings, sightings, subscriptions })
-  return { connections, meetings, acquaintance, sightings, verdicts, offer, service, own, latencies, crowds }
+  const meetings = createMeetings({ ...deps, acquaintance, config, separate })
+  const open = opening({ meetings, sightings, subscriptions, connections, crowds, separate, isInUse, log })
+  const known = { acquaintance, sightings, verdicts, own }
+  return { connections, meetings, subscriptions, ...known, offer, service, latencies, crowds }
 }
 
 /** An agent that has not called for this long gets a new connection of its own with its next call. */
@@ -163,8 +174,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
     isKept: isMain,
-    // What changes is told on the main one alone.
-    isWatched: () => isMain && isWatched(),
+    isWatched,
     open,
     fingerprint: target.fingerprint,
     onChange: isMain ? changed : () => {},
@@ -187,22 +197,27 @@ function longestCall({ timeoutMs, tools }: UpstreamConfig, otherwiseMs: number):
   return Math.max(timeoutMs ?? otherwiseMs, ...Object.values(tools).map(tool => tool.timeoutMs ?? 0))
 }
 
-type Opening = (agent: string | undefined, signal: AbortSignal) => Promise<Session>
+/** Whose connection is opened, and which. */
+interface Opened {
+  readonly agent: string | undefined
+  readonly connection: Connection
+}
+
+type Opening = (opened: Opened, signal: AbortSignal) => Promise<Session>
 
 /** Nobody uses a connection before what it shows was looked at. */
-function opening({
-  meetings,
-  sightings,
-  subscriptions,
-}: Pick<Workings, 'meetings' | 'sightings'> & Subscribing): Opening {
-  return async (agent, signal) => {
-    const session = await (agent === undefined ? meetings.asAnybody(signal) : meetings.as(agent, signal))
+function opening(parts: Listening & Pick<Workings, 'meetings'>): Opening {
+  const { meetings, sightings, subscriptions } = parts
+  return async (opened, signal) => {
+    const { agent, connection } = opened
+    const events = eventsOf(opened, parts)
+    const session = await (agent === undefined
+      ? meetings.asAnybody(events, signal)
+      : meetings.as(agent, events, signal))
     try {
-      if (agent !== undefined) await sightings.compare(session, signal, agent)
-      else {
-        await sightings.take(session, signal)
-        subscriptions.apply(session)
-      }
+      if (agent === undefined) await sightings.take(session, signal)
+      else await sightings.compare(session, signal, agent)
+      subscriptions.apply(connection, session)
       return session
     } catch (error) {
       await session.close()
@@ -211,25 +226,29 @@ function opening({
   }
 }
 
-interface Subscribing {
-  readonly subscriptions: UpstreamSubscriptions
-}
-
-interface Listening extends Pick<Workings, 'sightings' | 'connections' | 'crowds'>, Subscribing {
+interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'connections' | 'crowds'> {
   readonly log: ChildLog
+  /** From here on every agent has a connection of its own. */
+  separate(): void
+  /** Whether there is no other in its place: what one that is left still tells of changes reaches nobody. */
+  isInUse(connection: Connection): boolean
 }
 
-function eventsOf(agent: string | undefined, parts: Listening): SessionEvents {
-  const { sightings, subscriptions, connections, crowds, log } = parts
+function eventsOf({ agent, connection }: Opened, parts: Listening): SessionEvents {
+  const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
   const isMain = agent === undefined
   return {
-    onListChanged: () => (isMain ? sightings.again() : sightings.compareAgain(agent)),
-    onResourceUpdated: uri => isMain && subscriptions.updated(uri),
+    onListChanged() {
+      if (!isInUse(connection)) return
+      if (isMain) sightings.again()
+      else sightings.compareAgain(agent)
+    },
+    onResourceUpdated: uri => subscriptions.updated(connection, uri),
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
     onCrowded() {
       crowds.add()
       const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
-      connections.separate()
+      separate()
       const whose = isMain ? '' : `[${agent}] `
       log.add('gateway', `${whose}It asked something while several clients used it, and was told no.${next}`)
     },

@@ -1,12 +1,5 @@
 import { basename, join } from 'node:path'
-import {
-  type AddedUpstream,
-  AppError,
-  isAppError,
-  type Problem,
-  type RemovedUpstream,
-  type UpstreamConfig,
-} from '../../contracts/index.ts'
+import { type AddedUpstream, AppError, isAppError, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
 import { canonicalJson, consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
 import { problemsError } from './fault.ts'
@@ -14,6 +7,7 @@ import { CONFIG_FILE } from './find-project.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
 import { createQueue } from './queue.ts'
 import { type Environment, secretNamesIn } from './references.ts'
+import { type ReleasedSecrets, releasable } from './released-secrets.ts'
 import { secretUses } from './secret-uses.ts'
 import { removeSecrets, secretsThere } from './secrets-editor.ts'
 import { readSecrets, secretsFileIn } from './secrets-file.ts'
@@ -46,10 +40,9 @@ export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded'> {
   readonly config: UpstreamConfig | undefined
   /** What would keep it from being used. */
   readonly problems: readonly Problem[]
+  /** What would become of the secrets of the entry that was there before; absent where it has none that it alone needs. */
+  readonly released: ReleasedSecrets | undefined
 }
-
-/** What became of secrets that one entry needs no longer. */
-export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>
 
 /** Changes the configuration and the secrets beside it, one step at a time, and leaves everything else in them as it was written. */
 export interface ConfigEditor {
@@ -90,14 +83,9 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
     releaseSecrets: (names, { keep }) =>
       edits(async () => {
         const there = await secretsThere(secretsFile, names)
-        if (keep || !there) return allKept(there ?? names)
-        const uses = await secretUses(there, { projectDir, configFile: configFile() })
-        const used = there.filter(name => uses.get(name)?.length !== 0)
-        const removedSecrets = await removeSecrets(
-          secretsFile,
-          there.filter(name => !used.includes(name)),
-        )
-        return { removedSecrets, keptSecrets: used.map(name => ({ name, usedBy: uses.get(name) ?? [] })) }
+        const uses = (unsure: readonly string[]) => secretUses(unsure, { projectDir, configFile: configFile() })
+        const { removedSecrets, keptSecrets } = await releasable(names, { there, keep, uses })
+        return { removedSecrets: await removeSecrets(secretsFile, removedSecrets), keptSecrets }
       }),
   }
 }
@@ -157,7 +145,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
   const { name, env } = wish
   const { config, secretsFile } = places
   const would = await changed(wish, { ...places, edit: previewText, added: [] })
-  const { text, texts, unneeded: _unneeded, ...facts } = would
+  const { text, texts, unneeded, ...facts } = would
   const { secrets: kept } = await readSecrets(secretsFile)
   const answers = new Set(Object.values(facts.missing))
   const added = new Map(Object.entries(texts))
@@ -173,7 +161,23 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
     problems: problems
       .filter(({ subject }) => subject === `upstream:${name}`)
       .map(problem => ({ ...problem, where: config.file })),
+    released: unneeded.length === 0 ? undefined : await wouldRelease(unneeded, text, places),
   }
+}
+
+/** By the configuration as it would be. What somebody would be asked for counts as answered, so no secret is kept for that. */
+async function wouldRelease(
+  names: readonly string[],
+  text: string,
+  { config: { path, file }, secretsFile, projectDir }: Places,
+): Promise<ReleasedSecrets> {
+  const there = await secretsThere(secretsFile, names)
+  const named = new Set(secretNamesIn(parseDocument(text).value))
+  const uses = async (unsure: readonly string[]) => {
+    const elsewhere = await secretUses(unsure, { projectDir, configFile: undefined, except: path })
+    return new Map([...elsewhere].map(([name, places]) => [name, named.has(name) ? [file, ...places] : places]))
+  }
+  return releasable(names, { there, keep: false, uses })
 }
 
 /** Stands for what somebody would be asked for. As an address it is right wherever one is wanted, and elsewhere any text is. */
@@ -205,10 +209,6 @@ async function removeUpstream(name: string, config: EditedFile) {
     return { text: withServers(rest), secrets: secretNamesIn(gone) }
   })
   return { file: config.path, secrets }
-}
-
-function allKept(names: readonly string[]): ReleasedSecrets {
-  return { removedSecrets: [], keptSecrets: names.map(name => ({ name, usedBy: [] })) }
 }
 
 /** Names that the configuration cannot hold are told as such: written down, they would be gone when it is read back. */

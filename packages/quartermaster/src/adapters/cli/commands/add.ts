@@ -9,6 +9,7 @@ import { defined } from '../defined.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
 import { firstStates } from '../first-states.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
+import { type JudgedAgain, judgedText, watchReview } from '../judged-again.ts'
 import { pinEntry } from '../pinning.ts'
 import { addExamples, type Register } from '../register.ts'
 import { repeated } from '../repeated.ts'
@@ -65,19 +66,23 @@ async function add(session: Session, name: string, words: readonly string[], opt
   )
   const request = { name, entry, secrets, wait: false, ...toGrant(options), ...defined({ replace }) }
   const added = await session.connect(async control => {
+    const judged = await watchReview(session, control)
     const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))
     const isStarting = written.status?.state === 'starting'
     const states = await firstStates(session, control, isStarting ? [name] : [])
-    return { ...written, ...defined({ status: states.get(name) ?? written.status }) }
+    const judgedAgain = await judged([name])
+    return { ...written, ...defined({ status: states.get(name) ?? written.status }), judgedAgain }
   })
   const left = note === undefined ? [] : [note]
   await print(session, added, [...notes, ...left, ...doubtfulArguments(entry), ...argumentNotes(entry)])
   return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
 }
 
-async function print(session: Session, added: AddedUpstream, notes: readonly string[]): Promise<void> {
+type Added = AddedUpstream & { readonly judgedAgain: readonly JudgedAgain[] }
+
+async function print(session: Session, added: Added, notes: readonly string[]): Promise<void> {
   if (session.json) await session.printJson({ ...added, notes })
-  else await session.out.write(addedText(added, notes, session))
+  else await session.out.write(`${addedText(added, notes, session)}${judgedText(added.judgedAgain, session.out)}`)
 }
 
 function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {

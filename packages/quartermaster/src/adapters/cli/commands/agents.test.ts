@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type AgentCheck, AppError, type Control } from '../../../contracts/index.ts'
-import { CHECK } from '../../../testing/cli-fixtures.ts'
+import { CHECK, NOTES } from '../../../testing/cli-fixtures.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
@@ -26,6 +26,14 @@ const BROKEN: AgentCheck = {
 }
 
 describe('agents', () => {
+  it('says of which servers nobody knows yet what agents have by them', async () => {
+    const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+    const starting = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen }
+    const agent = { name: 'default', capabilities: ['notes'], granted: 0, unavailable: 0, problems: [] }
+    const { stderr } = await run([], { agents: async () => [agent], upstreams: async () => [starting] })
+    expect(stderr).toBe(`"notes" has not been seen yet: It has not answered yet. ${unseen}\n`)
+  })
+
   it('lists agents with what they have and what is wrong', async () => {
     const { code, stdout } = await run([], {
       agents: async () => [

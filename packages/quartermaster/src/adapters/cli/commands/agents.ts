@@ -5,6 +5,7 @@ import { checkSummary, checkText } from '../check-text.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
+import { leftStartingText } from '../left-starting.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -35,10 +36,14 @@ export const registerAgents: Register = (program, act) => {
 async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
   if (unknown !== undefined)
     throw new UsageError(`unknown command 'agents ${unknown}'.${didYouMean(unknown, ['check'])}`)
-  const agents = await session.connect(control => session.attend('Looking', options => control.agents({}, options)))
+  const { agents, left } = await session.connect(async control => ({
+    agents: await session.attend('Looking', options => control.agents({}, options)),
+    left: await leftStartingText(session, control),
+  }))
   if (session.json) await session.printJson(agents)
   else if (agents.length > 0) await session.out.write(listText(agents, session.out))
   else await session.notices.write('No agents yet. Make one: quartermaster grant NAME files --create\n')
+  await session.notices.write(left)
   return EXIT.done
 }
 

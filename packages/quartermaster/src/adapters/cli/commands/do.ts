@@ -1,12 +1,12 @@
 import { type Command, CommanderError } from 'commander'
-import type { AgentControl, ToolDetail, ToolSummary } from '../../../contracts/index.ts'
+import type { AgentControl, Control, ToolDetail, ToolSummary } from '../../../contracts/index.ts'
 import { type CommandUsage, commandUsage } from '../../../core/kernel/index.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
 import { GrowingCommand, type GrowingLine } from '../completion/kinds.ts'
 import { canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { listCommands } from '../do-list.ts'
-import { chooseTool, decisionOf, toolsOf, wordsOf } from '../do-words.ts'
+import { chooseTool, decisionOf, toolsOf, type WordTool, wordsOf } from '../do-words.ts'
 import { UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { refuseHeld } from '../held-word.ts'
@@ -15,6 +15,7 @@ import { runCall } from '../run-call.ts'
 import type { Session } from '../session.ts'
 import { TextCommand } from '../text-command.ts'
 import { type SameWord, toolCommand, toolInput } from '../tool-command.ts'
+import { withUnseen } from '../unseen-word.ts'
 
 export const registerDo: Register = (program, act) => {
   const command = new GrowingCommand('do', grow)
@@ -51,7 +52,7 @@ async function run(session: Session, program: Command, word: string, options: Ca
   if (word.startsWith('-')) throw new UsageError(`The command stands before its options, and "${word}" is none.`)
   session.hints = { agent: options.agent, listing: ['do'] }
   return await session.connectAsAgent(async (control, owner) => {
-    const found = await findCommand(session, control, word)
+    const found = await findCommand(session, { control, owner }, word)
     const { tool, usage, command } = found
     session.hints = { agent: options.agent, tool: tool.name }
     await parse(session.line, program, found)
@@ -71,13 +72,31 @@ interface FoundCommand {
   readonly command: Command
 }
 
+interface Controls {
+  readonly control: AgentControl
+  readonly owner: Control | undefined
+}
+
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
-async function findCommand(session: Session, control: AgentControl, word: string): Promise<FoundCommand> {
+async function findCommand(session: Session, controls: Controls, word: string): Promise<FoundCommand> {
+  const { control } = controls
   const tools = await lookedUp(session, control, word)
   await refuseHeld(session, control, { tools, word })
-  const { name } = chooseTool(tools, word, session.line)
+  const { name } = await chosen(session, controls, { tools, word })
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
   return toFound(tool, othersOf(tools, word, name))
+}
+
+async function chosen(
+  session: Session,
+  controls: Controls,
+  { tools, word }: { readonly tools: readonly ToolSummary[]; readonly word: string },
+): Promise<WordTool> {
+  try {
+    return chooseTool(tools, word, session.line)
+  } catch (error) {
+    throw await withUnseen(session, error, { ...controls, word })
+  }
 }
 
 /** Servers that nobody has seen yet are waited for only where nothing that is known has the word. */

@@ -56,18 +56,20 @@ function wishOf(first: string | undefined, rest: readonly string[]): Wish {
   return isSource ? { source: first, names: rest } : { source: undefined, names: [first, ...rest] }
 }
 
-async function importAll(session: Session, wish: Wish, options: ImportOptions): Promise<number> {
+async function importAll(session: Session, wish: Wish, given: ImportOptions): Promise<number> {
   const { config, data } = session.options
-  const { pin = false, replace = false, dryRun: isDryRun = false, all = false } = options
-  const grant = toGrant(options)
+  const { pin = false, replace = false, dryRun: isDryRun = false, all = false } = given
+  const grant = toGrant(given)
   const found = await session.attend('Looking', () =>
     session.host.clientConfigs(defined({ source: wish.source, config, data })),
   )
   refuseAbsent(wish, found)
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
-  const imported = await importServers(session, chosen(found.servers, wish.names), { pin, replace, isDryRun, ...grant })
-  if (session.json) await session.printJson({ places: found.places, servers: imported })
-  else await session.out.write(importedText(imported, { places: found.places, isDryRun }, session))
+  const options = { pin, replace, isDryRun, ...grant }
+  const done = await importServers(session, chosen(found.servers, wish.names), options)
+  const { servers: imported } = done
+  if (session.json) await session.printJson({ places: found.places, ...done })
+  else await session.out.write(importedText(done, { places: found.places, isDryRun }, session))
   if (imported.length === 0 && !session.json) await session.notices.write(noneText(wish, found))
   if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done

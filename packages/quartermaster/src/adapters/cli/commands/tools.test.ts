@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type Control } from '../../../contracts/index.ts'
-import { CHECK, FORECAST_DOWN, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { CHECK, FORECAST_DOWN, NOTES, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
@@ -32,6 +32,16 @@ describe('tools', () => {
     expect(stdout).toContain('Reads.[60 spaces]S\\xadend.[60 spaces]All.')
     expect(stdout).toContain(`Reads.${'\\u00a0'.repeat(60)}S\\u00adend.[60 spaces]All.`)
     expect(stdout).toMatch(/^ {46}"type": "string"$/m)
+  })
+
+  it('says of which servers nobody knows yet what they have, because they are still being started', async () => {
+    const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+    const starting = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen }
+    const control = { tools: async () => [READ_FILE], upstreams: async () => [starting, { ...starting, ...NOTES }] }
+    const { stderr } = await run([], control)
+    expect(stderr).toBe(`"notes" has not been seen yet: It has not answered yet. ${unseen}\n`)
+    expect((await run(['--json'], control)).stderr).toBe(stderr)
+    expect((await run([], control, { from: 'up' })).stderr).toBe('')
   })
 
   it('marks a tool whose dependency is recovering', async () => {

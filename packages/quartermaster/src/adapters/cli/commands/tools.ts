@@ -6,6 +6,7 @@ import { defined } from '../defined.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { missingInWords } from '../explain.ts'
+import { leftStartingText } from '../left-starting.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -50,9 +51,10 @@ async function list(session: Session, options: ToolsOptions): Promise<number> {
   session.hints = { agent: options.agent }
   const { tools, next } = await session.connectAsAgent(async (control, owner) => {
     const tools = await session.attend('Looking', on => control.tools(defined({ ...options }), on))
-    if (session.json) return { tools, next: '' }
-    if (!owner) return { tools, next: tools.length > 0 ? '' : OWN_EMPTY }
-    return { tools, next: await (tools.length > 0 ? viewText(owner, options) : emptyText(owner, options)) }
+    if (!owner) return { tools, next: session.json || tools.length > 0 ? '' : OWN_EMPTY }
+    const left = await leftStartingText(session, owner)
+    if (session.json) return { tools, next: left }
+    return { tools, next: left + (await (tools.length > 0 ? viewText(owner, options) : emptyText(owner, options))) }
   })
   if (session.json) await session.printJson(tools)
   else if (tools.length > 0) await session.out.write(listText(tools, session.out))

@@ -76,7 +76,8 @@ async function showReview(session: Session, wish: Wanted): Promise<number> {
   const { items, statuses } = await session.connect(control =>
     session.attend('Looking', async options => ({
       items: await control.reviewItems(wanted(session, wish), options),
-      statuses: await control.upstreams({}, options),
+      // Those that it is about have been waited for by now, and nobody asks for others.
+      statuses: await control.upstreams({}),
     })),
   )
   if (session.json) await printItems(session, items)

@@ -16,6 +16,11 @@ describe('a review', () => {
     expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
   })
 
+  it('waits for no other server than the one it is of', async () => {
+    const { waited } = await runUpstreams(['review', 'notes'])
+    expect(waited).toEqual(['reviewItems notes'])
+  })
+
   it('hides nothing from programs either', async () => {
     const { stdout } = await runUpstreams(['review', '--json'])
     const definition = '{"a":"\u200b"}'

@@ -38,12 +38,12 @@ async function stage(
   const told: string[] = []
   let isSeparate = false
   let last = known
-  const eventsFor = (agent: string | undefined): SessionEvents => ({
-    onListChanged: () => void told.push(agent ?? 'main'),
+  const events: SessionEvents = {
+    onListChanged: () => void told.push('main'),
     onResourceUpdated() {},
     onLog() {},
     onCrowded() {},
-  })
+  }
   const signedIn: string[] = []
   const meetings = createMeetings({
     target: {
@@ -72,10 +72,9 @@ async function stage(
     },
     config: () => config,
     separate: () => void (isSeparate = true),
-    eventsFor,
   })
   async function meet(): Promise<void> {
-    const session = await meetings.asAnybody(FOREVER)
+    const session = await meetings.asAnybody(events, FOREVER)
     onTestFinished(() => session.close())
   }
   return { meet, meetings, signedIn, asked, told, isSeparate: () => isSeparate, era: () => last }
@@ -125,6 +124,18 @@ it('shows no key to a server that does not ask for one, or that is broken', asyn
   const broken = await stage(['ada', 'bob'], key => (key === undefined ? 401 : 500))
   await expect(broken.meet()).rejects.toThrow()
   expect(broken.asked).toEqual(['nobody', 'ada'])
+})
+
+it("knows in whose name it was let in, if it had to be in somebody's", async () => {
+  const isOpen = new Set<string>()
+  const { meet, meetings } = await stage(['ada', 'bob'], (key = 'nobody') => (isOpen.has(key) ? undefined : 401))
+  const names = () => ['ada', 'bob'].filter(meetings.isMetAs)
+  isOpen.add('bob')
+  await meet()
+  expect(names()).toEqual(['bob'])
+  isOpen.add('nobody')
+  await meet()
+  expect(names()).toEqual([])
 })
 
 it('hears what the server tells on it as the connection that all know it by, whoever it was let in as', async () => {

@@ -9,8 +9,10 @@ import type { Acquaintance } from './acquaintance.ts'
 /** Meets a server: as nobody in particular, or as an agent with credentials of its own. */
 export interface Meetings {
   /** As nobody in particular, or as whoever is let in. */
-  asAnybody(signal: AbortSignal): Promise<Session>
-  as(agent: string, signal: AbortSignal): Promise<Session>
+  asAnybody(events: SessionEvents, signal: AbortSignal): Promise<Session>
+  as(agent: string, events: SessionEvents, signal: AbortSignal): Promise<Session>
+  /** Whether it was met with what this agent has to show when it was last met as nobody in particular. */
+  isMetAs(agent: string): boolean
   /** Whether an agent has something of its own to show to the server. */
   hasCredentials(agent: string): boolean
   /** Somebody may have signed in or out since. */
@@ -25,8 +27,6 @@ export interface MeetingsDeps {
   config(): UpstreamConfig
   /** From here on every agent has a connection of its own. */
   separate(): void
-  /** What is done about what the server tells on an agent's connection, or on the one by which all know it. */
-  eventsFor(agent: string | undefined): SessionEvents
 }
 
 /**
@@ -42,6 +42,8 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
   let doubts = 0
   /** Who was let in last where nobody is without credentials. */
   let welcome: string | undefined
+  /** Whose credentials were shown when it was last met as nobody in particular, if they had to be. */
+  let metAs: string | undefined
 
   /** What is known about its era saves a question; where it does not hold any more it is found out anew. */
   async function meet({ as: agent, events }: Meeting, signal: AbortSignal): Promise<Session> {
@@ -73,6 +75,7 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
       try {
         const session = await meet({ as: agent, events }, signal)
         welcome = agent
+        metAs = agent
         return session
       } catch (error) {
         if (!isRefused(error)) throw error
@@ -87,17 +90,19 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
      * A server that lets nobody in without credentials is asked what it has with those of an agent that has some. Calls never
      * go that way: from then on each agent has a connection of its own, with what it may show.
      */
-    async asAnybody(signal) {
-      const events = deps.eventsFor(undefined)
+    async asAnybody(events, signal) {
       try {
-        return await meet({ as: undefined, events }, signal)
+        const session = await meet({ as: undefined, events }, signal)
+        metAs = undefined
+        return session
       } catch (error) {
         if (credentialed.size === 0 || !isUnauthorized(error)) throw error
         separate()
         return asSomebody(events, signal, error)
       }
     },
-    as: (agent, signal) => meet({ as: agent, events: deps.eventsFor(agent) }, signal),
+    as: (agent, events, signal) => meet({ as: agent, events }, signal),
+    isMetAs: agent => metAs === agent,
     hasCredentials: agent => credentialed.has(agent),
     async recall() {
       credentialed = new Set([...configured, ...(await target.agentsSignedIn())])

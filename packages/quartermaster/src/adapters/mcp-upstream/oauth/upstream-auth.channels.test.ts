@@ -47,6 +47,17 @@ describe('a channel', () => {
     expect(refreshed()).toEqual(['refresh-2'])
   })
 
+  it('goes on likewise when its entry is pointed at another server and somebody signs in there, which forgets nothing', async () => {
+    const { auth, channel, clock } = await opened()
+    const elsewhere = await oauthPlace()
+    const attempt = await auth.begin(OWNER, elsewhere.upstream)
+    await attempt.take(elsewhere.approve(attempt.url))
+    expect(await channel.token()).toBe('access-1')
+    await clock.advance(3_635_000)
+    expect(await channel.token()).toBe('access-1')
+    await expect(channel.renew('access-1', {})).rejects.toMatchObject(over(REPLACED))
+  })
+
   it('has its login renewed for as long as it is the one that is kept', async () => {
     const { channel, clock, refreshed } = await opened()
     await clock.advance(3_575_000)

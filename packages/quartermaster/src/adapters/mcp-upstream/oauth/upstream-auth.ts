@@ -146,7 +146,8 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     for(owner, upstream, onLogin = () => {}) {
       const logins: ChannelLogins = {
         inUse: () => inUse(owner, upstream),
-        kept: owner => loginOf(owner, upstream),
+        // Also one for another server, where the entry was pointed at that: it is in the place of the one before all the same.
+        kept: credentials.load,
         inTime: (owner, login) => (isDue(owner, login) ? renewInTime(owner, upstream, login) : login),
         renew: (owner, login) => renew(owner, upstream, login),
         lacks: (owner, scope) => credentials.lacks(owner, { url: upstream.url, scope }),

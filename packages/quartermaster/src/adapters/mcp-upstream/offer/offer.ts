@@ -31,7 +31,7 @@ export interface OfferDeps {
   readonly dependency: DependencyDefinition
   readonly calls: UpstreamCalls
   config(): UpstreamConfig
-  watch(uri: string, onUpdated: () => void): () => void
+  watch(agent: string, uri: string, onUpdated: () => void): () => void
 }
 
 export function createOffer(deps: OfferDeps): Offer {

@@ -44,7 +44,7 @@ export interface OfferedParts {
   readonly dependency: DependencyDefinition
   readonly calls: UpstreamCalls
   readonly digest: Digest
-  watch(uri: string, onUpdated: () => void): () => void
+  watch(agent: string, uri: string, onUpdated: () => void): () => void
 }
 
 /** An upstream as a capability: the same kind of thing as one that was written here. In steps, because it may be large. */
@@ -241,7 +241,7 @@ function* resourcesOf({ offered, calls, watch }: OfferedParts): Steps<AnyResourc
       ...extras(raw),
       codeHash: hash,
       read: ({ uri }: { uri: string }, context) => calls.read(uri, kind === 'template' ? address : undefined, context),
-      watch: (uri, onUpdated) => watch(uri, onUpdated),
+      watch: (uri, onUpdated, { caller }) => watch(caller.name, uri, onUpdated),
     }
     return [defineResource(resource as ResourceDefinition)]
   })

@@ -1,83 +1,119 @@
+import { messageOf } from '../../../contracts/index.ts'
 import type { Session } from '../session/session.ts'
-import type { Connection } from '../supervision/connection.ts'
+import { createWishes, type Hearing, type Watcher } from './wishes.ts'
 
 /** Who wants to hear of changes at which addresses of a server, over all its connections. */
 export interface UpstreamSubscriptions {
   /** Returns how to stop. A server that sleeps is woken: it tells nobody of anything. */
-  add(uri: string, onUpdated: () => void): () => void
+  add(agent: string, uri: string, onUpdated: () => void): () => void
   /** Tells a new session what to listen for, and whoever waits that something may have changed before it did. */
-  apply(session: Session): void
-  updated(uri: string): void
-  /** Whether anybody wants to hear of anything. */
-  isWatched(): boolean
+  apply(connection: Hearing, session: Session): void
+  updated(connection: Hearing, uri: string): void
+  /** Whether anybody wants to hear of anything over it. */
+  isWatched(connection: Hearing): boolean
+  /** Agents may have other connections by now: whoever waits hears of changes on the one that they have. */
+  settle(): void
   /** Another server is in the place of this one: whoever waits hears of changes from that one. */
   handOver(to: Pick<UpstreamSubscriptions, 'takeOver'>): void
   /** Has those wait here who waited at the one before. */
   takeOver(watchers: readonly Watcher[]): void
 }
 
-/** One who wants to hear of an address. */
-interface Watcher {
-  readonly uri: string
-  tell(): void
-  /** Ends it at the server where it is now. */
-  stop(): void
+export interface UpstreamSubscriptionsDeps {
+  /** The connection through which an agent's requests go: it hears what changes for itself, and nobody else. */
+  connectionOf(agent: string): Hearing
+  /** Whether there is no other in its place. */
+  isInUse(connection: Hearing): boolean
+  /** A line for people who look after the upstream. */
+  note(text: string): void
 }
 
-/** Changes are told on the connection by which a server is known. */
-export function createUpstreamSubscriptions(main: () => Pick<Connection, 'session' | 'start'>): UpstreamSubscriptions {
-  const watchers = new Map<string, Set<Watcher>>()
-  const wanted = () => new Set(watchers.keys())
-  const all = () => [...watchers.values()].flatMap(own => [...own])
+export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): UpstreamSubscriptions {
+  const { connectionOf, isInUse, note } = deps
+  /** Whoever waits, and where each hears of changes; nowhere while there is no connection to be had. */
+  const places = new Map<Watcher, Hearing | undefined>()
+  const wishes = createWishes()
 
-  function hear(): void {
-    const session = main().session()
-    if (session) session.watch(wanted())
-    else main().start()
+  function hear(connection: Hearing): void {
+    const session = connection.session()
+    if (session) session.watch(wishes.wanted(connection))
+    else if (wishes.isAny(connection)) connection.start()
   }
 
-  function place(watcher: Watcher): void {
-    const own = watchers.get(watcher.uri) ?? new Set()
-    watchers.set(watcher.uri, own.add(watcher))
+  /** Of one that is left nothing more is asked, and what it still says reaches nobody. */
+  function hearLess(connection: Hearing): void {
+    if (isInUse(connection)) connection.session()?.watch(wishes.wanted(connection))
+  }
+
+  function place(watcher: Watcher, connection: Hearing | undefined): void {
+    places.set(watcher, connection)
+    if (connection) wishes.add(connection, watcher)
     watcher.stop = () => remove(watcher)
   }
 
   function remove(watcher: Watcher): void {
-    const own = watchers.get(watcher.uri)
-    if (!own?.delete(watcher) || own.size > 0) return
-    watchers.delete(watcher.uri)
-    main().session()?.watch(wanted())
+    const connection = places.get(watcher)
+    places.delete(watcher)
+    if (connection && wishes.remove(connection, watcher)) hearLess(connection)
+  }
+
+  /** Where there is no room for one more connection, whoever waits goes on waiting. */
+  function find(watcher: Watcher): Hearing | undefined {
+    const { agent, uri } = watcher
+    const isWaiting = places.has(watcher) && places.get(watcher) === undefined
+    try {
+      return connectionOf(agent)
+    } catch (error) {
+      if (!isWaiting) note(`[${agent}] Nothing is heard of changes at "${uri}": ${messageOf(error)}`)
+      return undefined
+    }
+  }
+
+  /** Tells those of them that something may have changed who hear of it from now on. The others are told by their next session. */
+  function begin(watchers: readonly Watcher[]): void {
+    for (const connection of new Set(watchers.map(one => places.get(one)))) if (connection) hear(connection)
+    tellAll(watchers.filter(one => places.get(one)?.session()))
   }
 
   return {
-    add(uri, onUpdated) {
-      const isKnown = watchers.has(uri)
-      const watcher: Watcher = { uri, tell: () => onUpdated(), stop() {} }
-      place(watcher)
-      if (!isKnown) hear()
+    add(agent, uri, onUpdated) {
+      const watcher: Watcher = { agent, uri, tell: safely(onUpdated, note), stop() {} }
+      const connection = find(watcher)
+      const isNew = connection && wishes.at(connection, uri).length === 0
+      place(watcher, connection)
+      if (isNew) hear(connection)
       return () => watcher.stop()
     },
-    apply(session) {
-      if (watchers.size === 0) return
-      session.watch(wanted())
-      tellAll(all())
+    apply(connection, session) {
+      if (!wishes.isAny(connection)) return
+      session.watch(wishes.wanted(connection))
+      tellAll(wishes.all(connection))
     },
-    updated(uri) {
-      for (const { tell } of watchers.get(uri) ?? []) tell()
+    updated: (connection, uri) => tellAll(wishes.at(connection, uri)),
+    isWatched: wishes.isAny,
+    settle() {
+      const moved: Watcher[] = []
+      const before = new Set<Hearing>()
+      for (const [watcher, connection] of [...places]) {
+        const next = find(watcher)
+        if (next === connection) continue
+        if (connection && wishes.remove(connection, watcher)) before.add(connection)
+        place(watcher, next)
+        moved.push(watcher)
+      }
+      for (const connection of before) hearLess(connection)
+      begin(moved)
     },
-    isWatched: () => watchers.size > 0,
     handOver(to) {
-      const left = all()
+      const left = [...places.keys()]
       // Its server is not told: nothing new is asked of one that is left, and what it still says reaches nobody.
-      watchers.clear()
+      places.clear()
+      wishes.clear()
       to.takeOver(left)
     },
     takeOver(more) {
-      if (more.length === 0) return
-      for (const watcher of more) place(watcher)
-      hear()
-      // One that is not up yet tells them with its first session.
-      if (main().session()) tellAll(more)
+      for (const watcher of more) place(watcher, find(watcher))
+      begin(more)
     },
   }
 }
@@ -85,4 +121,15 @@ export function createUpstreamSubscriptions(main: () => Pick<Connection, 'sessio
 /** What happened while nobody listened nobody has told. */
 function tellAll(watchers: readonly Watcher[]): void {
   for (const { tell } of watchers) tell()
+}
+
+/** Whoever fails at what it hears takes the server from nobody, nor the news from those after it. */
+function safely(onUpdated: () => void, note: (text: string) => void): () => void {
+  return () => {
+    try {
+      onUpdated()
+    } catch (error) {
+      note(`Somebody who is subscribed could not be told of a change: ${messageOf(error)}`)
+    }
+  }
 }

@@ -90,7 +90,6 @@ it('is started anew once where nothing succeeds over some time', async () => {
   expect(server.starts).toBe(1)
   await fail(1, failure)
   expect([server.starts, server.running, connection.restarts()]).toEqual([2, 1, 1])
-  expect(connection.lastError()?.message).toBe(`It answers, but its last 5 requests failed: ${failure.reason}`)
   await clock.advance(1_000)
   // That has not helped, and doing it again would not either.
   await fail(20, failure)
@@ -99,6 +98,27 @@ it('is started anew once where nothing succeeds over some time', async () => {
     message: `It answers, but its last 20 requests failed, also after it was started anew, the last of them the tool "t": ${failure.reason}`,
     isStanding: true,
   })
+})
+
+it('is told of as started anew until a request succeeds: to be there again is no success', async () => {
+  const { connection, server, fail, clock } = await failing()
+  await fail(5)
+  await clock.advance(1_000)
+  expect([server.starts, connection.state().kind]).toEqual([2, 'up'])
+  const why = 'because its last 5 requests failed, the last of them the tool "t"'
+  const message = `It was started anew ${why}, and none has succeeded since: ${BROKEN.reason}`
+  expect(connection.lastError()).toMatchObject({ message, isStanding: true })
+  connection.answered('the tool "t"')
+  expect(connection.lastError()).not.toHaveProperty('isStanding')
+})
+
+it('is not told of as started anew for its failures where a person has had it started since', async () => {
+  const { connection, fail, clock } = await failing()
+  await fail(5)
+  await clock.advance(1_000)
+  await connection.restart()
+  await clock.advance(1_000)
+  expect(connection.lastError()).not.toHaveProperty('isStanding')
 })
 
 it('is started anew another time where it has worked in between', async () => {

@@ -86,6 +86,19 @@ it('is not started again for nobody where it is only kept for those who wait', a
   expect(server.starts).toBe(2)
 })
 
+it('comes back by itself for whoever waits to be told of changes, and for as long as somebody does', async () => {
+  const { connection, server, clock, crash } = stage({ isKept: false })
+  server.isWatched = true
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  crash()
+  await clock.advance(60_000)
+  expect([server.starts, connection.state().kind]).toEqual([2, 'up'])
+  server.isWatched = false
+  crash()
+  await clock.advance(60_000)
+  expect([server.starts, connection.state().kind]).toEqual([2, 'idle'])
+})
+
 it('waits no longer for a start than it may take', async () => {
   const { clock } = stage()
   const connection = connectionBy(clock, {

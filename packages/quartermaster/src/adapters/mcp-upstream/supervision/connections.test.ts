@@ -4,8 +4,10 @@ import type { Connection } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { createConnections, MOST_AGENTS } from './connections.ts'
 
-function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
+function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '' } = {}) {
   const states = new Map<string, ConnectionState['kind']>()
+  /** Agents that wait to be told of changes on theirs. */
+  const watched = new Set<string>()
   /** Agents that wait for theirs to come up. */
   const awaiting = new Set<string>()
   const stopped: string[] = []
@@ -15,6 +17,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   /** What they have under way. */
   const busy = new Map<string, number>()
   const errors = new Map<string, ReturnType<Connection['lastError']>>()
+  const names = new Map<Connection, string>()
   const create = (agent = 'main') => {
     states.set(agent, 'up')
     const state = () => ({ kind: states.get(agent) ?? 'up', reason: '', since: 0 })
@@ -32,6 +35,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
       stop: async () => void stopped.push(agent),
       restart: async () => void restarted.push(agent),
     }
+    names.set(connection as Connection, agent)
     return connection as Connection
   }
   const seen = { stopped, restarted, left, started }
@@ -39,9 +43,11 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
     upstream: 'desk',
     isSeparate,
     hasCredentials: (agent: string) => withCredentials.includes(agent),
+    isMetAs: (agent: string) => agent === metAs,
+    isWatched: (connection: Connection) => watched.has(names.get(connection) ?? ''),
     create,
   }
-  return { connections: createConnections(options), states, awaiting, busy, ...seen, seen, errors }
+  return { connections: createConnections(options), states, awaiting, watched, busy, ...seen, seen, errors }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -111,6 +117,15 @@ it('make no room by one that somebody waits for', () => {
   expect(desk.stopped).toEqual(['agent7'])
 })
 
+it('make no room by one on which somebody waits to be told of changes', () => {
+  const desk = stage({ isSeparate: true })
+  fill(desk)
+  for (const agent of ['agent3', 'agent7']) desk.states.set(agent, 'idle')
+  desk.watched.add('agent3')
+  desk.connections.of('late')
+  expect(desk.stopped).toEqual(['agent7'])
+})
+
 it('tell what went wrong last, and before that what is not over', () => {
   const { connections, errors } = stage({ isSeparate: true })
   for (const agent of ['ada', 'bob']) connections.of(agent)
@@ -164,6 +179,16 @@ it('are exchanged with the one by which the server is known where that is not le
   states.set('main', 'needsLogin')
   connections.exchange('ada')
   expect(seen).toMatchObject({ left: ['main'], started: ['main'] })
+})
+
+it('are exchanged with the one by which the server is known where that was opened in the name of the agent', () => {
+  const { connections, seen } = stage({ metAs: 'ada' })
+  const { main } = connections
+  connections.exchange('bob')
+  expect(connections.main).toBe(main)
+  connections.exchange('ada')
+  expect(connections.main).not.toBe(main)
+  expect(seen).toMatchObject({ left: ['main'], started: ['main'], stopped: [] })
 })
 
 it('end also what was left when they are restarted, and are all named until then', async () => {

@@ -39,6 +39,10 @@ export interface ConnectionsDeps {
   readonly isSeparate: boolean
   /** Whether an agent brings credentials of its own. */
   hasCredentials(agent: string): boolean
+  /** Whether the main one was opened with what this agent has to show. */
+  isMetAs(agent: string): boolean
+  /** Whether somebody waits to be told of changes on it. */
+  isWatched(connection: Connection): boolean
   /** Makes one that is not started yet; the main one for nobody. */
   create(agent: string | undefined): Connection
 }
@@ -46,7 +50,8 @@ export interface ConnectionsDeps {
 /** Each may be a process. */
 export const MOST_AGENTS = 64
 
-export function createConnections({ upstream, hasCredentials, create, ...deps }: ConnectionsDeps): Connections {
+export function createConnections(deps: ConnectionsDeps): Connections {
+  const { upstream, hasCredentials, isMetAs, isWatched, create } = deps
   let main = create(undefined)
   const own = new Map<string, Connection>()
   /** Those in whose place there are others, until what they have under way has ended. */
@@ -87,7 +92,9 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
   /** Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. */
   function makeRoom(): void {
     if (own.size < MOST_AGENTS) return
-    const unused = [...own].toSorted(([, a], [, b]) => rank(a) - rank(b)).find(([, one]) => rank(one) < USED)
+    const unused = [...own]
+      .toSorted(([, a], [, b]) => rank(a) - rank(b))
+      .find(([, one]) => rank(one) < USED && !isWatched(one))
     if (!unused)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
     letGo(...unused, 'Others needed its place.')
@@ -125,8 +132,8 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     exchange(agent) {
       if (over !== undefined) return
       for (const one of agent === undefined ? [...own.keys()] : [agent]) exchangeOwn(one)
-      // One that is there may be used by others, who have nothing to do with this.
-      if (agent === undefined || !main.session()) exchangeMain()
+      // One that is there may be used by others, who have nothing to do with this, unless it was opened in the agent's name.
+      if (agent === undefined || !main.session() || isMetAs(agent)) exchangeMain()
     },
     async leave(reason) {
       over ??= reason

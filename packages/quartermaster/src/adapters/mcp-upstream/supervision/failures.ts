@@ -23,7 +23,7 @@ export interface Failures {
   reasonToRenew(): Trouble | undefined
   /** It is started anew because of them. */
   renewing(): void
-  /** The server was met anew: what failed before need not fail now. */
+  /** The server was met anew: what failed before need not fail now. That it was started anew for that is told on. */
   clear(): void
 }
 
@@ -61,6 +61,9 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
   let run: Run | undefined
   let successes = 0
   let isRenewed = false
+  /** What it was started anew for, until something succeeds or it is met for another reason. */
+  let renewed: Run | undefined
+  let isBeingRenewed = false
 
   function add(failure: Failure): void {
     const now = clock.now()
@@ -84,6 +87,17 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
     return `It answers, but ${count === 1 ? one : several}: ${forPeople(trouble)}`
   }
 
+  /** That it is there again says nothing: it was there before, too. */
+  function renewedText({ count, last: { what, ...trouble } }: Run): string {
+    const why = `because its last ${count} requests${whose} failed, the last of them ${what}`
+    return `It was started anew ${why}, and none has succeeded since: ${forPeople(trouble)}`
+  }
+
+  function last(): ReturnType<Failures['last']> {
+    if (run) return { message: textOf(run), at: run.at, isStanding: true }
+    return renewed && { message: renewedText(renewed), at: renewed.at, isStanding: true }
+  }
+
   return {
     noting(failure) {
       const before = successes
@@ -95,9 +109,10 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
       // On the way of every call.
       successes++
       run = undefined
+      renewed = undefined
       isRenewed = false
     },
-    last: () => run && { message: textOf(run), at: run.at, isStanding: true },
+    last,
     reasonToRenew() {
       const isEnough = run && run.signs >= MOST_FAILED && clock.now() - run.since >= FAILING_MS
       if (!run || !isEnough || isRenewed || !IS_SIGN[run.last.kind]) return undefined
@@ -107,9 +122,13 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
     },
     renewing() {
       isRenewed = true
+      isBeingRenewed = true
     },
     clear() {
+      // From now on: it is newer than its fall.
+      renewed = isBeingRenewed && run ? { ...run, at: Math.round(clock.now()) } : undefined
       run = undefined
+      isBeingRenewed = false
     },
   }
 }

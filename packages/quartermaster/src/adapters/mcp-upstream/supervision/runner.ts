@@ -28,6 +28,8 @@ export interface RunnerDeps {
   startMs(): number
   /** Whether it is kept up for whoever may come, or only for those who wait for it. */
   readonly isKept: boolean
+  /** Whether somebody waits to be told of changes, although nothing is asked. */
+  isWatched(): boolean
   /** Reaches the server, and does what has to be done before anybody uses it. */
   open(signal: AbortSignal): Promise<Session>
   /** What can be seen of the server from outside, cheaply: another value means that starting may work now. */
@@ -37,11 +39,11 @@ export interface RunnerDeps {
 }
 
 export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }): Runner {
-  const { clock, random, isKept, onChange } = deps
+  const { clock, random, isKept, isWatched, onChange } = deps
   let life = newLife<Session>(clock.now())
   const timers = createTimers(clock)
   const watchers = new Set<() => void>()
-  const isMissed = () => isKept || watchers.size > 0
+  const isMissed = () => isKept || isWatched() || watchers.size > 0
   const afterwards = () => ({ isMissed: isMissed(), luck: random() })
   const due = () => void tell({ what: 'due', isMissed: isMissed() })
   const hands = createHands(deps, { timers, tell, fell, failed, due })

@@ -31,6 +31,8 @@ export interface Situation {
   readonly at?: LeasePlace | undefined
   readonly leaseClock?: Clock
   readonly which?: StartChoice | 'none'
+  /** How long one that fell counts as recovering. */
+  readonly recoveringSeconds?: number
 }
 
 /** Upstreams over real programs, and a store that can outlive them. */
@@ -39,6 +41,7 @@ export async function stage({
   at,
   leaseClock = createSystemClock(),
   which = 'all',
+  recoveringSeconds = 10,
 }: Situation = {}) {
   const clock = createSystemClock()
   const { herd, dataDir } = await herdDesk()
@@ -52,7 +55,7 @@ export async function stage({
     auth: createUpstreamAuth({ ...ports, leases, credentials: createUpstreamCredentials(ports) }),
     pins: createPinBook(ports),
     memory: createUpstreamMemory(ports),
-    settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds: 10 },
+    settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds },
     version: '1.0.0',
     leases,
     secrets: () => [],

@@ -1,7 +1,14 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
-import { type Clock, type Ids, type Tracer, unlessCancelled } from '../../kernel/index.ts'
+import {
+  type Clock,
+  createCancellation,
+  type Ids,
+  type Tracer,
+  throwIfCancelled,
+  unlessCancelled,
+} from '../../kernel/index.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
@@ -44,7 +51,7 @@ export function createCalls(deps: CallPathDeps): Calls {
   const underWay = new Map<string, Deadline>()
   const spans = createCallSpans(deps)
   const entrance = createEntrance(deps)
-  let isStopping = false
+  const stopping = createCancellation()
 
   async function travel(journey: Journey): Promise<CallAnswer> {
     let answer: CallAnswer
@@ -69,7 +76,7 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   async function walk(journey: Journey): Promise<CallAnswer> {
-    if (isStopping) throw stopping()
+    throwIfCancelled(stopping.signal)
     const meeting = meet(journey.request)
     if (meeting) await meeting
     journey.request = followForward(journey.request)
@@ -106,9 +113,9 @@ export function createCalls(deps: CallPathDeps): Calls {
     const unit = seat.unseen(tool)
     if (unit === undefined) return undefined
     const meeting = deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
-    return unlessCancelled(meeting, signal).then(() => {
-      if (isStopping) throw stopping()
-    })
+    // Whoever waits for it would be cut off by the end of this process, and told nothing.
+    const meetingHere = unlessCancelled(meeting, stopping.signal).then(() => throwIfCancelled(stopping.signal))
+    return unlessCancelled(meetingHere, signal)
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
@@ -183,8 +190,8 @@ export function createCalls(deps: CallPathDeps): Calls {
     },
     target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
     stop() {
-      isStopping = true
-      for (const deadline of underWay.values()) deadline.cancel(stopping())
+      stopping.cancel(stopped())
+      for (const deadline of underWay.values()) deadline.cancel(stopped())
     },
   }
 }
@@ -204,7 +211,7 @@ async function inTime<T>(tool: Tool, work: Promise<T>, clock: Clock): Promise<T>
   }
 }
 
-function stopping(): AppError {
+function stopped(): AppError {
   return new AppError('STOPPING', 'Quartermaster is stopping.')
 }
 

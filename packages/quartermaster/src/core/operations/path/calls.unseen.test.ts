@@ -67,6 +67,14 @@ describe('a call of what may be a tool of a server that nobody has seen', () => 
     await expect(call).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
+  it('is told that all is stopping, however long the server would still take', async () => {
+    const { hub, met } = await unseenServer('seen', new Promise(() => {}))
+    const call = hub.callAs('coder', 'github_issues')
+    await expect.poll(() => met).toHaveLength(1)
+    hub.calls.stop()
+    await expect(call).rejects.toMatchObject({ code: 'STOPPING' })
+  })
+
   it('has no server met that its agent does not have', async () => {
     const { hub, met } = await unseenServer('seen')
     for (const tool of ['gitlab_issues', 'other'])

@@ -1,0 +1,140 @@
+import { type Clock, createCancellation } from '../../core/kernel/index.ts'
+import { pause } from './pausing.ts'
+import { DOWNLOAD_MS } from './target/first-start.ts'
+import type { Upstream } from './upstream.ts'
+
+/** The one of this name, or those that may have this tool. */
+export type MeetChoice = { readonly name: string } | { readonly tool: string }
+
+/** Starts servers that nobody has ever seen for whoever needs them, and waits for what they have. */
+export interface FirstMeetings {
+  /**
+   * Resolves when nobody is being met for the first time any more, or the time is over, or the grace since one of them last came
+   * or was given up. What is being downloaded gets more.
+   */
+  met(withinMs: number, options?: { graceMs?: number }): Promise<void>
+  /**
+   * Somebody calls what may be a tool of one that nobody has seen: it does not wait for its turn any longer. Resolves when it is
+   * there, is not to be waited for, or the time is over. Answers whether what it has is known now. Only where servers are kept.
+   */
+  meetNow(name: string, withinMs: number): Promise<boolean>
+  /**
+   * Starts these, where nobody has seen them, they were not tried yet and need not be downloaded first, and no others. Resolves
+   * when each is there or given up, or the time is over. Answers whether there were any.
+   */
+  meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
+  /**
+   * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
+   * resolves when each is there or given up. Answers whether any is there now.
+   */
+  download(tool?: string): Promise<boolean>
+}
+
+export interface FirstMeetingsDeps {
+  readonly clock: Clock
+  /** By name. */
+  readonly mounted: ReadonlyMap<string, Upstream>
+  /** Whether nobody can tell if it was seen before. */
+  isUnread(upstream: Upstream): boolean
+  /** Whether servers are kept running here. */
+  areKept(): boolean
+  /** Settles as the last configuration did that was to be adopted. */
+  adopted(): Promise<void>
+  /** Tells whenever one of them stands elsewhere. Returns how to stop. */
+  onState(listener: () => void): () => void
+}
+
+/**
+ * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
+ * it may as well hang.
+ */
+const MORE_FOR_DOWNLOAD_MS = 50_000
+
+export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
+  const { clock, mounted, isUnread, areKept, adopted, onState } = deps
+  const isUnseen = (one: Upstream) => one.isUnseen() && !isUnread(one)
+  const all = () => [...mounted.values()]
+  const countLeft = () => all().filter(isBeingMet).length
+
+  function until(isSo: () => boolean, withinMs: number): Promise<void> {
+    if (isSo()) return Promise.resolve()
+    return new Promise(resolve => {
+      const end = () => {
+        cancel()
+        stop()
+        resolve()
+      }
+      const cancel = clock.after(withinMs, end)
+      const stop = onState(() => isSo() && end())
+    })
+  }
+
+  /** Those that come at all mostly come together, and one that hangs comes never. */
+  async function mostMet(end: number, graceMs: number): Promise<void> {
+    const before = countLeft()
+    if (before === 0) return
+    await until(() => countLeft() !== before, Math.min(graceMs, end - clock.now()))
+    if (countLeft() !== before) await mostMet(end, graceMs)
+  }
+
+  /** Waits for one that is wanted until it is there, or nobody who needs it would wait on. */
+  async function comes(upstream: Upstream, withinMs: number): Promise<void> {
+    const { signal, cancel } = createCancellation()
+    const look = () => isGivenUp(upstream) && cancel(new Error('It is down.'))
+    const stop = onState(look)
+    upstream.start({ isWanted: true })
+    look()
+    await upstream.comeUp({ withinMs, signal }).finally(stop)
+  }
+
+  return {
+    async met(withinMs, { graceMs = withinMs } = {}) {
+      await adopted().catch(() => {})
+      await mostMet(clock.now() + withinMs, graceMs)
+      const isDownloading = () => all().some(one => isBeingMet(one) && one.mayBeDownloading())
+      await until(() => !isDownloading(), MORE_FOR_DOWNLOAD_MS)
+    },
+    async meetNow(name, withinMs) {
+      if (!areKept()) return false
+      const end = clock.now() + withinMs
+      for (;;) {
+        // One that is being replaced is there again when the configuration is adopted.
+        await pause(end - clock.now(), { clock, until: adopted() })
+        const one = mounted.get(name)
+        if (!one || isUnread(one)) return false
+        if (one.isUnseen()) await comes(one, end - clock.now())
+        if (mounted.get(name) === one) return !one.isUnseen()
+      }
+    },
+    async meetOnly(choice, withinMs) {
+      await adopted().catch(() => {})
+      const isAsked = (one: Upstream) => ('name' in choice ? one.name === choice.name : one.mayOffer(choice.tool))
+      // One that was tried stands as that ended: nobody waits for it a second time.
+      const isLeft = (one: Upstream) => isUnseen(one) && !one.mayNeedDownload() && one.status().state === 'idle'
+      const wanted = all().filter(one => isAsked(one) && isLeft(one))
+      for (const one of wanted) one.start()
+      await until(() => !wanted.some(isBeingMet), withinMs)
+      return wanted.length > 0
+    },
+    async download(tool) {
+      await adopted().catch(() => {})
+      const isWanted = (one: Upstream) =>
+        isUnseen(one) && one.mayNeedDownload() && (tool === undefined || one.mayOffer(tool))
+      const wanted = all().filter(isWanted)
+      for (const one of wanted) one.start()
+      // None takes longer: by then its start has failed.
+      await until(() => !wanted.some(isBeingMet), DOWNLOAD_MS)
+      return wanted.some(one => !one.isUnseen())
+    },
+  }
+}
+
+function isBeingMet(upstream: Upstream): boolean {
+  return upstream.isUnseen() && upstream.isStarting()
+}
+
+/** Whether it has been failing for so long that its calls do not wait for it any more, and is not being tried just now. */
+function isGivenUp(upstream: Upstream): boolean {
+  const { state, nextStartAt } = upstream.status()
+  return state === 'down' && nextStartAt !== undefined
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it, vi } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
+import type { Visit } from './testing/http-endpoint.ts'
+import { answerLegacy } from './testing/legacy-answers.ts'
+import { oauthPlace } from './testing/oauth-desk.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+
+const URI = 'desk://note'
+const ABOUT = {
+  capabilities: { tools: {}, resources: { subscribe: true } },
+  serverInfo: { name: 'notes', version: '1' },
+}
+const ANSWERS = {
+  initialize: () => ({ ...ABOUT, protocolVersion: '2025-11-25' }),
+  'server/discover': () => ({ ...ABOUT, resultType: 'complete', supportedVersions: ['2026-07-28'] }),
+  'resources/list': () => ({ resources: [{ uri: URI, name: 'note' }] }),
+  'resources/templates/list': () => ({ resourceTemplates: [] }),
+  'resources/subscribe': () => ({}),
+  'resources/unsubscribe': () => ({}),
+}
+const UPDATED = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI } }
+
+interface Stream {
+  /** By which token it was opened. */
+  readonly who: string
+  isSubscribed(): boolean
+  write(text: string): void
+}
+
+const whoIn = ({ headers }: Visit) => String(headers.authorization).replace('Bearer ', '')
+const sessionIn = ({ headers }: Visit) => String(headers['mcp-session-id'])
+
+/** A server with a note for each person, which tells each of changes in theirs, over streams that they have opened. */
+async function notesServer() {
+  const streams = new Set<Stream>()
+  /** Sessions of the older era. */
+  const subscribed = new Set<string>()
+  const calling = deferred<Visit>()
+  let sessions = 0
+  const place = await oauthPlace({ takes: token => token.startsWith('access-'), serve })
+
+  function serve(visit: Visit): void {
+    const { method, params } = visit.body
+    if (visit.method === 'GET') return listen(visit, () => subscribed.has(sessionIn(visit)))
+    if (method === 'subscriptions/listen') {
+      const { notifications } = params as { notifications: { resourceSubscriptions?: string[] } }
+      return listen(visit, () => notifications.resourceSubscriptions?.includes(URI) === true)
+    }
+    if (method === 'tools/call') return calling.resolve(visit)
+    if (method === 'resources/subscribe') subscribed.add(sessionIn(visit))
+    if (method === 'resources/unsubscribe') subscribed.delete(sessionIn(visit))
+    const headers = method === 'initialize' ? { 'mcp-session-id': `${++sessions}` } : {}
+    answerLegacy({ ...visit, result: result => visit.result(result, headers) }, ANSWERS)
+  }
+
+  function listen(visit: Visit, isSubscribed: () => boolean): void {
+    const stream = { who: whoIn(visit), isSubscribed, write: visit.events() }
+    streams.add(stream)
+    visit.response.on('close', () => streams.delete(stream))
+  }
+
+  const heardBy = (isMeant: (stream: Stream) => boolean) => [
+    ...new Set([...streams].filter(isMeant).map(({ who }) => who)),
+  ]
+  const change = (who: string) => {
+    for (const stream of streams)
+      if (stream.who === who && stream.isSubscribed()) stream.write(`data: ${JSON.stringify(UPDATED)}\n\n`)
+  }
+  return {
+    place,
+    change,
+    calling,
+    /** Whose streams are open. */
+    streams: () => heardBy(() => true).toSorted(),
+    /** Who would be told of a change. */
+    listeners: () => heardBy(({ isSubscribed }) => isSubscribed()).toSorted(),
+  }
+}
+
+/** These have signed in, one after the other, so that they have the tokens `access-1`, `access-2` and so on. */
+async function signedIn({
+  agents,
+  ...entry
+}: {
+  era: string
+  agents: readonly (string | undefined)[]
+  idleSeconds?: number
+}) {
+  const server = await notesServer()
+  const { place } = server
+  const desk = await stage()
+  const owner = (agent: string | undefined) => ({ upstream: 'notes', ...(agent === undefined ? {} : { agent }) })
+  const signIn = async (agent?: string) => {
+    const attempt = await desk.auth.begin(owner(agent), place.upstream)
+    await attempt.take(place.approve(attempt.url))
+    await desk.upstreams.signedAnew(owner(agent))
+  }
+  const signOut = async (agent?: string) => {
+    await desk.auth.forget(owner(agent))
+    await desk.upstreams.signedAnew(owner(agent))
+  }
+  await desk.configure({ notes: UpstreamConfig.parse({ url: place.upstream.url, ...entry }) })
+  for (const agent of agents) await signIn(agent)
+  await desk.isUp('notes')
+  const capability = async () => (await desk.units())[0]?.definitions.capabilities?.[0]
+  await expect.poll(async () => (await capability())?.resources, PATIENT).toHaveLength(1)
+  const shown = await capability()
+  const heard: string[] = []
+  const watch = (agent: string) =>
+    shown?.resources?.[0]?.watch?.(URI, () => heard.push(agent), { caller: { name: agent } } as never) as () => void
+  const call = async (agent: string) => {
+    const context = { caller: { name: agent }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    return shown?.tools[0]?.handler({} as never, context as never)
+  }
+  return { ...desk, ...server, signIn, signOut, heard, watch, call }
+}
+
+describe.each(['legacy', 'modern'])('at a server at which only an agent has signed in (%s)', era => {
+  const adaAlone = async () => {
+    const desk = await signedIn({ era, agents: ['ada'] })
+    desk.watch('ada')
+    await expect.poll(desk.listeners, PATIENT).toEqual(['access-1'])
+    return desk
+  }
+
+  it('nothing more is heard with its login once it has signed out, and somebody has to sign in', async () => {
+    const { signOut, streams, status } = await adaAlone()
+    await signOut('ada')
+    await expect.poll(streams, PATIENT).toEqual([])
+    await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
+  })
+
+  it('nothing more is heard with its login then, also where it cannot be read who is signed in now', async () => {
+    const { auth, signOut, streams } = await adaAlone()
+    vi.spyOn(auth, 'agentsAt').mockRejectedValueOnce(new Error('The disk is gone.'))
+    await expect(signOut('ada')).rejects.toThrow('The disk is gone.')
+    await expect.poll(streams, PATIENT).toEqual([])
+  })
+
+  it('everything is heard with the login of whoever signs in for it next, which its subscribers are told once', async () => {
+    const { signIn, streams, listeners, heard, change } = await adaAlone()
+    const before = heard.length
+    await signIn('ada')
+    await expect.poll(streams, PATIENT).toEqual(['access-2'])
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    expect(heard).toHaveLength(before + 1)
+    change('access-2')
+    await expect.poll(() => heard.length, PATIENT).toBe(before + 2)
+  })
+
+  it('the server is known by the login of another agent once that one has signed out', async () => {
+    const { signIn, signOut, streams, status } = await adaAlone()
+    await signIn('bob')
+    await signOut('ada')
+    await expect.poll(streams, PATIENT).toEqual(['access-2'])
+    await expect.poll(() => status('notes')?.state, PATIENT).toBe('up')
+  })
+})
+
+describe.each(['legacy', 'modern'])('whoever is subscribed (%s)', era => {
+  it('hears of changes by its own login where it has one, and otherwise by the one of all', async () => {
+    const { watch, listeners, change, heard } = await signedIn({ era, agents: [undefined, 'ada'] })
+    for (const agent of ['ada', 'bob']) watch(agent)
+    await expect.poll(listeners, PATIENT).toEqual(['access-1', 'access-2'])
+    heard.length = 0
+    change('access-1')
+    await expect.poll(() => heard, PATIENT).toEqual(['bob'])
+    change('access-2')
+    await expect.poll(() => heard, PATIENT).toEqual(['bob', 'ada'])
+  })
+
+  it('keeps its own connection for as long as it is subscribed, and others end when they are not used', async () => {
+    const { watch, call, calling, listeners, streams } = await signedIn({
+      era,
+      agents: [undefined, 'ada', 'bob'],
+      idleSeconds: 1,
+    })
+    const stop = watch('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    const called = call('bob')
+    answerLegacy(await calling.promise)
+    await called
+    await expect.poll(streams, PATIENT).toEqual(['access-2'])
+    stop()
+    await expect.poll(streams, PATIENT).toEqual([])
+  })
+
+  it('goes over to its own login when it signs in, and back when it signs out, and is told once each time', async () => {
+    const { watch, signIn, signOut, listeners, heard } = await signedIn({ era, agents: [undefined] })
+    watch('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-1'])
+    const before = heard.length
+    await signIn('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    await expect.poll(() => heard.length, PATIENT).toBe(before + 1)
+    await signOut('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-1'])
+    expect(heard).toHaveLength(before + 2)
+  })
+
+  it('hears nothing more by a login that is forgotten while a call is still under way with it, which may end', async () => {
+    const { watch, call, calling, signOut, listeners, streams, heard } = await signedIn({ era, agents: [undefined] })
+    watch('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-1'])
+    const called = call('ada')
+    const visit = await calling.promise
+    const before = heard.length
+    await signOut()
+    await expect.poll(streams, PATIENT).toEqual([])
+    answerLegacy(visit)
+    expect(await called).toMatchObject({ content: [{ text: '3 issues' }] })
+    expect(heard).toHaveLength(before)
+  })
+})

@@ -1,0 +1,46 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { silentLog } from '../adapters/system/index.ts'
+import { tempProject } from '../testing/temp-project.ts'
+import { CONFIG } from '../testing/upstream-desk.ts'
+import { openProject } from './project.ts'
+
+const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
+
+describe('a mistake in the entry of an upstream that runs', () => {
+  it('keeps its last good version until it is mended or gone', async () => {
+    const { dir, path, write } = await tempProject(NOTES.files)
+    const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
+    onTestFinished(() => project.close())
+    await write(CONFIG, '{ "mcpServers": { "notes": { "command": "" } } }')
+    await project.reload()
+    expect(project.upstreams().get('notes')).toMatchObject({ command: 'notes' })
+    expect(project.problems()).toMatchObject([
+      { where: expect.stringContaining(path(CONFIG)), subject: 'upstream:notes' },
+    ])
+    await write(CONFIG, '{}')
+    await project.reload()
+    expect([project.upstreams().size, project.problems()]).toEqual([0, []])
+  })
+
+  it('leaves something in its place that says what is wrong, and that cannot be run', async () => {
+    const { dir } = await tempProject({ [CONFIG]: '{ "mcpServers": { "sh": { "command": 1 } } }' })
+    const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
+    onTestFinished(() => project.close())
+    const standIn = project.upstreams().get('sh')
+    expect(standIn).toMatchObject({
+      enabled: false,
+      wrong: expect.stringContaining('`quartermaster doctor` says where'),
+    })
+    expect(standIn).not.toMatchObject({ command: 'sh' })
+  })
+
+  it('counts from the moment on at which the first configuration is written', async () => {
+    const { dir, path, write } = await tempProject({ 'notes.txt': '' })
+    const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
+    onTestFinished(() => project.close())
+    expect(project.configFile).toBeUndefined()
+    await write(CONFIG, NOTES.files[CONFIG])
+    await project.reload()
+    expect([project.configFile, [...project.upstreams().keys()]]).toEqual([path(CONFIG), ['notes']])
+  })
+})

@@ -1,0 +1,85 @@
+import type { MeetChoice, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { ReloadReport } from '../contracts/index.ts'
+import { remembered } from '../core/kernel/index.ts'
+import type { Core } from './build-core.ts'
+
+export interface ServerMeetingsDeps {
+  readonly upstreams: Pick<Upstreams, 'start' | 'statuses' | 'met' | 'meetNow' | 'meetOnly' | 'lookAgain' | 'readAgain'>
+  readonly core: {
+    readonly catalogue: Pick<Core['catalogue'], 'reload'>
+    readonly health: Pick<Core['health'], 'probeNew'>
+  }
+}
+
+/** Has servers met that nobody has ever seen, and what they have taken in. */
+export interface ServerMeetings {
+  /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
+  meet(only?: MeetChoice): Promise<void>
+  /** For a call of what may be a tool of this unit. It does not throw. */
+  meetUnseen(unit: string, withinMs: number): Promise<void>
+  /** For one command: reads what is known of servers and could not be read before. Throws why it still cannot be. */
+  readAgain(): Promise<void>
+  /** Waits a while for those that have been started. */
+  settled(): Promise<void>
+  /** Makes a generation of what they have. */
+  takeIn(): Promise<ReloadReport>
+}
+
+/** How long servers are waited for that nobody has ever met. */
+const MEETING_MS = 10_000
+/** How long by a command that could do without them, after the last that came: one that hangs holds it up no longer. */
+const GRACE_MS = 3_000
+
+/** What the ids of those units begin with that servers are. */
+const UPSTREAM = 'upstream:'
+
+export function createServerMeetings({ upstreams, core: { catalogue, health } }: ServerMeetingsDeps): ServerMeetings {
+  async function takeIn(): Promise<ReloadReport> {
+    const report = await catalogue.reload()
+    if (!hasTools(report.added)) return report
+    // Those that came together know of each other only now.
+    await upstreams.lookAgain()
+    return catalogue.reload()
+  }
+
+  async function takeInAll(): Promise<void> {
+    await takeIn()
+    await health.probeNew()
+  }
+
+  async function meetAll(): Promise<void> {
+    // To leave ends what is being downloaded, and may spoil its cache.
+    upstreams.start('unseenHere')
+    if (!upstreams.statuses().some(({ state }) => state === 'starting')) return
+    await upstreams.met(MEETING_MS, { graceMs: GRACE_MS })
+    await takeInAll()
+  }
+
+  async function meetOnly(choice: MeetChoice): Promise<void> {
+    if (await upstreams.meetOnly(choice, MEETING_MS)) await takeInAll()
+  }
+
+  const settled = () => upstreams.met(MEETING_MS)
+  const allMet = remembered(meetAll)
+  return {
+    meet: only => (only ? meetOnly(only) : allMet()),
+    async meetUnseen(unit, withinMs) {
+      if (!unit.startsWith(UPSTREAM)) return
+      const isKnown = await upstreams.meetNow(unit.slice(UPSTREAM.length), withinMs)
+      // Whoever waits for its tools is told what is in the way of them.
+      if (isKnown) await catalogue.reload().catch(() => {})
+    },
+    async readAgain() {
+      if (!(await upstreams.readAgain())) return
+      await settled()
+      await takeInAll()
+    },
+    settled,
+    takeIn,
+  }
+}
+
+/** Whether a difference between two generations is about tools. */
+export function hasTools(addresses: readonly string[]): boolean {
+  return addresses.some(address => address.startsWith('tool:'))
+}

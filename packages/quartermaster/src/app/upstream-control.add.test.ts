@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { whileAdvancing } from '../testing/fake-clock.ts'
+import { CONFIG, upstreamDesk as desk, status } from '../testing/upstream-desk.ts'
+
+const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
+
+describe('adding an upstream', () => {
+  it('writes it down, gives it to the default agent, and says how it is', async () => {
+    const { control, json, folder } = await desk()
+    const answer = await control.addUpstream({ name: 'notes', entry: { command: 'notes' } })
+    expect(answer).toEqual({
+      name: 'notes',
+      file: folder.path(CONFIG),
+      outcome: 'added',
+      status: status('notes', 'up'),
+      granted: ['default'],
+      secrets: [],
+      problems: [],
+    })
+    expect(await json(CONFIG)).toEqual({ mcpServers: { notes: { command: 'notes' } } })
+    expect(await json('agents/default.json')).toEqual({ capabilities: { notes: {} } })
+  })
+
+  it('waits for its first moments, but not for ever', async () => {
+    const { control, clock } = await desk({ states: { slow: ['starting', 'starting', 'up'], stuck: ['starting'] } })
+    const slow = control.addUpstream({ name: 'slow', entry: { command: 'a' }, grant: false })
+    const stuck = control.addUpstream({ name: 'stuck', entry: { command: 'a' }, grant: false })
+    const ended = await whileAdvancing(clock, Promise.all([slow, stuck]), 100)
+    expect(ended.map(answer => answer.status?.state)).toEqual(['up', 'starting'])
+  })
+
+  it('does not wait for one that starts where it is not to, and counts the tools of one that is there', async () => {
+    const { control, done } = await desk({ states: { slow: ['starting'] } })
+    const add = (name: string) => control.addUpstream({ name, entry: { command: 'a' }, grant: false, wait: false })
+    expect(await add('slow')).toMatchObject({ status: { state: 'starting' } })
+    expect(done).toEqual([])
+    expect(await add('notes')).toMatchObject({ status: { state: 'up', tools: { offered: 2 } } })
+  })
+
+  it('adds what cannot be used yet, and says what is missing', async () => {
+    const { control, json } = await desk()
+    const answer = await control.addUpstream({ name: 'notes', entry: { url: '${secret:NOPE}' } })
+    expect(answer).toMatchObject({
+      outcome: 'added',
+      granted: ['default'],
+      status: { state: 'off', reason: expect.stringContaining('The secret "NOPE" is not there.') },
+      problems: [{ subject: 'upstream:notes', message: 'The secret "NOPE" is not there.' }],
+    })
+    expect(await json('agents/default.json')).toEqual({ capabilities: { notes: {} } })
+  })
+
+  it.each([
+    ['args', { command: 'a', args: ['.'] }],
+    ['args', { command: 'a', args: ['--root=..'] }],
+    ['args', { command: 'a', args: ['.quartermaster/secrets.json'] }],
+    ['args', { command: 'bash', args: ['-lc', 'exec a "$PWD"'] }],
+    ['env.ROOT', { command: 'a', env: { ROOT: '.' } }],
+    ['cwd', { command: 'a', cwd: '..' }],
+  ])('warns of a program that is given the data folder, by %s: %j', async (field, entry) => {
+    const { control, folder } = await desk()
+    await openDataFolder(folder.path('.quartermaster')).ensure()
+    await folder.write('.quartermaster/secrets.json', '{}', 0o600)
+    const answer = await control.addUpstream({ name: 'notes', entry })
+    const message = expect.stringContaining('holds the data folder')
+    expect(answer).toMatchObject({
+      outcome: 'added',
+      problems: [{ severity: 'warning', where: `mcpServers.notes.${field}`, message }],
+    })
+  })
+
+  it('does not warn of a program that is given another folder', async () => {
+    const { control, folder } = await desk()
+    await openDataFolder(folder.path('.quartermaster')).ensure()
+    await folder.write('docs/a.md', '')
+    const entry = { command: 'sh', args: ['-c', 'exec a . --also=./b'], env: { ROOT: '../docs' }, cwd: 'docs' }
+    expect(await control.addUpstream({ name: 'notes', entry })).toMatchObject({ outcome: 'added', problems: [] })
+  })
+
+  it('gives it to the agents that are named, and to no others', async () => {
+    const files = {
+      'agents/ada.json': '{ "capabilities": { "notes": { "tools": ["read"] } } }',
+      'agents/bob.json': '{ "capabilities": {} }',
+    }
+    const { control, json } = await desk({ files })
+    const answer = await control.addUpstream({ name: 'notes', entry: { command: 'a' }, grant: ['ada', 'bob'] })
+    expect(answer.granted).toEqual(['ada', 'bob'])
+    expect(await json('agents/ada.json')).toEqual({ capabilities: { notes: { tools: ['read'] } } })
+    expect(await json('agents/bob.json')).toEqual({ capabilities: { notes: {} } })
+    expect(await json('agents/default.json')).toEqual({ capabilities: {} })
+  })
+
+  it('names those that had what it replaces, and have it still', async () => {
+    const { control } = await desk()
+    const add = (args: string[], more: object) =>
+      control.addUpstream({ name: 'notes', entry: { command: 'a', args }, ...more })
+    expect(await add([], {})).not.toHaveProperty('alsoHave')
+    expect(await add([], { grant: false })).toMatchObject({ granted: [], alsoHave: ['default'] })
+    expect(await add(['x'], { grant: false, replace: true })).toMatchObject({ granted: [], alsoHave: ['default'] })
+    expect(await add(['y'], { replace: true })).not.toHaveProperty('alsoHave')
+  })
+
+  it('makes the first agent where there is none at all, with reading of the folder, and gives it what comes', async () => {
+    const { control, json } = await desk({ hasAgents: false })
+    const add = (name: string, more: object = {}) => control.addUpstream({ name, entry: { command: 'a' }, ...more })
+    expect(await add('quiet', { grant: false })).not.toHaveProperty('madeAgent')
+    await expect(json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(await add('notes')).toMatchObject({ granted: ['default'], madeAgent: 'default', problems: [] })
+    expect(await add('more')).toMatchObject({ granted: ['default'] })
+    expect(await add('last', { grant: false })).toMatchObject({ granted: [] })
+    expect((await json('agents/default.json')).capabilities).toEqual({
+      files: { dirs: ['.'], tools: ['read_file', 'list_files', 'search_files'] },
+      notes: {},
+      more: {},
+    })
+  })
+
+  it('makes nobody beside agents that are there, nor for an entry that is refused', async () => {
+    const files = { 'agents/ada.json': '{ "capabilities": {} }' }
+    const beside = await desk({ hasAgents: false, files })
+    expect(await beside.control.addUpstream({ name: 'notes', entry: { command: 'a' } })).toMatchObject({ granted: [] })
+    const alone = await desk({ hasAgents: false })
+    const refused = alone.control.addUpstream({ name: 'notes', entry: { comand: 'a' } })
+    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    for (const { json } of [beside, alone])
+      await expect(json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it.each([
+    ['http://127.0.0.1:7420/mcp', undefined],
+    ['http://localhost:7420/mcp/', undefined],
+    ['http://[::1]:9000/mcp', 'http://127.0.0.1:9000'],
+    ['http://box.example:9000/mcp', 'http://box.example:9000'],
+  ])('refuses our own address: %s', async (url, ownUrl) => {
+    const { control, json } = await desk(ownUrl === undefined ? {} : { ownUrl })
+    const refused = control.addUpstream({ name: 'us', entry: { type: 'http', url } })
+    await expect(refused).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('this Quartermaster itself'),
+    })
+    expect(await json(CONFIG)).toEqual({})
+  })
+
+  it.each([
+    ['quartermaster', ['connect', '--agent', 'default']],
+    ['node', ['/opt/quartermaster/dist/bin/quartermaster.js', 'connect', '--agent', 'default', '--config', 'x.json']],
+    ['npx', ['-y', 'quartermaster@1.0.0', 'connect']],
+    ['sh', ['-c', 'cd /project && exec quartermaster connect --agent default']],
+  ])('refuses our own bridge as a program: %s %j', async (command, args) => {
+    const { control, json } = await desk()
+    await expect(control.addUpstream({ name: 'us', entry: { command, args } })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('Quartermaster itself'),
+    })
+    expect(await json(CONFIG)).toEqual({})
+  })
+
+  it('takes another Quartermaster on this machine for what it is', async () => {
+    const { control } = await desk({ ownUrl: 'http://127.0.0.1:9000' })
+    const entry = { type: 'http', url: 'http://127.0.0.1:7420/mcp' }
+    expect(await control.addUpstream({ name: 'them', entry })).toMatchObject({ outcome: 'added' })
+  })
+
+  it('refuses an agent that does not exist before anything is written', async () => {
+    const { control, json } = await desk()
+    const refused = control.addUpstream({ name: 'notes', entry: { command: 'a' }, grant: ['nobody'] })
+    await expect(refused).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
+    expect(await json(CONFIG)).toEqual({})
+  })
+
+  it('says whose file it could not be put into', async () => {
+    const { control } = await desk({ files: { 'agents/default.json': '{' } })
+    const answer = await control.addUpstream({ name: 'notes', entry: { command: 'a' } })
+    expect(answer).toMatchObject({ granted: [], problems: [{ severity: 'warning', subject: 'agent:default' }] })
+  })
+
+  it('takes no name of another upstream or capability', async () => {
+    const { control } = await desk({ ...NOTES, others: ['files'] })
+    const add = (name: string, replace = false) => control.addUpstream({ name, entry: { command: 'b' }, replace })
+    await expect(add('files', true)).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    await expect(add('notes')).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    expect(await add('notes', true)).toMatchObject({ outcome: 'replaced' })
+    expect(await add('notes')).toMatchObject({ outcome: 'unchanged' })
+  })
+})

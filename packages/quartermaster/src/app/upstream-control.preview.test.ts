@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { CONFIG, upstreamDesk as desk } from '../testing/upstream-desk.ts'
+
+const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
+
+describe('an upstream that is only looked at', () => {
+  const LOOK = { dryRun: { beside: [] } }
+  const WITH_NOTES = { files: { ...NOTES.files, 'agents/ada.json': '{ "capabilities": { "notes": {} } }' } }
+
+  it('is told as if it were added, and nothing is written', async () => {
+    const { control, json, folder, done } = await desk(WITH_NOTES)
+    const entry = { command: 'a', args: ['--key', '${secret:KEY}', '--asked', '${secret:ASKED}'] }
+    const secrets = { KEY: 'hush' }
+    expect(await control.addUpstream({ name: 'new', entry, secrets, missing: ['ASKED'], ...LOOK })).toEqual({
+      name: 'new',
+      file: folder.path(CONFIG),
+      outcome: 'added',
+      granted: ['default'],
+      secrets: ['KEY'],
+      missing: { ASKED: 'ASKED' },
+      problems: [],
+    })
+    expect(await json(CONFIG)).toEqual(JSON.parse(NOTES.files[CONFIG] ?? ''))
+    expect(await json('agents/default.json')).toEqual({ capabilities: {} })
+    await expect(folder.read('.quartermaster/secrets.json')).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(done).toEqual([])
+  })
+
+  it('may be there already, or take the place of another', async () => {
+    const { control } = await desk(WITH_NOTES)
+    const look = (args: string[], more = {}) =>
+      control.addUpstream({ name: 'notes', entry: { command: 'notes', args }, ...LOOK, ...more })
+    expect(await look(['--deep'])).toMatchObject({ outcome: 'unchanged', granted: ['default'], alsoHave: ['ada'] })
+    await expect(look(['--flat'])).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    expect(await look(['--flat'], { replace: true, grant: false })).toMatchObject({ outcome: 'replaced', granted: [] })
+  })
+
+  it.each([
+    ['empty', { command: '' }, 'CONFIG_INVALID'],
+    ['far', { url: 'ftp://x' }, 'CONFIG_INVALID'],
+    ['NOTES', { command: 'a' }, 'NAME_TAKEN'],
+    ['A-B', { command: 'a' }, 'NAME_TAKEN'],
+    ['files', { command: 'a' }, 'NAME_TAKEN'],
+    ['us', { url: 'http://127.0.0.1:7420/mcp' }, 'CONFIG_INVALID'],
+  ])('is refused as it would be: %s %j', async (name, entry, code) => {
+    const { control } = await desk({ ...NOTES, others: ['files'] })
+    const look = control.addUpstream({ name, entry, dryRun: { beside: ['a-b'] } })
+    await expect(look).rejects.toMatchObject({ code })
+  })
+
+  it('says what would keep it from being used, and what it would expose', async () => {
+    const { control, folder } = await desk()
+    await openDataFolder(folder.path('.quartermaster')).ensure()
+    const look = (entry: object) => control.addUpstream({ name: 'notes', entry: { ...entry }, ...LOOK })
+    expect(await look({ command: 'a', env: { A: '${NOPE}' } })).toMatchObject({
+      outcome: 'added',
+      problems: [
+        { where: CONFIG, field: 'mcpServers.notes.env.A', message: expect.stringContaining('"NOPE" is not set') },
+      ],
+    })
+    expect(await look({ command: 'a', args: ['.'] })).toMatchObject({
+      problems: [{ where: 'mcpServers.notes.args', message: expect.stringContaining('holds the data folder') }],
+    })
+  })
+
+  it.each([{ enabled: false }, { disabled: true }])('would be off where its entry says so: %j', async more => {
+    const { control } = await desk(NOTES)
+    const look = (entry: object) => control.addUpstream({ name: 'new', entry: { command: 'a', ...entry }, ...LOOK })
+    expect(await look(more)).toMatchObject({
+      outcome: 'added',
+      status: { name: 'new', state: 'off', target: '', reason: expect.stringContaining('It is switched off') },
+    })
+    // How it would be otherwise nobody knows before it runs.
+    expect(await look({})).not.toHaveProperty('status')
+  })
+
+  it('says which secrets would go with what it replaces, and which would stay, and takes none', async () => {
+    const { control, json, folder } = await desk()
+    const entry = { command: 'a', env: { A: '${secret:A}', B: '${secret:B}', C: '${secret:C}' } }
+    await control.addUpstream({ name: 'notes', entry, secrets: { A: 'old', B: 'shared', C: 'in code' } })
+    await control.addUpstream({ name: 'other', entry: { command: 'b', args: ['${secret:B}'] } })
+    await folder.write('capabilities/a.ts', "export const key = (secrets) => secrets.get('C')")
+    const wish = { name: 'notes', entry: { command: 'c' }, replace: true }
+    const released = {
+      outcome: 'replaced',
+      removedSecrets: ['A'],
+      keptSecrets: [
+        { name: 'B', usedBy: [CONFIG] },
+        { name: 'C', usedBy: ['capabilities/a.ts'] },
+      ],
+    }
+    expect(await control.addUpstream({ ...wish, ...LOOK })).toMatchObject(released)
+    expect(await json('.quartermaster/secrets.json')).toEqual({ A: 'old', B: 'shared', C: 'in code' })
+    expect(await control.addUpstream(wish)).toMatchObject(released)
+  })
+
+  it('says nothing of secrets where none would go', async () => {
+    const { control } = await desk(NOTES)
+    const wish = { name: 'notes', entry: { command: 'c' }, replace: true, ...LOOK }
+    expect(await control.addUpstream(wish)).not.toHaveProperty('removedSecrets')
+  })
+
+  it('says whose file it could not be put into, and who would be made for it', async () => {
+    const broken = await desk({ files: { 'agents/default.json': '{' } })
+    const entry = { command: 'a' }
+    expect(await broken.control.addUpstream({ name: 'notes', entry, ...LOOK })).toMatchObject({
+      granted: [],
+      problems: [{ severity: 'warning', subject: 'agent:default' }],
+    })
+    const alone = await desk({ hasAgents: false })
+    expect(await alone.control.addUpstream({ name: 'notes', entry, ...LOOK })).toMatchObject({ madeAgent: 'default' })
+    await expect(alone.json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
