@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Params } from '../../mcp-wire/index.ts'
 import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
@@ -29,7 +30,72 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
   expect(listening.since()).toBeUndefined()
   listening.acknowledged()
   expect(listening.since()).toBe(clock.now())
-  listening.watch(new Set(['x://1']))
-  expect(listening.since()).toBeUndefined()
   listening.stop()
+  expect(listening.since()).toBeUndefined()
+})
+
+/** A server that tells as long as a test wants. */
+function telling() {
+  const clock = createFakeClock()
+  const streams: { uris: unknown; signal: AbortSignal; end(): void }[] = []
+  const updated: string[] = []
+  const peer = {
+    request: (_: string, params: Params, { signal }: { signal: AbortSignal }) =>
+      new Promise((end, reject) => {
+        const { resourceSubscriptions } = params['notifications'] as Params
+        streams.push({ uris: resourceSubscriptions, signal, end: () => end({}) })
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  }
+  const listening = keepListening({
+    line: { peer, close: async () => {}, ended: new Promise(() => {}) } as unknown as Line,
+    facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
+    clock,
+    events: { ...NO_EVENTS, onResourceUpdated: uri => void updated.push(uri) },
+    envelope: () => ({}),
+  })
+  const open = () => streams.filter(({ signal }) => !signal.aborted).map(({ uris }) => uris)
+  return { clock, streams, updated, listening, open }
+}
+
+it('hears without a break while it asks for other addresses', async () => {
+  const { clock, listening, open, updated } = telling()
+  listening.acknowledged()
+  const since = listening.since()
+  await clock.advance(100)
+  listening.watch(new Set(['x://1']))
+  listening.watch(new Set(['x://1', 'x://2']))
+  expect(open()).toEqual([undefined, ['x://1', 'x://2']])
+  listening.acknowledged()
+  expect([open(), listening.since()]).toEqual([[['x://1', 'x://2']], since])
+  expect(updated).toEqual([])
+  listening.watch(new Set())
+  listening.acknowledged()
+  expect(open()).toEqual([undefined])
+})
+
+it('says that something may have changed where it has not heard for a while, once it hears again', async () => {
+  const { clock, listening, streams, updated } = telling()
+  listening.watch(new Set(['x://1', 'x://2']))
+  listening.acknowledged()
+  streams.at(-1)?.end()
+  await clock.advance(1_000)
+  expect([streams.length, listening.since(), updated]).toEqual([3, undefined, []])
+  listening.acknowledged()
+  expect(updated).toEqual(['x://1', 'x://2'])
+  listening.acknowledged()
+  expect(updated).toHaveLength(2)
+})
+
+it('does the same where the one before broke before the next one told', async () => {
+  const { clock, listening, streams, updated } = telling()
+  listening.watch(new Set(['x://1']))
+  listening.acknowledged()
+  listening.watch(new Set(['x://1', 'x://2']))
+  streams[1]?.end()
+  await clock.advance(60_000)
+  // The next one is there already.
+  expect([streams.length, listening.since()]).toEqual([3, undefined])
+  listening.acknowledged()
+  expect(updated).toEqual(['x://1', 'x://2'])
 })

@@ -31,7 +31,11 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   const lists = (Object.keys(LISTS) as (keyof typeof LISTS)[]).filter(kind => isRecord(facts.capabilities[kind]))
   let uris: ReadonlySet<string> = new Set()
   let current = new AbortController()
+  /** The one before, which tells until the current one does. */
+  let former: AbortController | undefined
   let isOver = false
+  /** Whether something may have changed at these addresses that nobody was there to be told. */
+  let hasMissed = false
   let since: number | undefined
   const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
@@ -42,24 +46,48 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   async function open(): Promise<void> {
-    if (isOver || (lists.length === 0 && uris.size === 0)) return
+    if (isOver) return
+    if (lists.length === 0 && uris.size === 0) return end()
     const controller = new AbortController()
     current = controller
-    since = undefined
     const openedAt = clock.now()
+    const isTriedAgain = await listen(controller.signal)
+    if (controller.signal.aborted) return
+    broke(controller)
+    if (controller === current && isTriedAgain) cancelPause = clock.after(pauseAfter(clock.now() - openedAt), again)
+  }
+
+  /** Resolves when it is over. Answers whether it is to be tried again. */
+  async function listen(signal: AbortSignal): Promise<boolean> {
     try {
       const params = { notifications: wanted(), _meta: envelope() }
-      await line.peer.request('subscriptions/listen', params, { signal: controller.signal })
+      await line.peer.request('subscriptions/listen', params, { signal })
+      return true
     } catch (error) {
-      if (controller.signal.aborted) return
-      // It does not do this. What changes is found out with the next start.
-      if (error instanceof RpcError) return
-      // Anything else may be over in a moment. When nobody is there any more, the line ends by itself.
-    } finally {
-      if (current === controller) since = undefined
+      // One that does not do this says so, and what changes is found out with the next start. Anything else may be over in a
+      // moment. When nobody is there any more, the line ends by itself.
+      return !(error instanceof RpcError)
     }
-    if (isOver || controller.signal.aborted) return
-    cancelPause = clock.after(pauseAfter(clock.now() - openedAt), again)
+  }
+
+  function broke(controller: AbortController): void {
+    if (controller === former) former = undefined
+    if (former) return
+    since = undefined
+    hasMissed = true
+  }
+
+  /** The one that tells goes on until the next one does. */
+  function giveWay(): void {
+    if (since !== undefined && !former) former = current
+    else current.abort()
+  }
+
+  function end(): void {
+    former?.abort()
+    former = undefined
+    current.abort()
+    since = undefined
   }
 
   /** What happened in between nobody has told. */
@@ -72,20 +100,26 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function stop(): void {
     isOver = true
     cancelPause()
-    current.abort()
+    end()
   }
 
   void open()
   return {
     watch(next) {
       if (next.size === uris.size && [...next].every(uri => uris.has(uri))) return
+      hasMissed ||= since === undefined && uris.size > 0
       uris = next
       cancelPause()
-      current.abort()
+      giveWay()
       void open()
     },
     acknowledged() {
-      since = clock.now()
+      since ??= clock.now()
+      former?.abort()
+      former = undefined
+      if (!hasMissed) return
+      hasMissed = false
+      for (const uri of uris) events.onResourceUpdated(uri)
     },
     since: () => since,
     stop,
