@@ -3,7 +3,7 @@ import { connectToOwner } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
 import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
-import { type Log, remembered } from '../core/kernel/index.ts'
+import { type Clock, createCancellation, type Log, remembered, unlessCancelled } from '../core/kernel/index.ts'
 import { fetchFirst } from './fetch-first.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { meetFirst } from './meet-first.ts'
@@ -25,6 +25,9 @@ export interface OpenControl {
 
 /** A busy machine may keep an `up` from answering for a while; to go on without it ends at the folder it has locked. */
 const PATIENCE_MS = 5_000
+
+/** A server or a tool that does not let go must not keep the terminal. */
+const LET_GO_MS = 2_000
 
 /** The control of the `up` that owns the data folder or, where none runs, of a runtime made for this one command. */
 export async function openControl(options: OpenControlOptions): Promise<OpenControl> {
@@ -76,7 +79,8 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     const parts = { tokens, organisation, memory, delegations, peers }
     const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
     const close = async () => {
-      await runtime.stop()
+      await stopInTime(runtime, clock)
+      // Not given up with it: a process that ends while the thread of its store is at work is aborted.
       await storage.close()
     }
     const met = meetFirst(fetchFirst(control, { ...runtime, clock }), runtime)
@@ -86,6 +90,14 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error
     return { control: await controlWithoutConfig(error), from: 'process', close: async () => {} }
   }
+}
+
+async function stopInTime(runtime: Runtime, clock: Clock): Promise<void> {
+  const { signal, cancel } = createCancellation()
+  const enough = clock.after(LET_GO_MS, () => cancel(new Error('It took too long.')))
+  // The answer is out already; a failure to clean up behind it changes nothing the caller could act on.
+  await unlessCancelled(runtime.stop(), signal).catch(() => {})
+  enough()
 }
 
 /** When the configuration cannot be read every command says so, and `doctor` says how to mend it. */

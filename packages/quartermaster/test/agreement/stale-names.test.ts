@@ -33,6 +33,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'send_letter',
     'send_mail',
     'send_report',
+    'slack_search',
     'warm_up',
     'weather_get_weather',
     'write_down',

@@ -85,8 +85,8 @@ export interface Attending extends ControlOptions {
   aside<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** A server or a tool that does not let go must not keep the terminal. */
-const CLOSE_WITHIN_MS = 2_000
+/** Whoever closes gives up by himself what does not let go, and writes down what he was told. Beyond this nothing is waited for. */
+const CLOSE_WITHIN_MS = 10_000
 
 export function createSession(host: CliHost, options: GlobalOptions, line: readonly string[] = []): Session {
   const looks = { env: host.io.env, color: options.color !== false }

@@ -5,6 +5,7 @@ import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { keepListening } from './listening.ts'
+import { RpcError } from './rpc-error.ts'
 
 it('begins anew where it broke off, and leaves the line to everybody else', async () => {
   const clock = createFakeClock()
@@ -37,13 +38,15 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
 /** A server that tells as long as a test wants. */
 function telling() {
   const clock = createFakeClock()
-  const streams: { uris: unknown; signal: AbortSignal; end(): void }[] = []
+  const streams: { uris: unknown; signal: AbortSignal; end(): void; refuse(code: number): void }[] = []
+  const lines: string[] = []
   const updated: string[] = []
   const peer = {
     request: (_: string, params: Params, { signal }: { signal: AbortSignal }) =>
       new Promise((end, reject) => {
         const { resourceSubscriptions } = params['notifications'] as Params
-        streams.push({ uris: resourceSubscriptions, signal, end: () => end({}) })
+        const refuse = (code: number) => reject(new RpcError({ code, message: 'No.' }))
+        streams.push({ uris: resourceSubscriptions, signal, end: () => end({}), refuse })
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   }
@@ -51,11 +54,15 @@ function telling() {
     line: { peer, close: async () => {}, ended: new Promise(() => {}) } as unknown as Line,
     facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
     clock,
-    events: { ...NO_EVENTS, onResourceUpdated: uri => void updated.push(uri) },
+    events: {
+      ...NO_EVENTS,
+      onResourceUpdated: uri => void updated.push(uri),
+      onLog: (_, text) => void lines.push(text),
+    },
     envelope: () => ({}),
   })
   const open = () => streams.filter(({ signal }) => !signal.aborted).map(({ uris }) => uris)
-  return { clock, streams, updated, listening, open }
+  return { clock, streams, updated, lines, listening, open }
 }
 
 it('hears without a break while it asks for other addresses', async () => {
@@ -98,4 +105,26 @@ it('does the same where the one before broke before the next one told', async ()
   expect([streams.length, listening.since()]).toEqual([3, undefined])
   listening.acknowledged()
   expect(updated).toEqual(['x://1', 'x://2'])
+})
+
+it('asks again where it was refused for now, and says so once', async () => {
+  const { clock, listening, streams, lines, updated } = telling()
+  listening.watch(new Set(['x://1']))
+  listening.acknowledged()
+  streams.at(-1)?.end()
+  for (const length of [3, 4]) {
+    await clock.advance(30_000)
+    expect(streams).toHaveLength(length)
+    streams.at(-1)?.refuse(-32_603)
+  }
+  await clock.advance(30_000)
+  listening.acknowledged()
+  expect([lines, updated]).toEqual([['It does not tell of changes: No.'], ['x://1']])
+})
+
+it('does not ask again where that is not known', async () => {
+  const { clock, streams } = telling()
+  streams.at(-1)?.refuse(-32_601)
+  await clock.advance(600_000)
+  expect(streams).toHaveLength(1)
 })

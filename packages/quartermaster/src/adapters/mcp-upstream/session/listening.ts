@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { Line } from './line.ts'
-import { RpcError } from './rpc-error.ts'
+import { RPC, RpcError } from './rpc-error.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
 
 /** Hears what changes at a server of 2026-07-28 or later, for as long as the line is there. */
@@ -25,6 +25,9 @@ export interface ListeningDeps {
 
 const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
 
+/** One that answers so does not do this, and what changes is found out with the next start. Any other may have too many just now. */
+const NEVER: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams])
+
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
 export function keepListening({ line, facts, clock, events, envelope }: ListeningDeps): Listening {
@@ -34,6 +37,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** The one before, which tells until the current one does. */
   let former: AbortController | undefined
   let isOver = false
+  /** Whether it said last that it does not do this, which is told once. */
+  let isRefused = false
   /** Whether something may have changed at these addresses that nobody was there to be told. */
   let hasMissed = false
   let since: number | undefined
@@ -64,10 +69,16 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       await line.peer.request('subscriptions/listen', params, { signal })
       return true
     } catch (error) {
-      // One that does not do this says so, and what changes is found out with the next start. Anything else may be over in a
-      // moment. When nobody is there any more, the line ends by itself.
-      return !(error instanceof RpcError)
+      // Anything but a clear no may be over in a moment. When nobody is there any more, the line ends by itself.
+      if (!(error instanceof RpcError)) return true
+      refused(error)
+      return !NEVER.has(error.code)
     }
+  }
+
+  function refused({ message }: RpcError): void {
+    if (!isRefused) events.onLog('warn', `It does not tell of changes: ${message}`)
+    isRefused = true
   }
 
   function broke(controller: AbortController): void {
@@ -115,6 +126,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     },
     acknowledged() {
       since ??= clock.now()
+      isRefused = false
       former?.abort()
       former = undefined
       if (!hasMissed) return
