@@ -57,3 +57,19 @@ describe('a server that never answers, where nothing runs', LONG, () => {
     expect(help).toMatchObject({ code: 4, stderr: expect.stringContaining('"hang" has not been seen yet, so its') })
   })
 })
+
+describe('a server that fails before anybody has seen it, where nothing runs', LONG, () => {
+  it('is down to whoever asks, in whichever way', async () => {
+    const ill = { command: process.execPath, args: ['-e', 'process.exit(1)'] }
+    const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { ill } }) })
+    const run = (...args: string[]) => quartermaster(args, { cwd: dir })
+    expect((await run('upstreams', '--json')).json()).toMatchObject([{ name: 'ill', state: 'down' }])
+    const status = (await run('status', '--json')).json<{ dependencies: object[] }>()
+    expect(status.dependencies).toMatchObject([{ name: 'upstream-ill', state: 'down' }])
+    const missing = [{ dependency: 'upstream-ill', state: 'down' }]
+    const recheck = await run('recheck', 'capability:ill', '--json')
+    expect([recheck.code, recheck.json()]).toMatchObject([1, { active: false, missing }])
+    for (const command of ['tools', 'capabilities', 'agents'])
+      expect((await run(command)).stderr).toContain('"ill" has not been seen yet: It ended with exit code 1. ')
+  })
+})

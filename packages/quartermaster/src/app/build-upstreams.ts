@@ -83,7 +83,8 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   })
   const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
   const toolsOfOthers = core.createToolsOfOthers({ ...ports, ownNameOf: tool => ownNameOf(tool, project) })
-  const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers }
+  const hasAgent = async (name: string) => (await project.agentFiles.read(name)) !== undefined
+  const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
     pins,

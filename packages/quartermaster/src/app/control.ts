@@ -29,6 +29,7 @@ import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createExternalPeerControl } from './external-peer-control.ts'
 import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
+import { asKept } from './kept-standing.ts'
 import { createLogins } from './logins.ts'
 import { createMemoryControl } from './memory-control.ts'
 import { createOperationControl } from './operation-control.ts'
@@ -39,6 +40,7 @@ import { unseenUpstreams, withSteps } from './unseen-upstreams.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { createUpstreamControl } from './upstream-control.ts'
 import { asUpstreams } from './upstream-dependencies.ts'
+import { recheckWithUpstreams } from './upstream-recheck.ts'
 import { VERSION } from './version.ts'
 import { ownersWithin } from './within.ts'
 
@@ -104,7 +106,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       return { ...answer, result: unsaid(answer.result) }
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
-    recheck: ({ name, force = false }) => health.recheck(name, { force }),
+    recheck: ({ name, force = false }) =>
+      recheckWithUpstreams(runtime, { name, force, from: parts.from }, createSystemClock()),
     async createToken({ organisation: named, agent = '', person, ...facts }) {
       const { persons, tokens, ...places } = await parts.organisation()
       const organisation = await within(named)
@@ -142,6 +145,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     ...createUpstreamControl({
       project: runtime.project,
       upstreams: runtime.upstreams,
+      from: parts.from,
       agents,
       clock: createSystemClock(),
       originOf(capability) {
@@ -223,7 +227,7 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
     tools: { active, disabled: generation.tools.size - active },
     agents: agents.list().length,
     running: runtime.core.operations.running().length,
-    dependencies: asUpstreams(health.dependencies(), runtime.upstreams.statuses()),
+    dependencies: asUpstreams(health.dependencies(), asKept(runtime.upstreams.statuses(), from)),
     problems: runtime.problems(),
     ...(unseen.length === 0 ? {} : { unseen }),
     store: { ...place, ...(await storeFacts(parts)) },

@@ -5,6 +5,7 @@ import { neededDependencies } from '../core/health/index.ts'
 import { fewOfEach } from '../core/knowledge/index.ts'
 import { consentFindings } from './consent-findings.ts'
 import { docsProblems } from './docs-control.ts'
+import { loginFindings } from './login-findings.ts'
 import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
@@ -35,6 +36,7 @@ export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Prom
     await storeFinding(project.dataDir, project.storeChoice),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings({ ...runtime, from: outside.from })),
+    ...(await loginFindings(runtime)),
     ...(await peerFindings(outside)),
     ...consentFindings(core.catalogue.current()),
     ok(

@@ -9,9 +9,15 @@ const NAMES: ControlOperation[] = [
 ]
 
 const KNOWLEDGE = new Map([['release', {}]])
-const CAPABILITIES = new Map([
-  ['seen', {}],
-  ['fresh', { unseen: 'It has not been reached yet.' }],
+const SEEN = {
+  unit: 'upstream:seen',
+  leftOut: [{ name: 'changed', calledAs: 'seen_changed', reason: 'The server changed it.' }],
+  gone: [{ name: 'gone', calledAs: 'seen_gone', reason: 'Its server does not list it any more.' }],
+}
+const CAPABILITIES = new Map<string, object>([
+  ['seen', SEEN],
+  ['fresh', { unit: 'upstream:fresh', leftOut: [], unseen: 'It has not been reached yet.' }],
+  ['own', { unit: 'capabilities/own.ts', leftOut: [{ name: 'own_wrong', reason: 'Its definition is wrong.' }] }],
 ])
 
 const GENERATION = { tools: new Map([['known', {}]]), capabilities: CAPABILITIES, knowledge: KNOWLEDGE }
@@ -22,6 +28,7 @@ function desk() {
   const control = Object.fromEntries(NAMES.map(name => [name, async () => void done.push(name)])) as unknown as Control
   const deps = {
     core: { catalogue: { current: () => GENERATION } },
+    meetAgain: async (name: string) => void done.push(`meet again ${name}`),
     meet: async (only = {}) => void done.push(['meet', ...Object.values(only)].join(' ')),
   } as unknown as MeetFirstDeps
   return { control: meetFirst(control, deps), done }
@@ -50,6 +57,16 @@ it('meets one for whoever wants its pages, gives it to an agent, or reviews it o
   const pages = ['meet fresh', 'docs', 'meet fresh', 'docs', 'meet fresh_one', 'docs', 'meet fresh_one', 'docs']
   const others = ['meet fresh', 'grant', 'meet fresh', 'upstreamLogs', 'meet fresh', 'reviewItems']
   expect(done).toEqual([...pages, ...others])
+})
+
+it('asks the server again before it is said that a tool of it is held back or gone, and only that one', async () => {
+  const { control, done } = desk()
+  await control.call({ agent: 'ada', tool: 'seen_gone' })
+  await control.tool({ name: 'seen_changed' })
+  await control.call({ agent: 'ada', tool: 'own_wrong' })
+  const asked = (tool: string, operation: string) => ['meet again seen', `meet ${tool}`, operation]
+  const ours = ['meet own_wrong', 'call']
+  expect(done).toEqual([...asked('seen_gone', 'call'), ...asked('seen_changed', 'tool'), ...ours])
 })
 
 it('meets none for a tool that is there, nor for what has nothing to do with them', async () => {

@@ -1,18 +1,23 @@
 import { type Control, type ControlInput, type ControlOptions, Name } from '../contracts/index.ts'
+import type { CatalogueCapability, WithheldTool } from '../core/catalogue/index.ts'
 import { controlAfter } from './control-after.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface MeetFirstDeps extends Pick<Runtime, 'meet'> {
+export interface MeetFirstDeps extends Pick<Runtime, 'meet' | 'meetAgain'> {
   readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current'> }
 }
 
 /**
  * A control for one command that meets servers nobody has ever seen only for whoever asks for all there is, and of a tool that is
- * not there those that may have it: one that hangs holds no command up that has nothing to do with it.
+ * not there those that may have it: one that hangs holds no command up that has nothing to do with it. Where nobody keeps servers
+ * running, nobody hears that one lists a tool again which it had withdrawn or changed: it is asked before the tool is refused.
  */
-export function meetFirst(control: Control, { core, meet }: MeetFirstDeps): Control {
+export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirstDeps): Control {
   async function forTool(tool: string): Promise<void> {
-    if (!core.catalogue.current().tools.has(tool)) await meet({ tool })
+    const { tools, capabilities } = core.catalogue.current()
+    if (tools.has(tool)) return
+    for (const name of serversWithout(tool, capabilities.values())) await meetAgain(name)
+    await meet({ tool })
   }
 
   async function forCapability(name: string): Promise<void> {
@@ -62,6 +67,18 @@ export function meetFirst(control: Control, { core, meet }: MeetFirstDeps): Cont
     // What it said is kept by whoever runs it, and where that is nobody it is tried for this.
     upstreamLogs: controlAfter(({ name }) => meet({ name }), control.upstreamLogs),
   }
+}
+
+type Held = Pick<CatalogueCapability, 'unit' | 'leftOut' | 'gone'>
+
+/** What the units are called that are servers of others. */
+const SERVER = /^upstream:(.*)$/s
+
+/** The servers by which a tool of this name is held back, or was there once. */
+function serversWithout(tool: string, capabilities: Iterable<Held>): string[] {
+  const isIt = ({ name, calledAs = name }: WithheldTool) => calledAs === tool
+  const isWithout = ({ leftOut, gone = [] }: Held) => leftOut.some(isIt) || gone.some(isIt)
+  return [...capabilities].filter(isWithout).flatMap(({ unit }) => SERVER.exec(unit)?.[1] ?? [])
 }
 
 const PAGE = /^(?:(tool|capability):)?(.*)$/s

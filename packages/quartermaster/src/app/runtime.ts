@@ -8,6 +8,7 @@ import type { GuestBook } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
+import { createAgentLogins } from './agent-logins.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
 import { effectKindsOf } from './effect-kinds.ts'
@@ -47,6 +48,8 @@ export interface Runtime {
    * what they have. For each once.
    */
   meet(only?: MeetChoice): Promise<void>
+  /** Starts, where that is for one command, a server that was seen before, and takes in what it lists now. Once. */
+  meetAgain(name: string): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
   /** Reads configuration, agents and definitions anew. */
@@ -172,6 +175,8 @@ export async function createRuntime(
     if (generation === 1 && !keepsUpstreams) return
     if (hasTools(added)) void upstreams.lookAgain()
   })
+  const agentLogins = createAgentLogins({ auth, upstreams, log })
+  core.emitter.on('agents.reloaded', ({ names }) => void agentLogins(names))
   const meetings = createServerMeetings({ upstreams, core })
   const startedAt = Math.round(clock.now())
 
@@ -242,6 +247,7 @@ export async function createRuntime(
     },
     look: () => core.health.probeNew(),
     meet: meetings.meet,
+    meetAgain: meetings.meetAgain,
     readAgain: meetings.readAgain,
     watch() {
       core.work()

@@ -14,6 +14,7 @@ function desk({ isAnyStarting = true, added = [] as string[] } = {}) {
       met: async (withinMs, options) => note('met', withinMs, options),
       meetNow: async (name, withinMs) => (note('meetNow', name, withinMs), true),
       meetOnly: async (choice, withinMs) => (note('meetOnly', choice, withinMs), isAnyStarting),
+      meetAgain: async (name, withinMs) => (note('meetAgain', name, withinMs), isAnyStarting),
       lookAgain: async () => note('lookAgain'),
       readAgain: async () => isAnyStarting,
     },
@@ -40,6 +41,15 @@ it('waits longer for the one that somebody needs, and looks at nothing anew wher
   const { meetings, done } = desk({ isAnyStarting: false })
   await meetings.meet({ name: 'notes' })
   expect(done).toEqual([['meetOnly', { name: 'notes' }, 10_000]])
+})
+
+it('takes in what one lists now that was seen before, and looks at nothing anew where it is not started', async () => {
+  const { meetings, done } = desk()
+  await meetings.meetAgain('notes')
+  expect(done).toEqual([['meetAgain', 'notes', 10_000], 'reload', 'probeNew'])
+  const other = desk({ isAnyStarting: false })
+  await other.meetings.meetAgain('notes')
+  expect(other.done).toEqual([['meetAgain', 'notes', 10_000]])
 })
 
 it('has those that came together looked at again with the tools of each other', async () => {

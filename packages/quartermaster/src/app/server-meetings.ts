@@ -4,17 +4,22 @@ import { remembered } from '../core/kernel/index.ts'
 import type { Core } from './build-core.ts'
 
 export interface ServerMeetingsDeps {
-  readonly upstreams: Pick<Upstreams, 'start' | 'statuses' | 'met' | 'meetNow' | 'meetOnly' | 'lookAgain' | 'readAgain'>
+  readonly upstreams: Pick<
+    Upstreams,
+    'start' | 'statuses' | 'met' | 'meetNow' | 'meetOnly' | 'meetAgain' | 'lookAgain' | 'readAgain'
+  >
   readonly core: {
     readonly catalogue: Pick<Core['catalogue'], 'reload'>
     readonly health: Pick<Core['health'], 'probeNew'>
   }
 }
 
-/** Has servers met that nobody has ever seen, and what they have taken in. */
+/** Has servers met that nobody has ever seen, or has not seen lately, and what they have taken in. */
 export interface ServerMeetings {
   /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
   meet(only?: MeetChoice): Promise<void>
+  /** For one command: starts one that was seen before, and takes in what it lists now. Once. */
+  meetAgain(name: string): Promise<void>
   /** For a call of what may be a tool of this unit. It does not throw. */
   meetUnseen(unit: string, withinMs: number): Promise<void>
   /** For one command: reads what is known of servers and could not be read before. Throws why it still cannot be. */
@@ -27,7 +32,7 @@ export interface ServerMeetings {
 
 /** How long servers are waited for that nobody has ever met. */
 const MEETING_MS = 10_000
-/** How long by a command that could do without them, after the last that came: one that hangs holds it up no longer. */
+/** How long by a command that could do without them, after the last that came: beside others, one that hangs holds it up no longer. */
 const GRACE_MS = 3_000
 
 /** What the ids of those units begin with that servers are. */
@@ -63,6 +68,9 @@ export function createServerMeetings({ upstreams, core: { catalogue, health } }:
   const allMet = remembered(meetAll)
   return {
     meet: only => (only ? meetOnly(only) : allMet()),
+    async meetAgain(name) {
+      if (await upstreams.meetAgain(name, MEETING_MS)) await takeInAll()
+    },
     async meetUnseen(unit, withinMs) {
       if (!unit.startsWith(UPSTREAM)) return
       const isKnown = await upstreams.meetNow(unit.slice(UPSTREAM.length), withinMs)

@@ -32,8 +32,30 @@ describe('an upstream that is only looked at', () => {
     const look = (args: string[], more = {}) =>
       control.addUpstream({ name: 'notes', entry: { command: 'notes', args }, ...LOOK, ...more })
     expect(await look(['--deep'])).toMatchObject({ outcome: 'unchanged', granted: ['default'], alsoHave: ['ada'] })
+    const had = { granted: ['default'], alsoHave: ['ada'] }
+    expect(await look(['--deep'], { grant: ['ada', 'default'] })).toMatchObject(had)
     await expect(look(['--flat'])).rejects.toMatchObject({ code: 'NAME_TAKEN' })
     expect(await look(['--flat'], { replace: true, grant: false })).toMatchObject({ outcome: 'replaced', granted: [] })
+  })
+
+  it('keeps its secrets under the names that they would have beside those before it', async () => {
+    const { control, json } = await desk({ files: { ...NOTES.files, 'capabilities/a.ts': "secrets.get('KEY_3')" } })
+    const wish = (name: string, key: string) => ({
+      name,
+      entry: { command: name, env: { KEY: '${secret:KEY}' } },
+      secrets: { KEY: key },
+    })
+    const other = { name: 'other', entry: { command: 'b', args: ['${secret:TOKEN}'] }, secrets: { TOKEN: 'hush' } }
+    const asks = { name: 'asks', entry: { command: 'c', args: ['${secret:KEY}'] }, missing: ['KEY'] }
+    const all = [wish('one', 'a'), other, wish('two', 'b'), wish('same', 'a'), asks, wish('last', 'c')]
+    const previews: unknown[] = []
+    for (const [at, one] of all.entries())
+      previews.push((await control.addUpstream({ ...one, dryRun: { beside: all.slice(0, at) } })).secrets)
+    expect(previews).toEqual([['KEY'], ['TOKEN'], ['KEY_2'], ['KEY'], [], ['KEY_5']])
+    const added: unknown[] = []
+    for (const one of all) added.push((await control.addUpstream(one)).secrets)
+    expect(added).toEqual(previews)
+    expect(await json('.quartermaster/secrets.json')).toEqual({ KEY: 'a', TOKEN: 'hush', KEY_2: 'b', KEY_5: 'c' })
   })
 
   it.each([
@@ -45,7 +67,7 @@ describe('an upstream that is only looked at', () => {
     ['us', { url: 'http://127.0.0.1:7420/mcp' }, 'CONFIG_INVALID'],
   ])('is refused as it would be: %s %j', async (name, entry, code) => {
     const { control } = await desk({ ...NOTES, others: ['files'] })
-    const look = control.addUpstream({ name, entry, dryRun: { beside: ['a-b'] } })
+    const look = control.addUpstream({ name, entry, dryRun: { beside: [{ name: 'a-b', entry: { command: 'b' } }] } })
     await expect(look).rejects.toMatchObject({ code })
   })
 

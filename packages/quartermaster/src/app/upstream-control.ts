@@ -8,12 +8,14 @@ import {
   type DependencyStatus,
   type Problem,
   type ReviewItem,
+  type StatusReport,
   type UpstreamStatus,
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import { clashWith, type Generation } from '../core/catalogue/index.ts'
 import { type Clock, whichThereAre } from '../core/kernel/index.ts'
 import { asFelt } from './felt-standing.ts'
+import { asKept } from './kept-standing.ts'
 import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
@@ -49,6 +51,8 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
         'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met' | 'meet' | 'lookAgain'
       >
     | undefined
+  /** Who keeps them; nobody, where a command looked by itself. */
+  readonly from: StatusReport['from']
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
   /** All definitions as they are now, and what is wrong with them. */
@@ -73,7 +77,7 @@ const USUAL_LINES = 100
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
-  const felt = () => asFelt(upstreams?.statuses() ?? [], deps.dependencies())
+  const felt = () => asKept(asFelt(upstreams?.statuses() ?? [], deps.dependencies()), deps.from)
   const running = () => withOfferedCounts(felt(), deps.generation(), deps.definitionProblems())
   const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
   const find = (name: string) => statuses().find(status => status.name === name)

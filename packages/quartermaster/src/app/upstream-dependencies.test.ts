@@ -36,6 +36,13 @@ it('calls no server up that was started and has never answered', () => {
   expect(told({ ...starting, state: 'up' }, '', 'up')[0]).toBe('up')
 })
 
+it('calls no server recovering that was never there and is down', () => {
+  const down = { state: 'down', unseen: START } as const
+  expect(told(down, 'It ended.', 'recovering')).toEqual(['down', 'It ended.', START])
+  expect(told({ ...down, state: 'recovering' }, 'It ended.', 'recovering')[0]).toBe('recovering')
+  expect(told({ state: 'down' }, 'It ended.', 'recovering')[0]).toBe('recovering')
+})
+
 it('leaves everything else as it is', () => {
   const other: DependencyStatus = { name: 'crm', state: 'down', reason: '', since: 0, dependsOn: [], mend: 'Mend it.' }
   expect(asUpstreams([other], [{ name: 'crm', state: 'off' } as UpstreamStatus])).toEqual([other])

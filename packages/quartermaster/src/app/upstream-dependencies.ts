@@ -42,7 +42,10 @@ function asUpstream({ mend: logs, ...known }: DependencyStatus, status: Upstream
   const mend = unseen ?? (hasSpoken ? logs : undefined)
   // Its tools are not disabled while it starts, and nobody knows yet whether it has any.
   const isUnheard = known.state === 'up' && unseen !== undefined && UNHEARD.has(state)
-  return { ...known, ...(isUnheard ? { state: 'unknown' } : {}), ...(mend === undefined ? {} : { mend }) }
+  // What was never there has nothing to recover.
+  const isLost = known.state === 'recovering' && unseen !== undefined && state === 'down'
+  const standing = isUnheard ? 'unknown' : isLost ? 'down' : known.state
+  return { ...known, state: standing, ...(mend === undefined ? {} : { mend }) }
 }
 
 /** Those that have not answered in this process. */

@@ -50,7 +50,7 @@ describe('an upstream that is down', () => {
     expect(await findingsOf({ ...status, unseen: undefined }, undefined, 'process')).toMatchObject([recovering])
   })
 
-  it.each(['starting', 'recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
+  it.each(['recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
     const mend = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
     expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ mend }])
   })
@@ -72,6 +72,14 @@ it.each([
   expect(await findingsOf(refused)).toEqual([{ level: 'warning', what, mend }])
   // What went wrong before and is over is no finding.
   expect(await findingsOf({ ...refused, lastError: { message, at: 1 } })).toMatchObject([{ level: 'ok' }])
+})
+
+it.each([undefined, true])('has nothing to mend that is starting, and may be waited for', async isFetching => {
+  const starting = { ...DOWN, state: 'starting' as const, isFetching }
+  const look = 'See how it is: quartermaster upstreams'
+  expect(await findingsOf(starting)).toMatchObject([{ level: 'warning', mend: look }])
+  const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+  expect(await findingsOf({ ...starting, unseen }, undefined, 'process')).toMatchObject([{ mend: unseen }])
 })
 
 it.each([

@@ -2,6 +2,7 @@ import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/inde
 import type { Finding, Problem, StatusReport, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
 import { loginStepIn, neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
+import { asKept } from './kept-standing.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
@@ -20,7 +21,7 @@ export interface UpstreamFindingsDeps {
 export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Finding[]> {
   const { upstreams, core, project, from } = deps
   const leftOut = project.upstreamsLeftOut()
-  const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
+  const running = asKept(upstreams.statuses(), from).filter(({ name }) => !leftOut.has(name))
   const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
   return statuses.flatMap((status, i) => [
@@ -32,9 +33,15 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
 }
 
 /** There is nothing to mend yet: it may be downloaded, or has yet to be. */
-function fetchingFinding({ name, state, reason }: UpstreamStatus): Finding {
-  const mend = state === 'starting' ? 'See how it is: quartermaster upstreams' : 'Have it started: quartermaster up'
+function fetchingFinding(status: UpstreamStatus): Finding {
+  const { name, state, reason } = status
+  const mend = state === 'starting' ? waitingStep(status) : 'Have it started: quartermaster up'
   return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, mend }
+}
+
+/** Nothing is known to be wrong with one that starts. */
+function waitingStep({ unseen = 'See how it is: quartermaster upstreams' }: UpstreamStatus): string {
+  return unseen
 }
 
 /** Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again. */
@@ -45,15 +52,9 @@ function mendOf({ name, hasSpoken }: UpstreamStatus, from: StatusReport['from'])
     : `Mend what is said here, then try it: quartermaster upstreams restart ${name}`
 }
 
-/** What was never there, and is tried by nobody, does not recover. */
-function standingOf({ state, unseen }: UpstreamStatus, from: StatusReport['from']): UpstreamStatus['state'] {
-  return state === 'recovering' && unseen !== undefined && from === 'process' ? 'down' : state
-}
-
 function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
-  const { name, reason, tools } = status
+  const { name, state, reason, tools } = status
   if (status.isFetching) return fetchingFinding(status)
-  const state = standingOf(status, from)
   const mend = mendOf(status, from)
   const upstream = `Upstream "${name}"`
   switch (state) {
@@ -75,7 +76,7 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
       return {
         level: 'warning',
         what: `${upstream} is ${state}: ${reason}`,
-        mend,
+        mend: state === 'starting' ? waitingStep(status) : mend,
       }
     case 'needsLogin':
       return {

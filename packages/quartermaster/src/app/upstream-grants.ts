@@ -55,7 +55,7 @@ export async function grantUpstream(
   }
 }
 
-/** What would become of giving agents an upstream that was not written down. */
+/** What would become of giving agents an upstream that was not written down. Who has it already would not be given it. */
 export async function previewGrant(
   name: string,
   { names, areFirst = false }: Recipients,
@@ -63,8 +63,8 @@ export async function previewGrant(
 ): Promise<GrantedUpstream> {
   const files = await agentFiles.load()
   const broken = files.filter(file => names.includes(file.name) && !file.config)
-  const granted = names.filter(agent => !broken.some(file => file.name === agent))
-  const alsoHave = (await holdersOf(name, agentFiles)).filter(agent => !names.includes(agent))
+  const alsoHave = await holdersOf(name, agentFiles)
+  const granted = names.filter(agent => !broken.some(file => file.name === agent) && !alsoHave.includes(agent))
   return {
     granted,
     ...(alsoHave.length > 0 && { alsoHave }),

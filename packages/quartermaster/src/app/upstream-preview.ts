@@ -1,4 +1,4 @@
-import type { AddedUpstream, ControlInput } from '../contracts/index.ts'
+import type { AddedUpstream, ControlInput, WishedUpstream } from '../contracts/index.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
@@ -8,8 +8,8 @@ import { switchedOff } from './upstream-outline.ts'
 export interface PreviewRequest
   extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace'> {
   readonly recipients: Recipients
-  /** Others that would be there by then. */
-  readonly beside: readonly string[]
+  /** Others that would be there by then, in this order. */
+  readonly beside: readonly WishedUpstream[]
   readonly now: number
 }
 

@@ -3,6 +3,21 @@ import { AddedUpstream, RemovedUpstream } from './control-report.ts'
 import { type ControlTable, nothing } from './control-table.ts'
 import { LoginFacts, PinKind, ReviewItem, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
 
+/** What an upstream is made from. */
+const WISH = {
+  name: z.string(),
+  /** As it is to stand in the file, references as they are. */
+  entry: z.record(z.string(), z.unknown()),
+  /** To be added to the secrets file; where a name is taken, or named by something else, the entry's references follow. */
+  secrets: z.record(z.string(), z.string()).optional(),
+  /** Secrets that the entry refers to and nobody gave yet. They get names that nothing has. */
+  missing: z.array(z.string()).max(1_000).optional(),
+}
+
+/** An upstream that somebody would have. */
+const WishedUpstream = z.strictObject(WISH)
+export type WishedUpstream = z.infer<typeof WishedUpstream>
+
 /** Upstreams, what of them waits for a person, and signing in to them. */
 export const UPSTREAM_CONTROL = {
   upstreams: { input: nothing, output: z.array(UpstreamStatus) },
@@ -38,13 +53,7 @@ export const UPSTREAM_CONTROL = {
   /** Writes an entry of `mcpServers`. A server that does not work is added all the same, and the answer says why. */
   addUpstream: {
     input: z.strictObject({
-      name: z.string(),
-      /** As it is to stand in the file, references as they are. */
-      entry: z.record(z.string(), z.unknown()),
-      /** To be added to the secrets file; where a name is taken, or named by something else, the entry's references follow. */
-      secrets: z.record(z.string(), z.string()).optional(),
-      /** Secrets that the entry refers to and nobody gave yet. They get names that nothing has. */
-      missing: z.array(z.string()).max(1_000).optional(),
+      ...WISH,
       /** The agents that get it; `default` when absent, which is made where there is no agent at all. */
       grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
       /** Takes the place of another one of that name. */
@@ -52,7 +61,7 @@ export const UPSTREAM_CONTROL = {
       /** Whether the answer waits, for some seconds, until the server has said what it has; it does when absent. */
       wait: z.boolean().optional(),
       /** Only says what would become of it, after these others that would be there by then. Nothing is written or started. */
-      dryRun: z.strictObject({ beside: z.array(z.string()).max(10_000) }).optional(),
+      dryRun: z.strictObject({ beside: z.array(WishedUpstream).max(10_000) }).optional(),
     }),
     output: AddedUpstream,
   },

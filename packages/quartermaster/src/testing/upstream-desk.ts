@@ -59,6 +59,10 @@ export interface DeskSituation {
   /** Why what is known of upstreams cannot be read. */
   unreadable?: Error
   isMounted?: boolean
+  /** Who keeps them; an `up` when absent. */
+  from?: 'up' | 'process'
+  /** Upstreams of which nobody has seen what they have. */
+  unseen?: string[]
   /** Whether taking in what upstreams bring never ends. */
   isReloadStuck?: boolean
   ownUrl?: string
@@ -77,6 +81,8 @@ export async function upstreamDesk({
   outspoken = [],
   unreadable,
   isMounted = true,
+  from = 'up',
+  unseen = [],
   isReloadStuck = false,
   ownUrl,
 }: DeskSituation = {}) {
@@ -97,7 +103,8 @@ export async function upstreamDesk({
     const left = coming[name] ?? ['up']
     const state = left.length > 1 ? left.shift() : left[0]
     const tools = isLookedAt && outspoken.includes(name) ? { tools: { offered: 1, held: 1 } } : {}
-    return { ...status(name, state ?? 'up'), ...tools }
+    const step = unseen.includes(name) ? { unseen: 'Try it now.' } : {}
+    return { ...status(name, state ?? 'up'), ...tools, ...step }
   }
   const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'download' | 'stop'> = {
     statuses: () => [...project.upstreams().keys()].map(look),
@@ -116,6 +123,7 @@ export async function upstreamDesk({
     meet: () => {},
     meetNow: async () => false,
     meetOnly: async () => false,
+    meetAgain: async () => false,
   }
   const offered = new Map(
     Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),
@@ -135,6 +143,7 @@ export async function upstreamDesk({
   const control = createUpstreamControl({
     project,
     upstreams: isMounted ? upstreams : undefined,
+    from,
     agents: {
       has: name => names.has(name),
       reload: readAgents,

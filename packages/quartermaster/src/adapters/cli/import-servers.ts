@@ -7,6 +7,7 @@ import {
   messageOf,
   type Problem,
   type UpstreamStatus,
+  type WishedUpstream,
 } from '../../contracts/index.ts'
 import { argumentNotes } from './argument-notes.ts'
 import { defined } from './defined.ts'
@@ -15,6 +16,7 @@ import { createAnswers } from './foreign-answers.ts'
 import { type JudgedAgain, watchReview } from './judged-again.ts'
 import { pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
+import { shellWord } from './shell-word.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
@@ -52,11 +54,14 @@ export async function importServers(
   const answersFor = createAnswers(session)
   return session.connect(async control => {
     const imported: Imported[] = []
+    const beside: WishedUpstream[] = []
     const judged = options.isDryRun ? undefined : await watchReview(session, control)
     for (const server of servers) {
       const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
-      const wish = { server, answers, options, before: imported }
-      imported.push(await session.attend(`Importing ${server.as}`, () => importOne(session, control, wish)))
+      const wish = { server, answers, options, before: imported, beside }
+      const one = await session.attend(`Importing ${server.as}`, () => importOne(session, control, wish))
+      imported.push(one)
+      if (isComing(one)) beside.push(wished(server))
     }
     const isAnyThere = imported.some(one => one.status)
     if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [] }
@@ -73,10 +78,12 @@ interface Import {
   readonly options: ImportOptions
   /** What became of those before it. */
   readonly before: readonly Imported[]
+  /** Those of them that would be there by now, if they were not only tried. */
+  readonly beside: readonly WishedUpstream[]
 }
 
 async function importOne(session: Session, control: Control, wish: Import): Promise<Imported> {
-  const { server, answers, options, before } = wish
+  const { server, answers, options, before, beside } = wish
   const { name, as, client, file, skipped } = server
   const about = {
     name,
@@ -104,7 +111,7 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       replace: options.replace,
       wait: false,
       ...defined({ grant: options.grant }),
-      ...(options.isDryRun && { dryRun: { beside: before.filter(isComing).map(one => one.as) } }),
+      ...(options.isDryRun && { dryRun: { beside: [...beside] } }),
     })
     if (options.isDryRun)
       return { ...known, ...wouldBe(told(added), before), notes: [...known.notes, ...server.asks.map(askedNote)] }
@@ -112,8 +119,9 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
   } catch (error) {
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
+    const more = isTaken ? { notes: [...server.notes, otherNameNote(entry)] } : {}
     // What was to be written down was not: neither its secrets nor its version.
-    return { ...about, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
+    return { ...about, ...more, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
   }
 }
 
@@ -131,7 +139,12 @@ function told({ outcome, granted, secrets, problems, status, ...more }: AddedUps
 
 /** What is there only once those before it are: to the next one it counts as if it were. */
 function isComing({ outcome }: Imported): boolean {
-  return outcome === 'wouldBeAdded'
+  return outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced'
+}
+
+/** What was asked for it: the next one's secrets get other names than its own, answered or not. */
+function wished({ as: name, entry = {}, secrets, asks }: ForeignServer): WishedUpstream {
+  return { name, entry, secrets, missing: asks.map(({ secret }) => secret) }
 }
 
 /** Nothing was done yet, and the first agent is made once. */
@@ -145,6 +158,14 @@ const WOULD_BE = {
   replaced: 'wouldBeReplaced',
   unchanged: 'unchanged',
 } as const satisfies Record<AddedUpstream['outcome'], Imported['outcome']>
+
+/** An import gives no other name. Whoever adds it by hand writes anew what its entry holds beside, which was not kept. */
+function otherNameNote({ url, command, args, env, headers }: Readonly<Record<string, unknown>>): string {
+  const words = url === undefined ? ['--', command, ...(Array.isArray(args) ? args : [])] : [url]
+  const target = words.map(word => shellWord(String(word))).join(' ')
+  const isWhole = env === undefined && headers === undefined && !target.includes('${')
+  return `Under another name: quartermaster add OTHER ${isWhole ? target : url === undefined ? '-- COMMAND' : 'URL'}`
+}
 
 function askedNote({ prompt }: ForeignQuestion): string {
   return `It asks for "${prompt}".`

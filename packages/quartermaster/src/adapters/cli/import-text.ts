@@ -150,9 +150,12 @@ function wouldBeLines(one: Imported): string[] {
   if (!IS_THERE[outcome]) return []
   const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
   const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
+  const had = alsoHave.length > 0 ? `Still with: ${alsoHave.join(', ')}.` : ''
+  const kept = outcome === 'unchanged' ? 'Kept' : 'Would be kept'
   return [
-    `Would be given to ${given}.${alsoHave.length > 0 ? ` Still with: ${alsoHave.join(', ')}.` : ''}`,
-    secrets.length > 0 ? `Would be kept in the secrets file: ${secrets.join(', ')}.` : '',
+    // Whoever has it already is given nothing.
+    granted.length === 0 && had !== '' ? had : `Would be given to ${given}. ${had}`.trimEnd(),
+    secrets.length > 0 ? `${kept} in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(one, { isDryRun: true }),
   ]
 }

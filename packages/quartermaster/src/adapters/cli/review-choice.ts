@@ -47,11 +47,15 @@ function changedMeanwhile(name: string): AppError {
   return new AppError('EDIT_CONFLICT', `"${name}" is not what you looked at any more. Nothing was decided.`)
 }
 
+/** What was decided on, or is offered, can be named too, and waits for nobody. */
+const WAITING: ReadonlySet<ReviewItem['state']> = new Set(['new', 'changed', 'suspicious'])
+
 function unknown(word: string, items: readonly ReviewItem[]): AppError {
   if (/@[0-9a-f]{1,7}$/i.test(word))
     return new AppError('NAME_UNKNOWN', `Nothing named "${word}" waits. Of a hash at least 8 characters are needed.`)
   const known = items.map(item => escapeHidden(item.name))
-  const waiting = items.filter(({ state }) => state !== 'offered')
-  const hint = didYouMean(word, known) || ` There wait: ${waiting.slice(0, 20).map(itemName).join(', ') || 'none'}.`
+  const waiting = items.filter(({ state }) => WAITING.has(state)).map(itemName)
+  const there = waiting.length === 0 ? ' Nothing else does.' : ` There wait: ${waiting.slice(0, 20).join(', ')}.`
+  const hint = didYouMean(word, known) || there
   return new AppError('NAME_UNKNOWN', `Nothing named "${word}" waits.${hint}`)
 }

@@ -28,7 +28,18 @@ export function itemName({ kind, name }: Pick<ReviewItem, 'kind' | 'name'>): str
 
 /** Where a line break would let a server write lines of ours. */
 function oneLine(text: string): string {
-  return escapeHidden(text.replaceAll('\n', '\\n'))
+  return visible(text.replaceAll('\n', '\\n'))
+}
+
+/** Everything hidden is written in one way, also what comes written out already. */
+function visible(text: string): string {
+  return escapeHidden(text.replaceAll('\r\n', '\n').replace(CONTROL, inBraces))
+}
+
+const CONTROL = /(?!\n)\p{Cc}/gu
+
+function inBraces(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 }
 
 /** Long enough that no server finds a second definition whose hash begins alike. */
@@ -85,7 +96,7 @@ function block(text: string, indent: string, { width }: Printer): string {
     text.length > MOST_SHOWN
       ? `${text.slice(0, MOST_SHOWN)}… (${count(text.length - MOST_SHOWN, 'more character')}; all of it with --json)`
       : text
-  const escaped = escapeHidden(shown)
+  const escaped = visible(shown)
   const lines = width === undefined ? escaped.split('\n') : wrap(escaped, Math.max(20, width - indent.length))
   return `${lines.map(line => indent + line).join('\n')}\n`
 }

@@ -19,8 +19,14 @@ const STATES = {
   elsewhere: { text: 'elsewhere', style: 'dim' },
 } as const satisfies Record<UpstreamState, object>
 
+/** How it is shown, and who has answered. */
+export interface Shown {
+  readonly printer: Printer
+  readonly from: Session['from']
+}
+
 /** Upstreams as a table: where each stands and what it brings. */
-export function upstreamTable(statuses: readonly UpstreamStatus[], printer: Printer): string {
+export function upstreamTable(statuses: readonly UpstreamStatus[], { printer, from }: Shown): string {
   const columns = [
     { title: 'Name' },
     { title: 'State' },
@@ -30,10 +36,10 @@ export function upstreamTable(statuses: readonly UpstreamStatus[], printer: Prin
     { title: 'Latency' },
     { title: 'Last error', flexible: true },
   ]
-  return renderTable({ columns, rows: statuses.map(status => row(status, printer)) }, printer)
+  return renderTable({ columns, rows: statuses.map(status => row(status, { printer, from })) }, printer)
 }
 
-function row(status: UpstreamStatus, { paint }: Printer): Row {
+function row(status: UpstreamStatus, { printer: { paint }, from }: Shown): Row {
   const { text, style } = STATES[status.state]
   const cells = [
     status.name,
@@ -48,7 +54,7 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     fetchingNote(status),
     unlistedText(status),
     cutText(status),
-    nextStepOf(status),
+    nextStepOf(status, from),
     clashStep(status),
   ].filter(note => note !== undefined)
   return notes.length === 0 ? { cells } : { cells, notes }
@@ -100,15 +106,20 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf(status: UpstreamStatus): string | undefined {
+function nextStepOf(status: UpstreamStatus, from: Session['from']): string | undefined {
   const { name, state, reason, tools, othersHeld = 0, warned = 0, hasSpoken, unseen } = status
   if (state === 'needsLogin') return neededLogin({ name, reason })
-  // Of one that starts it is said already.
-  if (unseen !== undefined && state !== 'starting')
-    return `Not seen yet. ${state === 'idle' ? `${reason} ` : ''}${unseen}`
+  // Whoever keeps one that starts waits for it.
+  if (unseen !== undefined && (state !== 'starting' || from === 'process'))
+    return `Not seen yet. ${isReasonTold(status) ? '' : `${reason} `}${unseen}`
   if (tools.held + othersHeld > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   if (warned > 0) return `Look at what was found in it: quartermaster upstreams review ${name}`
   return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
+}
+
+/** Whether why it is not there stands beside its state, or in a note of its own. */
+function isReasonTold({ state, isFetching = false }: UpstreamStatus): boolean {
+  return state === 'starting' ? isFetching : state !== 'idle'
 }
 
 /** Those of which nobody has seen yet what they have, each in a line with why and what to do. */
@@ -125,7 +136,7 @@ export function unseenAmong(statuses: readonly UpstreamStatus[]): { name: string
 }
 
 /** Everything that is known about one upstream. */
-export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: number; printer: Printer }): string {
+export function upstreamDetail(status: UpstreamStatus, { now, printer, from }: Shown & { now: number }): string {
   const { server, latency, nextStartAt, othersHeld } = status
   const ago = (at: number) => `${inWords(Math.max(0, now - at))} ago`
   return fields(
@@ -158,7 +169,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ['Not all', cutText(status)],
       ...failingRows(status),
       ...clashRows(status),
-      ['Next', nextStepOf(status)],
+      ['Next', nextStepOf(status, from)],
     ],
     printer,
   )

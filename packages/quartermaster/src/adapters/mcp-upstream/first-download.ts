@@ -29,7 +29,5 @@ export function downloadReason(parts: DownloadParts, config: UpstreamConfig): st
   if (kind === 'starting') return `${reason} It may be downloading what it runs.`
   // A command that does not need it does not begin with a download. Another one may have started it, and told how that ended.
   const isLeft = kind === 'idle' && !offer.verdict() && !connections.main.lastError()
-  return isLeft
-    ? 'It does not run, and has not been seen yet. What it runs may have to be downloaded first.'
-    : undefined
+  return isLeft ? 'It does not run. What it runs may have to be downloaded first.' : undefined
 }

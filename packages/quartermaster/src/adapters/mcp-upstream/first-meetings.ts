@@ -9,8 +9,8 @@ export type MeetChoice = { readonly name: string } | { readonly tool: string }
 /** Starts servers that nobody has ever seen for whoever needs them, and waits for what they have. */
 export interface FirstMeetings {
   /**
-   * Resolves when nobody is being met for the first time any more, or the time is over, or the grace since one of them last came
-   * or was given up. What is being downloaded gets more.
+   * Resolves when nobody is being met for the first time any more, or the time is over, or the grace since one of them last came.
+   * Before any has come there is no grace, only the time. What is being downloaded gets more.
    */
   met(withinMs: number, options?: { graceMs?: number }): Promise<void>
   /**
@@ -23,6 +23,11 @@ export interface FirstMeetings {
    * when each is there or given up, or the time is over. Answers whether there were any.
    */
   meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
+  /**
+   * Starts one that was seen before and does not run, so that what it has is judged by what it lists now. Resolves when that was
+   * done or it is given up, or the time is over. Answers whether it was started. Only where a command alone uses servers.
+   */
+  meetAgain(name: string, withinMs: number): Promise<boolean>
   /**
    * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
    * resolves when each is there or given up. Answers whether any is there now.
@@ -54,7 +59,7 @@ export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
   const { clock, mounted, isUnread, areKept, adopted, onState } = deps
   const isUnseen = (one: Upstream) => one.isUnseen() && !isUnread(one)
   const all = () => [...mounted.values()]
-  const countLeft = () => all().filter(isBeingMet).length
+  const countSeen = () => all().filter(one => !one.isUnseen()).length
 
   function until(isSo: () => boolean, withinMs: number): Promise<void> {
     if (isSo()) return Promise.resolve()
@@ -69,12 +74,20 @@ export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
     })
   }
 
-  /** Those that come at all mostly come together, and one that hangs comes never. */
+  /**
+   * Those that come at all mostly come together, and one that hangs comes never. Whoever came is known from then on, so the next
+   * command waits for the others from the beginning: nobody who comes within the time is left for ever. One that fails would be
+   * there again each time, and says nothing of the others.
+   */
   async function mostMet(end: number, graceMs: number): Promise<void> {
-    const before = countLeft()
-    if (before === 0) return
-    await until(() => countLeft() !== before, Math.min(graceMs, end - clock.now()))
-    if (countLeft() !== before) await mostMet(end, graceMs)
+    const isAnyLeft = () => all().some(isBeingMet)
+    let waitMs = end - clock.now()
+    while (isAnyLeft()) {
+      const before = countSeen()
+      await until(() => !isAnyLeft() || countSeen() > before, waitMs)
+      if (countSeen() <= before) return
+      waitMs = Math.min(graceMs, end - clock.now())
+    }
   }
 
   /** Waits for one that is wanted until it is there, or nobody who needs it would wait on. */
@@ -115,6 +128,16 @@ export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
       for (const one of wanted) one.start()
       await until(() => !wanted.some(isBeingMet), withinMs)
       return wanted.length > 0
+    },
+    async meetAgain(name, withinMs) {
+      if (areKept()) return false
+      await adopted().catch(() => {})
+      const one = mounted.get(name)
+      // One that was tried stands as that ended: nobody waits for it a second time.
+      if (!one || isUnread(one) || one.isUnseen() || one.status().state !== 'idle') return false
+      one.start({ isWanted: true })
+      await until(() => !one.isStarting(), withinMs)
+      return true
     },
     async download(tool) {
       await adopted().catch(() => {})

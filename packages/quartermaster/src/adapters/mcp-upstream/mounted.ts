@@ -23,6 +23,8 @@ export interface MountedDeps {
   readonly version: string
   /** For those that run on one node at a time. */
   readonly leases: Leases
+  /** Whether there is an agent of this name. */
+  hasAgent(name: string): Promise<boolean>
   /** Texts that never stand in a log. */
   secrets(): readonly string[]
   /** Names of tools that are not of a unit, once the definitions that are here have been read. */

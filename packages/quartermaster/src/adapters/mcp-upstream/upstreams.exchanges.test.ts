@@ -187,3 +187,49 @@ it('wakes a server that sleeps for whoever subscribes to a resource of it, until
   if (typeof stop === 'function') stop()
   await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
 })
+
+const WRITE = { name: 'write', description: 'Writes a letter.', inputSchema: { type: 'object' } }
+
+/** A server that is at work on a call. */
+async function atWork() {
+  const { configure, units, isUp, status } = await stage()
+  const calls: Visit[] = []
+  const server = await httpEndpoint(visit => {
+    if (visit.body.method === 'tools/call') return void calls.push(visit)
+    answerLegacy(visit, { 'tools/list': () => ({ tools: [WRITE] }) })
+  })
+  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy', newTools: 'offer' }) })
+  await isUp('tracker')
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const controller = new AbortController()
+  const common = { caller: { name: 'ada' }, client: 'one', canAnswer: () => false, progress() {} }
+  const call = (signal = SIGNAL) => tool?.handler({} as never, { ...common, signal } as never) as Promise<unknown>
+  const answer = call()
+  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  return {
+    server,
+    answer,
+    /** Resolves when another has not got through to it. */
+    async isFound() {
+      const another = call(controller.signal)
+      another.catch(() => {})
+      await expect.poll(() => status('tracker')?.state, PATIENT).not.toBe('up')
+      controller.abort()
+    },
+    respond: () => calls[0]?.result({ content: [{ type: 'text', text: 'written' }] }),
+  }
+}
+
+it('has answered what a server was given that takes no new connections, as one does that is about to stop', async () => {
+  const { server, answer, isFound, respond } = await atWork()
+  server.stopListening()
+  await isFound()
+  respond()
+  expect(await answer).toMatchObject({ content: [{ text: 'written' }] })
+})
+
+it('does not know what became of it where the server is gone altogether', async () => {
+  const { server, answer } = await atWork()
+  await Promise.all([server.close(), expect(answer).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })])
+})

@@ -3,23 +3,11 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
+import { NOTES_ANSWERS, noticeOf, UPDATED, URI } from './testing/notes-answers.ts'
 import { oauthPlace } from './testing/oauth-desk.ts'
 import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
-const URI = 'desk://note'
-const ABOUT = {
-  capabilities: { tools: {}, resources: { subscribe: true } },
-  serverInfo: { name: 'notes', version: '1' },
-}
-const ANSWERS = {
-  initialize: () => ({ ...ABOUT, protocolVersion: '2025-11-25' }),
-  'server/discover': () => ({ ...ABOUT, resultType: 'complete', supportedVersions: ['2026-07-28'] }),
-  'resources/list': () => ({ resources: [{ uri: URI, name: 'note' }] }),
-  'resources/templates/list': () => ({ resourceTemplates: [] }),
-  'resources/subscribe': () => ({}),
-  'resources/unsubscribe': () => ({}),
-}
-const UPDATED = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI } }
+const LISTS_CHANGED = noticeOf('tools/list_changed')
 
 interface Stream {
   /** By which token it was opened. */
@@ -37,6 +25,7 @@ async function notesServer() {
   /** Sessions of the older era. */
   const subscribed = new Set<string>()
   const calling = deferred<Visit>()
+  const lists = new Map<string, number>()
   let sessions = 0
   const place = await oauthPlace({ takes: token => token.startsWith('access-'), serve })
 
@@ -48,10 +37,11 @@ async function notesServer() {
       return listen(visit, () => notifications.resourceSubscriptions?.includes(URI) === true)
     }
     if (method === 'tools/call') return calling.resolve(visit)
+    if (method === 'tools/list') lists.set(whoIn(visit), (lists.get(whoIn(visit)) ?? 0) + 1)
     if (method === 'resources/subscribe') subscribed.add(sessionIn(visit))
     if (method === 'resources/unsubscribe') subscribed.delete(sessionIn(visit))
     const headers = method === 'initialize' ? { 'mcp-session-id': `${++sessions}` } : {}
-    answerLegacy({ ...visit, result: result => visit.result(result, headers) }, ANSWERS)
+    answerLegacy({ ...visit, result: result => visit.result(result, headers) }, NOTES_ANSWERS)
   }
 
   function listen(visit: Visit, isSubscribed: () => boolean): void {
@@ -64,12 +54,18 @@ async function notesServer() {
     ...new Set([...streams].filter(isMeant).map(({ who }) => who)),
   ]
   const change = (who: string) => {
-    for (const stream of streams)
-      if (stream.who === who && stream.isSubscribed()) stream.write(`data: ${JSON.stringify(UPDATED)}\n\n`)
+    for (const stream of streams) if (stream.who === who && stream.isSubscribed()) stream.write(UPDATED)
+  }
+  const tell = (who: string, ...notices: string[]) => {
+    for (const stream of streams) if (stream.who === who) for (const notice of notices) stream.write(notice)
   }
   return {
     place,
     change,
+    /** Says this to whoever listens by this token. */
+    tell,
+    /** How often it was asked by this token what tools there are. */
+    listed: (who: string) => lists.get(who) ?? 0,
     calling,
     /** Whose streams are open. */
     streams: () => heardBy(() => true).toSorted(),
@@ -81,15 +77,17 @@ async function notesServer() {
 /** These have signed in, one after the other, so that they have the tokens `access-1`, `access-2` and so on. */
 async function signedIn({
   agents,
+  removed = new Set(),
   ...entry
 }: {
   era: string
   agents: readonly (string | undefined)[]
+  removed?: ReadonlySet<string>
   idleSeconds?: number
 }) {
   const server = await notesServer()
   const { place } = server
-  const desk = await stage()
+  const desk = await stage({ removed })
   const owner = (agent: string | undefined) => ({ upstream: 'notes', ...(agent === undefined ? {} : { agent }) })
   const signIn = async (agent?: string) => {
     const attempt = await desk.auth.begin(owner(agent), place.upstream)
@@ -117,8 +115,8 @@ async function signedIn({
 }
 
 describe.each(['legacy', 'modern'])('at a server at which only an agent has signed in (%s)', era => {
-  const adaAlone = async () => {
-    const desk = await signedIn({ era, agents: ['ada'] })
+  const adaAlone = async (removed = new Set<string>()) => {
+    const desk = await signedIn({ era, agents: ['ada'], removed })
     desk.watch('ada')
     await expect.poll(desk.listeners, PATIENT).toEqual(['access-1'])
     return desk
@@ -129,6 +127,20 @@ describe.each(['legacy', 'modern'])('at a server at which only an agent has sign
     await signOut('ada')
     await expect.poll(streams, PATIENT).toEqual([])
     await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
+  })
+
+  it('its login is used no more once it is removed, and again when it is there again', async () => {
+    const removed = new Set<string>()
+    const { upstreams, streams, status } = await adaAlone(removed)
+    removed.add('ada')
+    await upstreams.signedAnew({ upstream: 'notes', agent: 'ada' })
+    await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
+    await upstreams.restart('notes')
+    await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
+    removed.clear()
+    await upstreams.signedAnew({ upstream: 'notes', agent: 'ada' })
+    await expect.poll(() => status('notes')?.state, PATIENT).toBe('up')
+    await expect.poll(streams, PATIENT).toEqual(['access-1'])
   })
 
   it('nothing more is heard with its login then, also where it cannot be read who is signed in now', async () => {
@@ -212,4 +224,48 @@ describe.each(['legacy', 'modern'])('whoever is subscribed (%s)', era => {
     expect(await called).toMatchObject({ content: [{ text: '3 issues' }] })
     expect(heard).toHaveLength(before)
   })
+
+  it('hears of changes by the login of all once its own was forgotten elsewhere, and the server is started anew', async () => {
+    const { auth, upstreams, watch, listeners, change, heard } = await signedIn({ era, agents: [undefined, 'ada'] })
+    watch('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    await auth.forget({ upstream: 'notes', agent: 'ada' })
+    await upstreams.restart('notes')
+    await expect.poll(listeners, PATIENT).toEqual(['access-1'])
+    heard.length = 0
+    change('access-1')
+    await expect.poll(() => heard, PATIENT).toEqual(['ada'])
+  })
+
+  it('has nothing looked at again for what is told on a connection that is left for a call under way', async () => {
+    const desk = await signedIn({ era, agents: [undefined, 'ada'] })
+    const { watch, call, calling, signIn, listeners, streams, tell, listed, upstreams } = desk
+    watch('ada')
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    const called = call('ada')
+    const visit = await calling.promise
+    await signIn('ada')
+    await expect.poll(streams, PATIENT).toEqual(['access-1', 'access-2', 'access-3'])
+    const before = [listed('access-1'), listed('access-3')] as const
+    tell('access-2', LISTS_CHANGED, noticeOf('message', { level: 'info', data: 'There are more tools.' }))
+    await expect
+      .poll(() => upstreams.logs('notes', { limit: 5 }).map(line => line.text), PATIENT)
+      .toContain('info: There are more tools.')
+    // What would be looked at for the first is asked for before what is looked at for the second.
+    tell('access-1', LISTS_CHANGED)
+    await expect.poll(() => listed('access-1'), PATIENT).toBe(before[0] + 1)
+    expect(listed('access-3')).toBe(before[1])
+    answerLegacy(visit)
+    await called
+  })
 })
+
+it.each(['legacy', 'modern'])(
+  'agents share a connection again once all are signed in, after one was alone (%s)',
+  async era => {
+    const { watch, listeners, status } = await signedIn({ era, agents: ['ada', undefined] })
+    for (const agent of ['bob', 'cy']) watch(agent)
+    await expect.poll(listeners, PATIENT).toEqual(['access-2'])
+    expect(status('notes')?.connections).toBe(1)
+  },
+)

@@ -143,7 +143,7 @@ it('starts what may have to be downloaded only for a command that needs it, and 
     state: 'idle',
     isFetching: true,
     pids: [],
-    reason: 'It does not run, and has not been seen yet. What it runs may have to be downloaded first.',
+    reason: 'It does not run. What it runs may have to be downloaded first.',
     unseen: expect.stringMatching(
       /^Have it started: quartermaster upstreams restart (npx|told), or: quartermaster up$/,
     ),
@@ -176,6 +176,30 @@ it('starts for a command that needs few only these, and waits for none a second 
   expect(await upstreams.meetOnly({ name: 'hangs' }, 1)).toBe(true)
   expect(await upstreams.meetOnly({ tool: 'hangs_echo' }, 600_000)).toBe(false)
   expect(status('there')).toMatchObject({ state: 'idle' })
+})
+
+it('asks one that was seen before what it has now, for a command that misses a tool of it, and once', async () => {
+  const file = join(await tempFolder(), 'definitions.json')
+  const list = (...names: string[]) =>
+    writeFile(file, JSON.stringify(names.map(name => ({ name, inputSchema: { type: 'object' } }))))
+  await list('one', 'two')
+  const first = await stage()
+  await first.configure({ ill: entry({}, `--definitions=${file}`) })
+  await first.isUp()
+  await list('two')
+  await first.upstreams.restart('ill')
+  await expect.poll(first.toolNames, PATIENT).toEqual(['ill_two'])
+  await expect(first.upstreams.meetAgain('ill', 60_000)).resolves.toBe(false)
+  await first.upstreams.stop()
+  await list('one', 'two')
+  const { upstreams, configure, toolNames } = await stage({ storage: first.storage, which: 'none' })
+  await configure({ ill: entry({}, `--definitions=${file}`), off: entry({ enabled: false }) })
+  expect(await upstreams.meetAgain('off', 60_000)).toBe(false)
+  expect(await upstreams.meetAgain('nobody', 60_000)).toBe(false)
+  expect(await toolNames()).toEqual(['ill_two'])
+  expect(await upstreams.meetAgain('ill', 60_000)).toBe(true)
+  expect(await toolNames()).toEqual(['ill_one', 'ill_two'])
+  expect(await upstreams.meetAgain('ill', 60_000)).toBe(false)
 })
 
 it('gives a package runner time for its first download, and no other program', async () => {

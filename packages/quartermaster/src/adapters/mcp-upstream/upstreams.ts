@@ -137,6 +137,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     meet: mounts.meet,
     meetNow: mounts.meetNow,
     meetOnly: mounts.meetOnly,
+    meetAgain: mounts.meetAgain,
     download: mounts.download,
     readAgain: mounts.readAgain,
     async stop() {

@@ -2,18 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
+import { NOTES_ANSWERS, UPDATED, URI } from './testing/notes-answers.ts'
 import { PATIENT, stage } from './testing/upstreams-stage.ts'
-
-const URI = 'desk://note'
-const ABOUT = { capabilities: { resources: { subscribe: true } }, serverInfo: { name: 'notes', version: '1' } }
-const ANSWERS = {
-  initialize: () => ({ ...ABOUT, protocolVersion: '2025-11-25' }),
-  'server/discover': () => ({ ...ABOUT, resultType: 'complete', supportedVersions: ['2026-07-28'] }),
-  'resources/list': () => ({ resources: [{ uri: URI, name: 'note' }] }),
-  'resources/templates/list': () => ({ resourceTemplates: [] }),
-  'resources/subscribe': () => ({}),
-  'resources/unsubscribe': () => ({}),
-}
 
 const versionOf = ({ headers }: Visit) => String(headers['x-version'])
 
@@ -32,25 +22,28 @@ async function notesServer() {
     const version = versionOf(visit)
     const wish = wishIn(visit)
     if (wish !== undefined) subscribed[wish ? 'add' : 'delete'](version)
-    if (visit.method !== 'GET' && visit.body.method !== 'subscriptions/listen') return answerLegacy(visit, ANSWERS)
+    if (visit.method !== 'GET' && visit.body.method !== 'subscriptions/listen')
+      return answerLegacy(visit, NOTES_ANSWERS)
     const stream = { ...visit, write: visit.events() }
     streams.set(version, stream)
     visit.response.on('close', () => streams.get(version) === stream && streams.delete(version))
   })
   const listeners = () => [...streams.keys()].filter(version => subscribed.has(version))
-  const message = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI } })
   const change = () => {
-    for (const version of listeners()) streams.get(version)?.write(`data: ${message}\n\n`)
+    for (const version of listeners()) streams.get(version)?.write(UPDATED)
+  }
+  const breakOff = () => {
+    for (const { response } of streams.values()) response.end()
   }
   const entryFor = (version: string, more: object) =>
     UpstreamConfig.parse({ url: server.url, headers: { 'X-Version': version }, ...more })
-  return { entryFor, listeners, change }
+  return { entryFor, listeners, change, breakOff }
 }
 
 /** Somebody is subscribed to the note of a server that is started for that alone. */
 async function subscribedTo(more: object) {
   const desk = await stage()
-  const { entryFor, listeners, change } = await notesServer()
+  const { entryFor, listeners, change, breakOff } = await notesServer()
   const configure = (version: string) => desk.configure({ notes: entryFor(version, { start: 'lazy', ...more }) })
   const state = () => desk.status('notes')?.state
   await configure('1')
@@ -64,7 +57,7 @@ async function subscribedTo(more: object) {
     resource?.watch?.(URI, onUpdated, { caller: { name: 'ada' } } as never) as () => void
   const stop = watch()
   await expect.poll(listeners, PATIENT).toEqual(['1'])
-  return { ...desk, configure, state, listeners, change, heard, watch, stop }
+  return { ...desk, configure, state, listeners, change, breakOff, heard, watch, stop }
 }
 
 const KINDS = (['legacy', 'modern'] as const).flatMap(era =>
@@ -112,6 +105,16 @@ describe.each(KINDS)('whoever is subscribed at an upstream whose entry is change
     change()
     await expect.poll(() => heard.length, PATIENT).toBeGreaterThan(before)
   })
+})
+
+it('tells whoever is subscribed that something may have changed while the stream of a server was not there', async () => {
+  const { breakOff, listeners, heard, change } = await subscribedTo({ era: 'legacy' })
+  const before = heard.length
+  breakOff()
+  await expect.poll(listeners, PATIENT).toEqual([])
+  change()
+  await expect.poll(() => heard.length, PATIENT).toBe(before + 1)
+  await expect.poll(listeners, PATIENT).toEqual(['1'])
 })
 
 it('tells whoever is subscribed that what is there may be another after a restart', async () => {

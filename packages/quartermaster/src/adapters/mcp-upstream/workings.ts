@@ -1,7 +1,7 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
 import type { Lease } from '../../core/store/index.ts'
-import type { OtherNames, PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import { excerptOf, type OtherNames, type PinBook, type UpstreamMemory } from '../../core/upstreams/index.ts'
 import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintance.ts'
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
@@ -18,7 +18,7 @@ import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer
 import type { Hearing } from './offer/wishes.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
-import { type Connections, createConnections } from './supervision/connections.ts'
+import { type Connections, createConnections, type Separation } from './supervision/connections.ts'
 import { createSingleConnection } from './supervision/single-connection.ts'
 import { offReason, SWITCHED_OFF } from './switched-off.ts'
 import type { ChildLog } from './target/child-log.ts'
@@ -99,18 +99,21 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     hasCredentials: agent => meetings.hasCredentials(agent),
     isMetAs: agent => meetings.isMetAs(agent),
     isWatched: connection => subscriptions.isWatched(connection),
+    onDisplaced: connection => subscriptions.displaced(connection),
+    onMade: () => subscriptions.roomMade(),
     create(agent) {
       const isWatched = () => subscriptions.isWatched(made)
-      const own = { isWatched, open: (signal: AbortSignal) => open({ agent, connection: made }, signal) }
+      const onOwnState = () => subscriptions.roomMade()
+      const own = { isWatched, onOwnState, open: (signal: AbortSignal) => open({ agent, connection: made }, signal) }
       const made: Connection = leased(agent, { ...deps, config, dependency, acquaintance, ...own })
       return made
     },
   })
   const main = () => connections.main
   const isInUse = (connection: Hearing) => connections.all().some(one => one === connection)
-  const subscriptions = createUpstreamSubscriptions({ connectionOf: connections.of, isInUse, note })
-  const separate = () => {
-    connections.separate()
+  const subscriptions = createUpstreamSubscriptions({ connectionOf: connections.toHear, isInUse, note })
+  const separate = (why: Separation) => {
+    connections.separate(why)
     subscriptions.settle()
   }
   const service = createService({ connectionOf: connections.of, check: own.check, subscriptions })
@@ -121,8 +124,17 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const verdicts = createVerdicts({ ...deps, offer, config, note })
   const connectionOf = connections.own
   const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })
-  const meetings = createMeetings({ ...deps, acquaintance, config, separate })
-  const open = opening({ meetings, sightings, subscriptions, connections, crowds, separate, isInUse, log })
+  const meetings = createMeetings({ ...deps, acquaintance, config, separate: () => separate('refused') })
+  const open = opening({
+    meetings,
+    sightings,
+    subscriptions,
+    connections,
+    crowds,
+    separate: () => separate('crowded'),
+    isInUse,
+    log,
+  })
   const known = { acquaintance, sightings, verdicts, own }
   return { connections, meetings, subscriptions, ...known, offer, service, latencies, crowds }
 }
@@ -134,6 +146,8 @@ interface Connecting extends UpstreamDeps {
   readonly dependency: UpstreamDependency
   readonly acquaintance: Pick<Acquaintance, 'isMet'>
   isWatched(): boolean
+  /** An agent's own stands elsewhere than before: it may be of no more use, and make room. */
+  onOwnState(): void
   open(signal: AbortSignal): Promise<Session>
 }
 
@@ -146,7 +160,7 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
   const create = () => connect(agent, deps)
   if (!lease) return create()
   const onChange = () => {
-    if (agent !== undefined) return
+    if (agent !== undefined) return deps.onOwnState()
     deps.dependency.changed()
     onState()
   }
@@ -155,7 +169,7 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
 
 /** A connection for an agent, or the main one for nobody. */
 function connect(agent: string | undefined, deps: Connectable): Connection {
-  const { name, clock, random, target, log, acquaintance, isWatched, open, config, callMs, onState } = deps
+  const { name, clock, random, target, log, acquaintance, isWatched, open, config, callMs, onState, onOwnState } = deps
   const { idleSeconds } = config()
   const dependency = deps.dependency.definition.name
   const isMain = agent === undefined
@@ -177,7 +191,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     isWatched,
     open,
     fingerprint: target.fingerprint,
-    onChange: isMain ? changed : () => {},
+    onChange: isMain ? changed : onOwnState,
     note: text => addOnce(log, isMain ? text : `[${agent}] ${text}`),
   })
 }
@@ -237,6 +251,7 @@ interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'conn
 function eventsOf({ agent, connection }: Opened, parts: Listening): SessionEvents {
   const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
   const isMain = agent === undefined
+  const whose = isMain ? '' : `[${agent}] `
   return {
     onListChanged() {
       if (!isInUse(connection)) return
@@ -244,12 +259,14 @@ function eventsOf({ agent, connection }: Opened, parts: Listening): SessionEvent
       else sightings.compareAgain(agent)
     },
     onResourceUpdated: uri => subscriptions.updated(connection, uri),
+    onNotSubscribed(uri, reason) {
+      log.add('gateway', `${whose}Nothing is heard of changes at "${excerptOf(uri)}": ${excerptOf(reason)}`)
+    },
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
     onCrowded() {
       crowds.add()
       const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
       separate()
-      const whose = isMain ? '' : `[${agent}] `
       log.add('gateway', `${whose}It asked something while several clients used it, and was told no.${next}`)
     },
   }

@@ -8,10 +8,11 @@ import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-documen
 import { createQueue } from './queue.ts'
 import { type Environment, secretNamesIn } from './references.ts'
 import { type ReleasedSecrets, releasable } from './released-secrets.ts'
+import { unnumbered } from './secret-names.ts'
 import { secretUses } from './secret-uses.ts'
 import { removeSecrets, secretsThere } from './secrets-editor.ts'
 import { readSecrets, secretsFileIn } from './secrets-file.ts'
-import { type Edit, type EditedFile, editText, previewText } from './text-edit.ts'
+import { type Edit, type EditedFile, editText, previewEdits } from './text-edit.ts'
 import { readText } from './text-file.ts'
 import { entryFaults, readUpstreams, SERVERS, tooMuchLike } from './upstream-entries.ts'
 import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
@@ -30,8 +31,16 @@ export type SetUpstreamOptions = Partial<WrittenSecrets> & { readonly replace: b
 
 export interface PreviewOptions extends SetUpstreamOptions {
   readonly env: Environment
-  /** Others that would be there by then. */
-  readonly beside: readonly string[]
+  /** Others that would be there by then, in this order. */
+  readonly beside: readonly BesideUpstream[]
+}
+
+/** One that would be there by then. */
+export interface BesideUpstream {
+  readonly name: string
+  readonly entry: Fields
+  readonly secrets?: WrittenSecrets['secrets'] | undefined
+  readonly missing?: WrittenSecrets['missing'] | undefined
 }
 
 /** An upstream as it would be written down. */
@@ -93,7 +102,6 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
 interface Wish extends SetUpstreamOptions {
   readonly name: string
   readonly entry: Fields
-  readonly beside?: readonly string[]
 }
 
 interface Places {
@@ -125,11 +133,11 @@ interface Changing extends Places {
 }
 
 function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: Changing) {
-  const { name, entry, replace, secrets = {}, missing = [], beside = [] } = wish
+  const { name, entry, replace, secrets = {}, missing = [] } = wish
   refuseName(name)
   return edit(config, async current => {
     const { fields, servers, withServers } = configText(current, config.file)
-    const present = presentEntry(name, servers, beside)
+    const present = presentEntry(name, servers)
     const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
     const place = { secretsFile, projectDir, configFile: config.path, present, others, added, edit }
     const named = await nameSecrets(entry, { secrets, missing }, place)
@@ -142,9 +150,11 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
 }
 
 async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Promise<PreviewedUpstream> {
-  const { name, env } = wish
+  const { name, env, beside } = wish
   const { config, secretsFile } = places
-  const would = await changed(wish, { ...places, edit: previewText, added: [] })
+  const changing = { ...places, edit: previewEdits(), added: [] }
+  for (const other of beside) await changed(withNamesLike(wish, other), changing)
+  const would = await changed(wish, changing)
   const { text, texts, unneeded, ...facts } = would
   const { secrets: kept } = await readSecrets(secretsFile)
   const answers = new Set(Object.values(facts.missing))
@@ -163,6 +173,18 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
       .map(problem => ({ ...problem, where: config.file })),
     released: unneeded.length === 0 ? undefined : await wouldRelease(unneeded, text, places),
   }
+}
+
+/**
+ * One that would be there by then. Where none of its secrets could take a name from this one, how they are named is left out:
+ * the whole project is searched for every name.
+ */
+function withNamesLike(wish: Wish, { name, entry, secrets = {}, missing = [] }: BesideUpstream): Wish {
+  const named = (one: Partial<WrittenSecrets>) =>
+    [...Object.keys(one.secrets ?? {}), ...(one.missing ?? [])].map(unnumbered)
+  const own = new Set(named(wish))
+  const areAlike = named({ secrets, missing }).some(secret => own.has(secret))
+  return { name, entry, replace: true, ...(areAlike ? { secrets, missing } : {}) }
 }
 
 /** By the configuration as it would be. What somebody would be asked for counts as answered, so no secret is kept for that. */
@@ -184,9 +206,9 @@ async function wouldRelease(
 const ANY_ANSWER = 'https://answer.invalid'
 
 /** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
-function presentEntry(name: string, servers: Fields, beside: readonly string[]): unknown {
+function presentEntry(name: string, servers: Fields): unknown {
   if (Object.hasOwn(servers, name)) return servers[name]
-  const twin = [...Object.keys(servers), ...beside].find(other => consentPrefix(other) === consentPrefix(name))
+  const twin = Object.keys(servers).find(other => consentPrefix(other) === consentPrefix(name))
   if (twin === undefined) return undefined
   throw new AppError('NAME_TAKEN', `An upstream cannot be named "${name}". ${tooMuchLike(twin)} Choose another name.`)
 }

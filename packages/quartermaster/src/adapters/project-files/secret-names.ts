@@ -51,6 +51,11 @@ export function isNumberOf(name: string, other: string): boolean {
   return name === other || (name.startsWith(`${other}_`) && /^\d+$/.test(name.slice(other.length + 1)))
 }
 
+/** A name without the number that made it free. */
+export function unnumbered(name: string): string {
+  return name.replace(/(_\d+)+$/, '')
+}
+
 function numbered(name: string): string[] {
   const names: string[] = []
   // The one that is refused last ends the search.

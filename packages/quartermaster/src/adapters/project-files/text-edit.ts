@@ -39,13 +39,15 @@ export async function editText<T extends { readonly text: string }>(
   return answer
 }
 
-/** Answers what would make the new text, or throws as a change would. Nothing is written. */
-export async function previewText<T extends { readonly text: string }>(
-  edited: EditedFile,
-  next: (current: string | undefined) => Promise<T> | T,
-): Promise<T> {
-  const current = await currentText(edited)
-  return next(current?.text)
+/** Changes that are only tried, one after the other: each finds what those before it would have written. Nothing is written. */
+export function previewEdits(): Edit {
+  const texts = new Map<string, string>()
+  return async (edited, next) => {
+    const current = texts.get(edited.path) ?? (await currentText(edited))?.text
+    const answer = await next(current)
+    texts.set(edited.path, answer.text)
+    return answer
+  }
 }
 
 async function currentText({ path, file, code }: EditedFile): Promise<{ text: string; mode: number } | undefined> {

@@ -145,34 +145,33 @@ describe('a tool that its server has no more', () => {
   const gone = [
     { name: 'delete_repo', calledAs: 'github_delete_repo', reason: 'Its server does not list it any more.' },
   ]
+  const reason = 'Its server does not list it any more. Look again: quartermaster upstreams restart github'
 
   it('is unavailable to those who list it, and takes nothing else from them', async () => {
     const { hub, report, problems } = await hubWith({ github: { tools: ['issues', 'delete_repo'] } }, { gone })
     expect(problems()).toEqual([])
     expect(hub.toolNamesFor('coder')).toEqual(['github_issues'])
-    expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason: gone[0]?.reason })
+    expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason })
     const call = hub.callAs('coder', 'github_delete_repo')
     await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
   })
 
   it('is told to whoever looks for it by its name', async () => {
     const { hub } = await hubWith({ github: {} }, { gone })
-    expect(() => hub.catalogue.tool('github_delete_repo')).toThrow(
-      /not offered now\. Its server does not list it any more/,
-    )
+    expect(() => hub.catalogue.tool('github_delete_repo')).toThrow(`not offered now. ${reason}`)
     expect(() => hub.catalogue.tool('github_delete')).toThrow('There is no tool "github_delete".')
   })
 
   it('is nothing that anybody may have by another name', async () => {
     const unnamed = [{ name: 'delete_repo', reason: 'Its server does not list it any more.' }]
     const { hub } = await hubWith({ github: { tools: ['delete_repo'] } }, { gone: unnamed })
-    expect(hub.agents.seat('coder').withheld('delete_repo')).toMatchObject({ reason: unnamed[0]?.reason })
+    expect(hub.agents.seat('coder').withheld('delete_repo')).toMatchObject({ reason })
     expect(hub.agents.seat('coder').withheld('github_delete_repo')).toBeUndefined()
   })
 
   it('is told as such to whoever has all there are and calls it, and to nobody else', async () => {
     const { hub } = await hubWith({ github: {} }, { gone })
-    const told = { code: 'TOOL_DISABLED', message: expect.stringContaining(gone[0]?.reason ?? '') }
+    const told = { code: 'TOOL_DISABLED', message: expect.stringContaining(reason) }
     await expect(hub.callAs('coder', 'github_delete_repo')).rejects.toMatchObject(told)
     for (const tools of [['issues'], []]) {
       const other = await hubWith({ github: { tools } }, { gone })

@@ -23,7 +23,7 @@ import type {
   Origin,
 } from './generation.ts'
 import type { Injection } from './injection.ts'
-import { describeTool, leftOutOf } from './left-out.ts'
+import { describeTool, goneFrom, leftOutOf } from './left-out.ts'
 import { ProblemList } from './problem-list.ts'
 import type { NameClaim, SourceKind, SourceUnit } from './source.ts'
 import { isDeclaration } from './written.ts'
@@ -160,7 +160,7 @@ function* checkCapability(
     prompts,
     resources,
     leftOut: leftOutOf(capability, tools, place),
-    gone: capability.gone,
+    gone: goneFrom(capability, place),
     unseen: capability.unseen,
     inward: capability.inward === true,
     configSchema: config?.described,

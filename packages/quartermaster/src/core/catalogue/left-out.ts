@@ -28,6 +28,15 @@ export function leftOutOf(capability: Capability, sound: readonly Tool[], place:
 }
 
 /**
+ * The tools that a capability had once, by own names. A server that has one again may not have been asked since, so whoever misses
+ * it is told how to have that done.
+ */
+export function goneFrom({ key, gone }: Capability, { kind }: UnitPlace): WithheldTool[] {
+  const step = kind === 'upstream' ? ` Look again: quartermaster upstreams restart ${key}` : ''
+  return gone.map(tool => ({ ...tool, reason: `${tool.reason}${step}` }))
+}
+
+/**
  * Why nobody is offered anything under this name, if that is held back or was there once. Whose it would be counts before who
  * lost it.
  */

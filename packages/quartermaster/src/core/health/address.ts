@@ -39,8 +39,14 @@ export function requirementsOf({ kind, name }: Address, generation: Generation):
   if (kind === 'dependency') return [name]
   if (kind === 'tool') return generation.tools.get(name)?.requires ?? []
   const capability = generation.capabilities.get(name)
+  if (capability?.unseen !== undefined) return dependenciesOf(capability.unit, generation)
   const parts = capability ? [...capability.tools, ...capability.prompts, ...capability.resources] : []
   return [...new Set(parts.flatMap(part => part.requires))]
+}
+
+/** Of what nobody has seen, no tool says yet what it needs. */
+function dependenciesOf(own: string, { dependencies }: Generation): string[] {
+  return [...dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)
 }
 
 function split(text: string): [AddressKind | undefined, string] {

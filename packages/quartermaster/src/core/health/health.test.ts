@@ -338,4 +338,13 @@ describe('recheck', () => {
       message: expect.stringContaining('Did you mean "mail"?'),
     })
   })
+
+  it('looks for a capability that nobody has seen at what its tools will need', async () => {
+    const mail = fakeService('mail', DOWN)
+    const capabilities = [simpleCapability('post', [], { unseen: 'It has not been reached yet.' })]
+    const hub = await createHub({ units: { 'm.ts': { capabilities, dependencies: [mail.dependency] } } })
+    await hub.health.probeNew()
+    const answer = { active: false, missing: [{ dependency: 'mail' }] }
+    expect(await hub.health.recheck('capability:post')).toMatchObject(answer)
+  })
 })

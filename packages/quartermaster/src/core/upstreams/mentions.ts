@@ -1,5 +1,6 @@
 import type { PinKind } from '../../contracts/index.ts'
 import type { Steps } from '../kernel/index.ts'
+import { lettersInside } from './findings/inner-names.ts'
 import type { KnownNames, OtherNames } from './findings/known-names.ts'
 import { skeletonOf } from './findings/look-alikes.ts'
 import { wordsLikeTools } from './findings/other-tools.ts'
@@ -89,6 +90,7 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
   const words = new Set<string>()
   const definition = value()
   for (const { text } of stringsIn(definition)) {
+    for (const word of lettersInside(text)) words.add(word)
     if (!mayNameTools(text)) continue
     for (const word of wordsLikeTools(yield* plainTextInSteps(text.slice(0, LONGEST)))) words.add(word)
     yield
@@ -97,14 +99,13 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
   return { kind, name, hash, ...found, told: '' }
 }
 
-/** Something before a separator and something behind it, beside other words. Most strings have no such thing. */
+/** What is one word says nothing of any tool, unless it is disguised or a name that is made of several. */
 function mayNameTools(text: string): boolean {
-  return !ORDINARY.test(text) || (/[^\s_-](?:_{1,2}|-)[^\s_-]/.test(text) && /\s/.test(text))
+  return /\s/.test(text) || !ORDINARY.test(text)
 }
 
-/** In other characters it may be disguised. */
-const ORDINARY = /^\p{ASCII}*$/u
+const ORDINARY = /^[^\P{ASCII}&\\]*$/u
 /** As much as is looked at in any string. */
 const LONGEST = 32 * 1024
-/** More than there are in a definition that is not held back for naming too many: each of a thousand, with what it ends with. */
-const MOST_WORDS = 10_000
+/** More than there are in a definition that is not held back for naming too many: each of a thousand, with all its endings. */
+const MOST_WORDS = 16_000

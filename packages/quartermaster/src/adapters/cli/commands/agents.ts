@@ -5,7 +5,7 @@ import { checkSummary, checkText } from '../check-text.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
-import { leftStartingText } from '../left-starting.ts'
+import { leftUnseenText } from '../left-unseen.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -38,7 +38,7 @@ async function list(session: Session, [unknown]: readonly string[]): Promise<num
     throw new UsageError(`unknown command 'agents ${unknown}'.${didYouMean(unknown, ['check'])}`)
   const { agents, left } = await session.connect(async control => ({
     agents: await session.attend('Looking', options => control.agents({}, options)),
-    left: await leftStartingText(session, control),
+    left: await leftUnseenText(session, control),
   }))
   if (session.json) await session.printJson(agents)
   else if (agents.length > 0) await session.out.write(listText(agents, session.out))

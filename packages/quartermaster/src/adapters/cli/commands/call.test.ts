@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { CallAnswer, Control, ControlInput, ToolResult } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  type Control,
+  type ControlInput,
+  type ToolResult,
+} from '../../../contracts/index.ts'
 import { READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
@@ -25,6 +31,20 @@ async function run(argv: string[], { result = text('done'), kept, ...options }: 
 }
 
 describe('call: arguments', () => {
+  it.each(['TOOL_DISABLED', 'TOOL_NOT_FOUND'] as const)(
+    'are passed on where nobody says what the tool takes, so that a refusal is on record: %s',
+    async code => {
+      const tool = () => Promise.reject(new AppError(code, 'Not now.'))
+      const { calls } = await run(['mail_send', 'to=ada', 'copies=2'], { control: { tool } })
+      expect(calls[0]).toMatchObject({ tool: 'mail_send', input: { to: 'ada', copies: 2 } })
+    },
+  )
+
+  it('are not read where nobody answers what the tool takes', async () => {
+    const tool = () => Promise.reject(new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody answers.'))
+    expect(await run(['mail_send', 'to=ada'], { control: { tool } })).toMatchObject({ code: 5, calls: [] })
+  })
+
   it('takes one JSON object', async () => {
     const { code, calls } = await run(['read_file', '{"path":"a.txt","offset":2}'])
     expect(code).toBe(0)

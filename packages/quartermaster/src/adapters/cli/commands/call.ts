@@ -1,4 +1,4 @@
-import type { AgentControl } from '../../../contracts/index.ts'
+import { type AgentControl, type ErrorCode, isAppError, type JsonSchema } from '../../../contracts/index.ts'
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../arguments.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
@@ -55,6 +55,17 @@ async function toInput(
     return parseObject(await session.untilAborted(session.host.io.stdin.read()), 'Standard input')
   if (written.kind === 'json') return parseObject(written.text, 'The argument')
   if (written.pairs.length === 0) return {}
-  const { input } = await session.attend('Looking', options => control.tool({ name: tool }, options))
-  return buildObject(written.pairs, input)
+  return buildObject(written.pairs, await schemaOf(session, control, tool))
+}
+
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['TOOL_DISABLED', 'TOOL_NOT_FOUND'])
+
+/** What it takes. Of a tool that is held back or not there nobody needs to know: its call is refused, and is on record as such. */
+async function schemaOf(session: Session, control: AgentControl, tool: string): Promise<JsonSchema> {
+  try {
+    return (await session.attend('Looking', options => control.tool({ name: tool }, options))).input
+  } catch (error) {
+    if (isAppError(error) && REFUSED.has(error.code)) return {}
+    throw error
+  }
 }

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Control } from '../../../contracts/index.ts'
-import { FILES } from '../../../testing/cli-fixtures.ts'
+import { FILES, NOTES } from '../../../testing/cli-fixtures.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
-async function run(argv: string[], capabilities: Control['capabilities'] = async () => [FILES]) {
-  const { host, seen } = createFakeCliHost({ control: { capabilities } })
+async function run(
+  argv: string[],
+  capabilities: Control['capabilities'] = async () => [FILES],
+  upstreams: Control['upstreams'] = async () => [],
+) {
+  const { host, seen } = createFakeCliHost({ control: { capabilities, upstreams } })
   return { code: await runCli(['capabilities', ...argv], host), ...seen }
 }
 
@@ -14,6 +18,17 @@ describe('capabilities', () => {
     const { code, stdout } = await run([])
     expect(code).toBe(0)
     expect(stdout).toBe('KEY    TOOLS  WHAT IT IS\nfiles  1      Reading and writing in chosen folders.\n')
+  })
+
+  it('says of which servers nobody knows yet what they have, and of one that is shown alone only its own', async () => {
+    const left = { ...NOTES, state: 'starting' as const, reason: 'It has not answered yet.', unseen: 'Wait for it.' }
+    const capabilities = async () => [FILES, { ...FILES, key: 'notes', tools: [] }]
+    const upstreams = async () => [left]
+    const told = '"notes" has not been seen yet: It has not answered yet. Wait for it.\n'
+    expect((await run([], capabilities, upstreams)).stderr).toBe(told)
+    expect((await run(['--json'], capabilities, upstreams)).stderr).toBe(told)
+    expect((await run(['notes'], capabilities, upstreams)).stderr).toBe(told)
+    expect((await run(['files'], capabilities, upstreams)).stderr).toBe('')
   })
 
   it('shows one with its tools, its configuration and how to grant it', async () => {

@@ -4,6 +4,7 @@ import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine, toJsonText } from '../escape.ts'
 import { paragraph } from '../layout.ts'
+import { leftUnseenText } from '../left-unseen.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -22,15 +23,23 @@ export const registerCapabilities: Register = (program, act) => {
 }
 
 async function capabilities(session: Session, key: string | undefined): Promise<number> {
-  const all = await session.connect(control => session.attend('Looking', options => control.capabilities({}, options)))
-  if (key !== undefined) return await show(session, find(all, key))
+  const { all, left } = await session.connect(async control => ({
+    all: await session.attend('Looking', options => control.capabilities({}, options)),
+    left: await leftUnseenText(session, control, key),
+  }))
+  if (key === undefined) await list(session, all)
+  else await show(session, find(all, key))
+  await session.notices.write(left)
+  return EXIT.done
+}
+
+async function list(session: Session, all: readonly CapabilityDescriptor[]): Promise<void> {
   if (session.json) await session.printJson(all)
   else if (all.length > 0) await session.out.write(listText(all, session.out))
   else
     await session.notices.write(
       'No capabilities yet. Write one in the folder capabilities, then: quartermaster reload\n',
     )
-  return EXIT.done
 }
 
 function find(all: readonly CapabilityDescriptor[], key: string): CapabilityDescriptor {
@@ -40,9 +49,8 @@ function find(all: readonly CapabilityDescriptor[], key: string): CapabilityDesc
   throw new AppError('CAPABILITY_UNKNOWN', `No capability is named "${key}".${didYouMean(key, keys)}`)
 }
 
-async function show(session: Session, capability: CapabilityDescriptor): Promise<number> {
+async function show(session: Session, capability: CapabilityDescriptor): Promise<void> {
   await (session.json ? session.printJson(capability) : session.out.write(detailText(capability, session.out)))
-  return EXIT.done
 }
 
 function listText(all: readonly CapabilityDescriptor[], printer: Printer): string {

@@ -80,8 +80,9 @@ interface Controls {
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
 async function findCommand(session: Session, controls: Controls, word: string): Promise<FoundCommand> {
   const { control } = controls
-  const tools = await lookedUp(session, control, word)
-  await refuseHeld(session, control, { tools, word })
+  const known = await lookedUp(session, control, word)
+  const isBack = await refuseHeld(session, control, { tools: known, word })
+  const tools = isBack ? await lookedUp(session, control, word) : known
   const { name } = await chosen(session, controls, { tools, word })
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
   return toFound(tool, othersOf(tools, word, name))

@@ -7,7 +7,9 @@ describe('import that is only tried', () => {
   it('only shows what it would do, when asked to', async () => {
     const { code, asked, stdout } = await run(['claude', '--dry-run', '--pin'])
     // The one before it is not there, and counts as if it were.
-    expect(asked.map(({ dryRun }) => dryRun)).toEqual([{ beside: [] }, { beside: ['git-hub'] }])
+    const { name, entry, secrets } = asked[0] ?? {}
+    const before = { name, entry, secrets, missing: [] }
+    expect(asked.map(({ dryRun }) => dryRun)).toEqual([{ beside: [] }, { beside: [before] }])
     expect(code).toBe(0)
     expect(stdout).toContain(
       '+ git-hub (Claude Desktop, "git hub" there)\n  Would be given to default.\n  Would be kept in the secrets file: TOKEN.\n',
@@ -53,6 +55,13 @@ describe('import that is only tried', () => {
     expect(stdout).toContain(
       '  Would be taken out of the secrets file: A, D.\n  Would stay in the secrets file: B, named in c.json.\n',
     )
+  })
+
+  it('promises nothing that is so already', async () => {
+    const given = { granted: [], alsoHave: ['default'] }
+    const { stdout } = await run(['claude', 'git hub', '--dry-run'], { given, outcomes: { 'git-hub': 'unchanged' } })
+    expect(stdout).toContain(': it is there already\n  Still with: default.\n  Kept in the secrets file: TOKEN.\n')
+    expect(stdout).not.toContain('Would be given')
   })
 
   it('shows who would get it and what would keep it from working, and makes the first agent once', async () => {

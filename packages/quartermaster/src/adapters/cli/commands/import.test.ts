@@ -166,6 +166,32 @@ describe('import', () => {
     expect(await run(['/x.json'], { found })).toMatchObject({ code: 3, stderr: expect.stringContaining(message) })
   })
 
+  it('says of a file of another kind what else can be done', async () => {
+    const place = { client: 'file', file: '/config.toml', found: true, problem: 'It is not JSON.' } as const
+    const { stderr } = await run(['/config.toml'], { found: { places: [place], servers: [] } })
+    expect(stderr).toContain('It is not JSON. Mend the file, or add its servers one by one: quartermaster add NAME --')
+  })
+
+  it('says of a client that is not read which are, and where to see what there is', async () => {
+    const { code, stderr } = await run(['codex'])
+    expect(code).toBe(4)
+    expect(stderr).toMatch(
+      /^Error: No server named "codex" was found\..* What is read: Claude, Cursor and VS Code, and /,
+    )
+    expect(stderr).toContain('\nNext: See all of them: quartermaster import\n')
+  })
+
+  it('says how a server whose name is taken is added under another', async () => {
+    const { stdout } = await run(['claude', 'files', 'git hub'], { taken: ['files', 'git-hub'] })
+    expect(stdout).toContain('  Under another name: quartermaster add OTHER -- npx -y files\n- git-hub')
+    expect(stdout).toContain('upstream "git-hub".\n  Under another name: quartermaster add OTHER -- COMMAND\n')
+    const url = server('far', { entry: { url: 'https://far.example/mcp' } })
+    const found = { places: [], servers: [url, server('near', { entry: { command: 'a', args: ['${secret:KEY}'] } })] }
+    const others = (await run(['claude'], { found, taken: ['far', 'near'] })).stdout
+    expect(others).toContain('  Under another name: quartermaster add OTHER https://far.example/mcp\n')
+    expect(others).toContain('  Under another name: quartermaster add OTHER -- COMMAND\n')
+  })
+
   it('sends nobody to our own configuration for what is wrong with a file of others', async () => {
     const place = { client: 'file', file: '/x.json', found: true, problem: 'It is not JSON.' } as const
     const { stderr } = await run(['/x.json'], { found: { places: [place], servers: [] } })

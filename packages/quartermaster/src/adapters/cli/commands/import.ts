@@ -52,7 +52,7 @@ interface Wish {
 /** The first word is a source where it looks like one, and a name otherwise. */
 function wishOf(first: string | undefined, rest: readonly string[]): Wish {
   if (first === undefined) return { source: undefined, names: [] }
-  const isSource = ['claude', 'cursor', 'vscode'].includes(first) || /[\\/]|\.jsonc?$/i.test(first)
+  const isSource = ['claude', 'cursor', 'vscode'].includes(first) || /[\\/]|\.(?:jsonc?|toml|ya?ml)$/i.test(first)
   return isSource ? { source: first, names: rest } : { source: undefined, names: [first, ...rest] }
 }
 
@@ -65,6 +65,7 @@ async function importAll(session: Session, wish: Wish, given: ImportOptions): Pr
   )
   refuseAbsent(wish, found)
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
+  session.hints = { listing: ['import'] }
   const options = { pin, replace, isDryRun, ...grant }
   const done = await importServers(session, chosen(found.servers, wish.names), options)
   const { servers: imported } = done
@@ -91,8 +92,11 @@ function refuseAbsent({ source }: Wish, { places }: ForeignServers): void {
   if (source === undefined || place?.client !== 'file') return
   // No fault of our configuration, so nobody is sent to look there.
   if (!place.found) throw new AppError('INPUT_INVALID', `There is no file "${place.file}". Check the path.`)
-  if (place.problem !== undefined) throw new AppError('INPUT_INVALID', `"${place.file}": ${place.problem}`)
+  if (place.problem !== undefined)
+    throw new AppError('INPUT_INVALID', `"${place.file}": ${place.problem} ${ONE_BY_ONE}`)
 }
+
+const ONE_BY_ONE = 'Mend the file, or add its servers one by one: quartermaster add NAME -- COMMAND'
 
 async function listFound(session: Session, found: ForeignServers): Promise<number> {
   if (session.json) {
@@ -118,6 +122,9 @@ async function listFound(session: Session, found: ForeignServers): Promise<numbe
   return EXIT.done
 }
 
+const READ_BY_ITSELF =
+  'What is read: Claude, Cursor and VS Code, and a JSON file of another client whose path is given, such as ./mcp.json'
+
 /** What is for another folder alone is only taken when it is named. */
 function chosen(servers: readonly ForeignServer[], names: readonly string[]): ForeignServer[] {
   if (names.length === 0) return servers.filter(server => server.elsewhere === undefined)
@@ -126,6 +133,6 @@ function chosen(servers: readonly ForeignServer[], names: readonly string[]): Fo
     if (match) return match
     const known = servers.map(server => server.name)
     const hint = whichThereAre(name, known)
-    throw new AppError('NAME_UNKNOWN', `No server named "${name}" was found.${hint}`)
+    throw new AppError('NAME_UNKNOWN', `No server named "${name}" was found.${hint} ${READ_BY_ITSELF}`)
   })
 }

@@ -44,6 +44,12 @@ describe('tools', () => {
     expect((await run([], control, { from: 'up' })).stderr).toBe('')
   })
 
+  it('says the same of a server that was tried and failed, with its own next step', async () => {
+    const failed = { ...NOTES, state: 'down' as const, reason: 'It ended with 1.', unseen: 'Try it now.' }
+    const { stderr } = await run([], { tools: async () => [READ_FILE], upstreams: async () => [failed] })
+    expect(stderr).toBe('"notes" has not been seen yet: It ended with 1. Try it now.\n')
+  })
+
   it('marks a tool whose dependency is recovering', async () => {
     const { stdout } = await run([], { tools: async () => [{ ...READ_FILE, recovering: true }] })
     expect(stdout).toContain('read_file  recovering')

@@ -6,7 +6,7 @@ import { defined } from '../defined.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { missingInWords } from '../explain.ts'
-import { leftStartingText } from '../left-starting.ts'
+import { leftUnseenText } from '../left-unseen.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -52,7 +52,7 @@ async function list(session: Session, options: ToolsOptions): Promise<number> {
   const { tools, next } = await session.connectAsAgent(async (control, owner) => {
     const tools = await session.attend('Looking', on => control.tools(defined({ ...options }), on))
     if (!owner) return { tools, next: session.json || tools.length > 0 ? '' : OWN_EMPTY }
-    const left = await leftStartingText(session, owner)
+    const left = await leftUnseenText(session, owner)
     if (session.json) return { tools, next: left }
     return { tools, next: left + (await (tools.length > 0 ? viewText(owner, options) : emptyText(owner, options))) }
   })

@@ -77,6 +77,12 @@ describe('a decision', () => {
     expect(unknown).toMatchObject({ code: 4, stderr: expect.stringContaining('There wait: tool:read.') })
   })
 
+  it('says of no decision that it waits', async () => {
+    const { code, stderr } = await runUpstreams(['reject', 'notes', 'nothing-like-it'], { items: [REFUSED, WARNED] })
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('waits. Nothing else does.') })
+    expect(stderr).not.toContain('There wait')
+  })
+
   it('is about everything that waits only when that is said, and not about what was refused before', async () => {
     const items = [CHANGED, PROMPT, REFUSED, WARNED]
     expect((await runUpstreams(['accept', 'notes', '--all'], { items })).decided).toEqual([

@@ -89,6 +89,14 @@ describe('upstreams', () => {
     )
   })
 
+  it('that are switched off are not said to have been started', async () => {
+    const reason = 'It is switched off. Its entry has "enabled": false.'
+    for (const from of ['up', 'process'] as const)
+      expect(
+        await runUpstreams(['restart', 'notes'], { statuses: [{ ...NOTES, state: 'off', reason }], from }),
+      ).toMatchObject({ code: 1, stdout: `✗ "notes" was not started: ${reason}\n` })
+  })
+
   it('that need the login of one agent say whose', async () => {
     const login = 'quartermaster login notes --agent bob'
     const status = { ...NOTES, state: 'needsLogin' as const, reason: `"notes" lets nobody in. Sign in: ${login}` }
@@ -146,6 +154,24 @@ describe('upstreams', () => {
       stdout: '[]\n',
       stderr: line,
     })
+  })
+
+  it.each([[[]], [['show', 'notes']]])('say of one that a command left starting how to wait for it: %s', async argv => {
+    const reason = 'It was started and has not answered yet.'
+    const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+    const starting = { ...NOTES, state: 'starting' as const, reason, unseen }
+    const told = `Not seen yet. ${reason} ${unseen}\n`
+    expect((await runUpstreams(argv, { statuses: [starting], from: 'process' })).stdout).toContain(told)
+    // Who keeps it waits for it.
+    expect((await runUpstreams(argv, { statuses: [starting] })).stdout).not.toContain('Not seen yet')
+  })
+
+  it('say of what may be downloading only once that it may', async () => {
+    const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+    const reason = 'It may be downloading.'
+    const statuses = [{ ...NOTES, state: 'starting' as const, reason, unseen, isFetching: true }]
+    const { stdout } = await runUpstreams([], { statuses, from: 'process' })
+    expect(stdout).toContain(`\n  └ ${reason}\n  └ Not seen yet. ${unseen}\n`)
   })
 
   it('say what they do not list, so that it is not used', async () => {

@@ -7,7 +7,7 @@ import { escapeLine } from '../escape.ts'
 import { firstStates } from '../first-states.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
-import { askedBy, upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
+import { askedBy, type Shown, upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
 import { registerDecisions, registerReview } from './upstreams-review.ts'
 
 export const registerUpstreams: Register = (program, act) => {
@@ -54,13 +54,17 @@ async function list(session: Session, [unknown]: readonly string[]): Promise<num
   }
   const statuses = await lookAt(session)
   if (session.json) await session.printJson(statuses)
-  else if (statuses.length > 0) await session.out.write(upstreamTable(statuses, session.out))
+  else if (statuses.length > 0) await session.out.write(upstreamTable(statuses, shownIn(session)))
   else {
     await session.notices.write(
       'No upstreams yet. Add one: quartermaster add NAME -- COMMAND, or: quartermaster import\n',
     )
   }
   return EXIT.done
+}
+
+function shownIn({ out: printer, from }: Session): Shown {
+  return { printer, from }
 }
 
 function lookAt(session: Session): Promise<UpstreamStatus[]> {
@@ -78,7 +82,7 @@ async function showOne(session: Session, name: string): Promise<number> {
   }
   await (session.json
     ? session.printJson(found)
-    : session.out.write(upstreamDetail(found, { now: session.host.clock.now(), printer: session.out })))
+    : session.out.write(upstreamDetail(found, { now: session.host.clock.now(), ...shownIn(session) })))
   return EXIT.done
 }
 
@@ -102,6 +106,7 @@ async function restartOne(session: Session, name: string): Promise<number> {
 
 /** Whatever this process starts ends with it. */
 function restartedText(status: UpstreamStatus, session: Session): string {
+  if (status.state === 'off') return `"${status.name}" was not started: ${status.reason}`
   const how = upstreamSentence(status, askedBy(session))
   if (session.from === 'up') return `"${status.name}" was restarted; ${how}.`
   const was = how.replace(/^it is /, 'it was ')

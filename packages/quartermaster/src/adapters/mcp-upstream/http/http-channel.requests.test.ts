@@ -18,7 +18,10 @@ describe('a request by HTTP that fails', () => {
   it('was not sent when nothing listens, and the channel is lost', async () => {
     const desk = await httpDesk(await closedPort())
     await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
-    expect(await desk.ended).toMatchObject({ kind: 'lost', reason: expect.stringContaining('nothing listens there') })
+    expect(await desk.ended).toMatchObject({
+      kind: 'unreachable',
+      reason: expect.stringContaining('nothing listens there'),
+    })
     await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
   })
 

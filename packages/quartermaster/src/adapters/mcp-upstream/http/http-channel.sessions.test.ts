@@ -223,6 +223,22 @@ describe('a legacy session by HTTP', () => {
     await closed
   })
 
+  it('that nobody gets through to any more lets be answered what is under way, and is not told to end', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') visit.result({}, { 'mcp-session-id': 's' })
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const under = desk.channel.send(call(2))
+    await server.arrived(2)
+    await desk.channel.close({ kind: 'unreachable', reason: 'The connection to it is broken.' })
+    const answered = desk.next()
+    server.visits[1]?.result({})
+    expect(await answered).toMatchObject({ id: 2 })
+    await under
+    expect(server.visits).toHaveLength(2)
+  })
+
   it('that is lost lets be answered what is under way, for a time', async () => {
     const server = await httpEndpoint(visit => {
       if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })

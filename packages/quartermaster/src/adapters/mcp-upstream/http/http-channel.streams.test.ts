@@ -92,7 +92,7 @@ describe('a stream by HTTP', () => {
     await whileAdvancing(desk.clock, second, 100)
     expect(server.visits.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
     await server.close()
-    expect(await whileAdvancing(desk.clock, desk.ended, 100)).toMatchObject({ kind: 'lost' })
+    expect(await whileAdvancing(desk.clock, desk.ended, 100)).toMatchObject({ kind: 'unreachable' })
   })
 
   it('of a session says since when it is there, which is never where the server has none', async () => {
@@ -113,6 +113,73 @@ describe('a stream by HTTP', () => {
     await other.channel.send(INITIALIZED)
     await expect.poll(() => other.lines).toHaveLength(1)
     expect(other.channel.listeningSince?.()).toBeUndefined()
+  })
+
+  /** A server whose stream breaks whenever the test says so. */
+  async function breaking(first = '', refusal?: number) {
+    const streams: Visit[] = []
+    let refusals = 0
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'ping') return visit.result({})
+      if (visit.method !== 'GET') return visit.json(202)
+      if (streams.length > 0 && refusal !== undefined && refusals++ === 0) return visit.json(refusal)
+      streams.push(visit)
+      visit.events()(first)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZED)
+    await expect.poll(() => streams.length).toBe(1)
+    const until = async (isSo: () => boolean) => {
+      await expect.poll(isSo).toBe(true)
+    }
+    const opened = (count: number) =>
+      whileAdvancing(
+        desk.clock,
+        until(() => streams.length >= count),
+        500,
+      )
+    return { ...desk, streams, until, opened, breakOff: () => streams.at(-1)?.response.end() }
+  }
+
+  it('of a session that is opened again tells once that something may have been missed', async () => {
+    const { breakOff, opened, missed } = await breaking(': nothing yet\n\n')
+    expect(missed()).toBe(0)
+    breakOff()
+    await opened(2)
+    await expect.poll(missed).toBe(1)
+  })
+
+  it('of a session that goes on after its last event has missed nothing', async () => {
+    const { breakOff, opened, missed, streams, messages } = await breaking(
+      'id: e1\ndata: {"jsonrpc":"2.0","method":"x"}\n\n',
+    )
+    await expect.poll(() => messages).toHaveLength(1)
+    breakOff()
+    await opened(2)
+    await expect.poll(() => messages).toHaveLength(2)
+    expect([streams[1]?.headers['last-event-id'], missed()]).toEqual(['e1', 0])
+  })
+
+  it.each([400, 401, 403, 409])(
+    'of a session is asked for again where it was there and is refused once (%i)',
+    async status => {
+      const { breakOff, opened, missed, lines } = await breaking('', status)
+      breakOff()
+      await opened(2)
+      await expect.poll(missed).toBe(1)
+      expect(lines).toEqual([])
+    },
+  )
+
+  it.each([404, 405])('of a session is over where the server says that it has none (%i)', async status => {
+    const { breakOff, clock, lines, until } = await breaking('', status)
+    breakOff()
+    await whileAdvancing(
+      clock,
+      until(() => lines.length > 0),
+      500,
+    )
+    expect(lines).toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
   })
 
   it('that ends at once with nothing in it is asked for less and less often, however soon the server wants us back', async () => {

@@ -12,6 +12,7 @@ import {
 } from '../session/channel.ts'
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
+import { createGapTeller } from './gap-teller.ts'
 import type { HttpAuth } from './http-auth.ts'
 import { createDoubts, isOurLook } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
@@ -73,6 +74,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   const session = createHttpSession()
   const doubts = createDoubts({ trials, send: message => channel.send(message), ended: () => ended, onEnd: end })
   const receive = guardMessages(events.onMessage, options.log)
+  const gaps = createGapTeller(clock, () => events.onMissed?.())
   /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
   /** Nothing is heard any more either. */
@@ -95,6 +97,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     if (ended) return
     ended = why
     isOver = !isShut(why)
+    gaps.stop()
     // Afterwards, so that a request that failed for this very reason can say for itself what it knows.
     setImmediate(() => {
       if (isOver) cutOff()
@@ -132,6 +135,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     onMessage: message => isOver || receive(message),
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
+    onMissed: () => ended || gaps.missed(),
     onDoubt: doubts.look,
   })
 
@@ -208,6 +212,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     async close(why) {
       if (ended && !isOver && !(why && isShut(why))) return cutOff()
       if (ended) return
+      if (why && isShut(why)) return end(why)
       await leave(why)
       end({ kind: 'closed', reason: 'The connection was closed.' })
       await clock.breathe()

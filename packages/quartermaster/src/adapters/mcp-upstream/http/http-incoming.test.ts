@@ -33,6 +33,7 @@ function stage() {
     onMessage() {},
     onLost: (id, reason) => void lost.push({ id, reason }),
     onEnd() {},
+    onMissed() {},
     onDoubt: async () => 'answered',
     isHeardAlways: () => false,
   })

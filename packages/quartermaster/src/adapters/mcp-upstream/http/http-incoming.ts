@@ -35,6 +35,8 @@ export interface HttpIncomingDeps {
   onMessage(message: Message): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
+  /** The stream that a legacy server speaks on is there again, and does not begin where the one before ended. */
+  onMissed(): void
   /** A stream was refused in a way that may be about us. */
   onDoubt(): Promise<Look>
 }
@@ -54,7 +56,18 @@ export interface HttpIncoming {
 const ERROR_BYTES = 64 * 1024
 
 export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
-  const { clock, exchanges, messageBytes: maxBytes, discard, hasSession, onMessage, onLost, onEnd, onDoubt } = deps
+  const {
+    clock,
+    exchanges,
+    messageBytes: maxBytes,
+    discard,
+    hasSession,
+    onMessage,
+    onLost,
+    onEnd,
+    onMissed,
+    onDoubt,
+  } = deps
 
   const turns = createEventTurns()
 
@@ -97,17 +110,18 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
-  async function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+  async function listen(wanted: Wanted): Promise<HttpAnswer | undefined> {
     try {
-      return await opened(lastEventId, exchange)
+      return await opened(wanted)
     } catch (error) {
       // Whoever lets everything else in means the stream, and would go on to.
-      if (isTurnedAway(error) && (await onDoubt()) === 'answered') return undefined
+      if (isTurnedAway(error) && (await onDoubt()) === 'answered' && !isForNow(error, wanted)) return undefined
       throw error
     }
   }
 
-  async function opened(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+  async function opened(wanted: Wanted): Promise<HttpAnswer | undefined> {
+    const { lastEventId, exchange } = wanted
     const answer = await deps.listen(lastEventId, exchange.signal)
     if (isGood(answer) && mediaType(answer) === EVENTS) return answer
     if (isGood(answer)) {
@@ -115,8 +129,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       return undefined
     }
     const { failure } = await refusalIn(answer)
-    if (isForLater(failure) || isTurnedAway(failure)) throw failure
-    // 405 by the specification; a server that has never heard of such a stream may as well say 404.
+    if (isForLater(failure) || isTurnedAway(failure) || isForNow(failure, wanted)) throw failure
     return undefined
   }
 
@@ -131,7 +144,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     const { kind, reason } = await followed({
       first,
       // There is nothing to be resumed from 2026-07-28 on.
-      open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
+      open: async lastEventId => (claimedVersion(params) === undefined ? listen({ lastEventId, exchange }) : undefined),
       onData(text) {
         const ended = () => {
           if (exchange.isAnswered()) cancel ??= clock.after(TAIL_MS, exchange.abandon)
@@ -156,6 +169,21 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     exchange.close()
   }
 
+  /** Opens it however often it breaks. What happened in between is told by a server that goes on from an event, and by no other. */
+  function opener(exchange: Exchange, onStream: (isOpen: boolean) => void): EventFollower['open'] {
+    let isKnown = false
+    let tries = 0
+    return async lastEventId => {
+      const isGap = tries++ > 0
+      onStream(false)
+      const answer = await listen({ lastEventId, exchange, isKnown })
+      onStream(answer !== undefined)
+      isKnown ||= answer !== undefined
+      if (answer && isGap && lastEventId === undefined) onMissed()
+      return answer
+    }
+  }
+
   return {
     async take(answer, message, exchange) {
       const type = mediaType(answer)
@@ -176,18 +204,22 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     },
     listenAlways: (exchange, onStream) =>
       followed({
-        async open(lastEventId) {
-          onStream(false)
-          const answer = await listen(lastEventId, exchange)
-          onStream(answer !== undefined)
-          return answer
-        },
+        open: opener(exchange, onStream),
         onData: deliverAll,
         isOver: () => false,
         isEndless: true,
         signal: exchange.signal,
       }).then(({ reason }) => reason),
   }
+}
+
+/** A stream that is asked for. */
+interface Wanted {
+  /** After which event. */
+  readonly lastEventId: string | undefined
+  readonly exchange: Exchange
+  /** Whether the server has opened such a stream before. */
+  readonly isKnown?: boolean | undefined
 }
 
 const NOT_FOLLOWED: StreamEnd = { kind: 'broken', reason: 'The stream could not be followed.' }
@@ -202,6 +234,14 @@ function mediaType(answer: HttpAnswer): string | undefined {
 function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
   return status >= 500 || retryAfterMs !== undefined
 }
+
+/** Who has opened such a stream before has not said by any other refusal that there is none. */
+function isForNow({ status = 0 }: SendFailure, { isKnown = false }: Wanted): boolean {
+  return isKnown && !WITHOUT_STREAM.has(status)
+}
+
+/** 405 by the specification; a server that has never heard of such a stream may as well say 404. */
+const WITHOUT_STREAM: ReadonlySet<number> = new Set([404, 405])
 
 function notTaken(cause: unknown, status: number): SendFailure {
   const { reason, said } = reasonOf(cause)

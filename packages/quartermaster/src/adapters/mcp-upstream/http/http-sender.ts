@@ -123,7 +123,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     const { wasSent, isNobodyThere, said } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
     // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
-    if (isNobodyThere && !signal.aborted) onEnd({ kind: 'lost', reason })
+    if (isNobodyThere && !signal.aborted) onEnd({ kind: 'unreachable', reason })
     return new SendFailure(reason, { wasSent, said, cause: error })
   }
 

@@ -61,12 +61,24 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
 
   /** Of the first request: nothing binds it yet. */
   function firstToken(used: InUse): string | undefined | Promise<string | undefined> {
-    const { owner } = used
-    if (used.login) onLogin(used.login)
-    return after(used.login && logins.inTime(owner, used.login), login => {
-      if (login && login !== used.login) onLogin(login)
+    const { owner, login: before } = used
+    if (!before) return hold(used).login?.accessToken
+    onLogin(before)
+    return after(logins.inTime(owner, before), login => {
+      if (!login) return unrenewedToken(before)
+      if (login !== before) onLogin(login)
       return hold({ owner, login }).login?.accessToken
     })
+  }
+
+  /**
+   * One that is there is shown though nobody renews it, and the server says no. Without it the request would go out as somebody
+   * else: as nobody, or by the key of all.
+   */
+  function unrenewedToken(before: KeptLogin): string | undefined | Promise<string | undefined> {
+    return after(logins.inUse(), used =>
+      used.login?.id === before.id ? hold(used).login?.accessToken : firstToken(used),
+    )
   }
 
   function nextToken(holding: HeldLogin): string | Promise<string> {

@@ -111,7 +111,10 @@ describe('the tokens of an upstream', () => {
     // A session goes on as whose it is, until the server says no.
     expect(await tokens.token()).toBe('access-1')
     expect(await tokens.renew('access-1', {})).toBe('signIn')
-    expect(await auth.for(OWNER, place.upstream).token()).toBeUndefined()
+    // Nor does another begin as nobody.
+    const next = auth.for(OWNER, place.upstream)
+    expect(await next.token()).toBe('access-1')
+    expect(await next.renew('access-1', {})).toBe('signIn')
   })
 
   it('have no end when the issuer names none for the next ones, whatever it said of those before', async () => {
@@ -139,15 +142,13 @@ describe('the tokens of an upstream', () => {
   })
 
   it('need a person when the issuer says no, and none when it cannot be asked', async () => {
-    let answer: [number, object] = [400, { error: 'invalid_grant', error_description: 'secret words' }]
-    let isBroken = false
-    const { tokens } = await signedIn({ onToken: ({ json }) => isBroken && (json(...answer), true) })
-    isBroken = true
-    expect(await tokens.renew('access-1', {})).toBe('signIn')
-    answer = [503, { message: 'secret words' }]
+    const { tokens, fail } = await renewedByLuck()
+    fail(503, { message: 'secret words' })
     const error: Error = await tokens.renew('access-1', {}).catch(reason => reason)
     expect(error.message).toMatch(/^The login at 127\.0\.0\.1:\d+ could not be renewed/)
     expect(error.message).not.toContain('secret words')
+    fail(400, { error: 'invalid_grant', error_description: 'secret words' })
+    expect(await tokens.renew('access-1', {})).toBe('signIn')
   })
 
   it('belong to one address: an entry that was pointed elsewhere has none', async () => {

@@ -13,6 +13,10 @@ export interface UpstreamSubscriptions {
   isWatched(connection: Hearing): boolean
   /** Agents may have other connections by now: whoever waits hears of changes on the one that they have. */
   settle(): void
+  /** Others have the place of this connection: whoever heard of changes on it waits for another one. */
+  displaced(connection: Hearing): void
+  /** There may be room by now for those who wait for a connection. They get it in a moment. */
+  roomMade(): void
   /** Another server is in the place of this one: whoever waits hears of changes from that one. */
   handOver(to: Pick<UpstreamSubscriptions, 'takeOver'>): void
   /** Has those wait here who waited at the one before. */
@@ -33,6 +37,7 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
   /** Whoever waits, and where each hears of changes; nowhere while there is no connection to be had. */
   const places = new Map<Watcher, Hearing | undefined>()
   const wishes = createWishes()
+  let isRoomDue = false
 
   function hear(connection: Hearing): void {
     const session = connection.session()
@@ -54,19 +59,53 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
   function remove(watcher: Watcher): void {
     const connection = places.get(watcher)
     places.delete(watcher)
-    if (connection && wishes.remove(connection, watcher)) hearLess(connection)
+    if (!connection || !wishes.remove(connection, watcher)) return
+    hearLess(connection)
+    roomMade()
   }
 
   /** Where there is no room for one more connection, whoever waits goes on waiting. */
-  function find(watcher: Watcher): Hearing | undefined {
+  function find(watcher: Watcher, found = new Map<string, Found>()): Hearing | undefined {
     const { agent, uri } = watcher
-    const isWaiting = places.has(watcher) && places.get(watcher) === undefined
+    const { connection, why } = found.get(agent) ?? look(agent)
+    found.set(agent, { connection, why })
+    if (why !== undefined && !isWaiting(watcher)) note(`[${agent}] Nothing is heard of changes at "${uri}": ${why}`)
+    return connection
+  }
+
+  function look(agent: string): Found {
     try {
-      return connectionOf(agent)
+      return { connection: connectionOf(agent) }
     } catch (error) {
-      if (!isWaiting) note(`[${agent}] Nothing is heard of changes at "${uri}": ${messageOf(error)}`)
-      return undefined
+      return { why: messageOf(error) }
     }
+  }
+
+  const isWaiting = (watcher: Watcher) => places.has(watcher) && places.get(watcher) === undefined
+
+  function settle(): void {
+    const found = new Map<string, Found>()
+    const moved: Watcher[] = []
+    const before = new Set<Hearing>()
+    for (const [watcher, connection] of [...places]) {
+      const next = find(watcher, found)
+      if (next === connection) continue
+      if (connection && wishes.remove(connection, watcher)) before.add(connection)
+      place(watcher, next)
+      moved.push(watcher)
+    }
+    for (const connection of before) hearLess(connection)
+    begin(moved)
+  }
+
+  /** Not at once: who has made the room may be about to use it, and it may be made while others are being given theirs. */
+  function roomMade(): void {
+    if (isRoomDue || ![...places.keys()].some(isWaiting)) return
+    isRoomDue = true
+    queueMicrotask(() => {
+      isRoomDue = false
+      settle()
+    })
   }
 
   /** Tells those of them that something may have changed who hear of it from now on. The others are told by their next session. */
@@ -91,19 +130,19 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     },
     updated: (connection, uri) => tellAll(wishes.at(connection, uri)),
     isWatched: wishes.isAny,
-    settle() {
-      const moved: Watcher[] = []
-      const before = new Set<Hearing>()
-      for (const [watcher, connection] of [...places]) {
-        const next = find(watcher)
-        if (next === connection) continue
-        if (connection && wishes.remove(connection, watcher)) before.add(connection)
-        place(watcher, next)
-        moved.push(watcher)
+    settle,
+    displaced(connection) {
+      const left = wishes.all(connection)
+      for (const watcher of left) {
+        wishes.remove(connection, watcher)
+        places.set(watcher, undefined)
       }
-      for (const connection of before) hearLess(connection)
-      begin(moved)
+      for (const agent of new Set(left.map(one => one.agent)))
+        note(
+          `[${agent}] Nothing is heard of changes for now: a call of another agent needed the place of its connection.`,
+        )
     },
+    roomMade,
     handOver(to) {
       const left = [...places.keys()]
       // Its server is not told: nothing new is asked of one that is left, and what it still says reaches nobody.
@@ -116,6 +155,12 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
       begin(more)
     },
   }
+}
+
+/** Where an agent hears of changes, or why it does not. */
+interface Found {
+  readonly connection?: Hearing | undefined
+  readonly why?: string | undefined
 }
 
 /** What happened while nobody listened nobody has told. */

@@ -4,24 +4,38 @@ import type { Id, Message } from '../../mcp-wire/index.ts'
 /** How a channel ended. */
 export interface ChannelEnd {
   /**
-   * `exited`: its program ended. `lost`: the connection broke. `hung`: it does not answer any more. `garbled`: it does not speak the protocol. `sessionLost`: the
-   * server has forgotten us. `unauthorized`: a person has to sign in. `failing`: it answers, and nothing that is asked of it
-   * succeeds. `closed`: we closed it.
+   * `exited`: its program ended. `lost`: the connection broke. `unreachable`: nobody gets through to it any more (HTTP). `hung`: it
+   * does not answer any more. `garbled`: it does not speak the protocol. `sessionLost`: the server has forgotten us.
+   * `unauthorized`: a person has to sign in. `failing`: it answers, and nothing that is asked of it succeeds. `closed`: we closed
+   * it.
    */
-  readonly kind: 'exited' | 'lost' | 'hung' | 'garbled' | 'sessionLost' | 'unauthorized' | 'failing' | 'closed'
+  readonly kind: EndKind
   /** In a sentence of ours, without a secret. A model may read it. */
   readonly reason: string
   /** What the server said itself, shortened: the words of a stranger, which only people get to see. */
   readonly said?: string | undefined
 }
 
+type EndKind =
+  | 'exited'
+  | 'lost'
+  | 'unreachable'
+  | 'hung'
+  | 'garbled'
+  | 'sessionLost'
+  | 'unauthorized'
+  | 'failing'
+  | 'closed'
+
 /**
- * Whether a server only lets nobody in any more: nothing new is sent to it, and what it has let in before it may still answer.
- * The channel tells of each that it does not.
+ * Whether a server only lets nobody in any more: nothing new is sent to it, and what it has let in before it may still answer, as
+ * one does that is about to stop. The channel tells of each that it does not.
  */
 export function isShut({ kind }: ChannelEnd): boolean {
-  return kind === 'sessionLost' || kind === 'unauthorized'
+  return SHUT.has(kind)
 }
+
+const SHUT: ReadonlySet<EndKind> = new Set(['sessionLost', 'unauthorized', 'unreachable'])
 
 /** One way to a server: messages out, messages in, until it ends. Nothing on it is ever sent twice. */
 export interface Channel {
@@ -63,6 +77,8 @@ export interface ChannelEvents {
   onLost?(id: Id, reason: string): void
   /** The server ended a connection, and everything else goes on: who answers the next request may be another (HTTP). */
   onBroken?(): void
+  /** What the server says beside its answers is heard again, and nobody knows what it said meanwhile (HTTP). */
+  onMissed?(): void
 }
 
 /** Opens a channel. It may still fail afterwards: a program that does not exist ends it. Rejects with a `ChannelFailure`. */

@@ -11,6 +11,7 @@ import { createLegacySession, SUBSCRIBE_MS } from './legacy-session.ts'
 import type { Line } from './line.ts'
 import type { RequestOptions } from './peer.ts'
 import { RpcError } from './rpc-error.ts'
+import type { SessionEvents } from './session.ts'
 
 const FOREVER = new AbortController().signal
 const asking = (signal = FOREVER) => ({ signal, delivery: Promise.resolve() })
@@ -128,6 +129,69 @@ it('subscribes once more where the exchange broke, and not where the server says
     ['resources/subscribe', 'desk://b'],
     ['resources/subscribe', 'desk://a'],
   ])
+})
+
+/** A server that is asked to tell of changes, and answers when the test says so. */
+function subscribing(events: Partial<SessionEvents> = {}, capabilities: Params = {}) {
+  const asked: { readonly what: string; readonly answer: ReturnType<typeof deferred<Params>> }[] = []
+  const request = (method: string, { uri }: Params) => {
+    const answer = deferred<Params>()
+    asked.push({ what: `${method.split('/')[1]} ${String(uri)}`, answer })
+    return answer.promise
+  }
+  const clock = createFakeClock()
+  const line = { peer: { request } } as unknown as Line
+  const made = createLegacySession(line, factsOf({ capabilities }), { clock, events: { ...NO_EVENTS, ...events } })
+  const watch = (...uris: string[]) => made.session.watch(new Set(uris))
+  const answer = async () => {
+    asked.at(-1)?.answer.resolve({})
+    await clock.breathe()
+  }
+  return { ...made, clock, asked, watch, answer, sent: () => asked.map(({ what }) => what) }
+}
+
+it('subscribes again once the server has answered that it tells no more, so that neither overtakes the other', async () => {
+  const { watch, answer, sent } = subscribing()
+  watch('a')
+  await answer()
+  watch()
+  watch('a')
+  expect(sent()).toEqual(['subscribe a', 'unsubscribe a'])
+  await answer()
+  expect(sent()).toEqual(['subscribe a', 'unsubscribe a', 'subscribe a'])
+})
+
+it('asks a server for what is wanted in the end, and for nothing that was wanted in between', async () => {
+  const { watch, answer, sent } = subscribing()
+  watch('a')
+  watch()
+  watch('a', 'b')
+  await answer()
+  expect(sent()).toEqual(['subscribe a', 'subscribe b'])
+})
+
+it('says of which address a server does not tell, and why', async () => {
+  const told: string[] = []
+  const { watch, asked, clock } = subscribing({ onNotSubscribed: (uri, reason) => void told.push(`${uri}: ${reason}`) })
+  watch('a')
+  asked[0]?.answer.reject(new RpcError({ code: 1, message: 'There is no such note.' }))
+  await clock.breathe()
+  expect(told).toEqual(['a: There is no such note.'])
+  watch()
+  asked[1]?.answer.reject(new RpcError({ code: 1, message: 'Never heard of it.' }))
+  await clock.breathe()
+  expect(told).toHaveLength(1)
+})
+
+it('takes for changed whatever a server could have told of while it was not heard', () => {
+  const told: string[] = []
+  const { watch, listener } = subscribing(
+    { onListChanged: kind => void told.push(kind), onResourceUpdated: uri => void told.push(uri) },
+    { tools: {}, resources: {} },
+  )
+  watch('a', 'b')
+  listener.missed?.()
+  expect(told).toEqual(['tools', 'resources', 'a', 'b'])
 })
 
 it('gives up on a server that does not say whether it has subscribed', async () => {

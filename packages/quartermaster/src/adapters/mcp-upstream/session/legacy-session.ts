@@ -1,13 +1,14 @@
-import { type Answer, isAppError, type Question } from '../../../contracts/index.ts'
+import { type Answer, isAppError, messageOf, type Question } from '../../../contracts/index.ts'
 import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import type { Params } from '../../mcp-wire/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
 import { undelivered } from './answer-delivery.ts'
 import { beforeAbort } from './before-abort.ts'
 import { createBehindDesk, type UnderWay } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
 import { eitherOf } from './either-of.ts'
+import { createLegacySubscriptions, type SubscriptionMethod } from './legacy-subscriptions.ts'
 import { requestAsTask, takesTasks } from './legacy-tasks.ts'
 import type { Line, Listener } from './line.ts'
 import type { Asking } from './peer.ts'
@@ -29,6 +30,9 @@ export const SUBSCRIBE_MS = 30_000
 
 const ALWAYS = () => 0
 
+/** The lists whose changes a server tells of. */
+const CHANGING = ['tools', 'prompts', 'resources'] as const
+
 export interface LegacyParts {
   readonly clock: Clock
   readonly events: SessionEvents
@@ -45,7 +49,7 @@ export function createLegacySession(
   const unanswered = createUnanswered()
   const beingAsked = new Set<{ readonly behind: Behind }>()
   const hasTasks = takesTasks(facts)
-  let watched: ReadonlySet<string> = new Set()
+  const subscriptions = createLegacySubscriptions(subscribe)
   let gathering: Promise<void> | undefined
 
   async function serve(method: string, params: Params, asking: Asking): Promise<Params> {
@@ -153,12 +157,13 @@ export function createLegacySession(
         peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate }),
       ),
     async ask(method, params, asking) {
-      const { signal, behind, onProgress, headers, asTask } = asking
+      const { signal, behind, onProgress, headers, asTask, mayRepeat } = asking
       throwIfCancelled(signal)
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, (onLate, vain) => {
-          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller: behind.caller }
+          const { caller } = behind
+          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller, mayRepeat }
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)
@@ -182,12 +187,7 @@ export function createLegacySession(
         if (!(error instanceof RpcError)) throw error
       })
     },
-    watch(uris) {
-      const before = watched
-      watched = uris
-      for (const uri of uris) if (!before.has(uri)) void subscribe('resources/subscribe', uri)
-      for (const uri of before) if (!uris.has(uri)) void subscribe('resources/unsubscribe', uri)
-    },
+    watch: subscriptions.want,
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
@@ -200,23 +200,31 @@ export function createLegacySession(
     close: end => line.close(end),
   }
 
-  async function subscribe(method: string, uri: string): Promise<void> {
+  async function subscribe(method: SubscriptionMethod, uri: string): Promise<void> {
     const ask = () =>
       withTimeLimit(SUBSCRIBE_MS, { clock, reason: 'It does not answer.' }, signal =>
         desk.attendOwn(onLate => peer.request(method, { uri }, { signal, onLate })),
       )
     // Twice is the same as once, and one exchange may break without the others.
-    const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : undefined)
+    const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : Promise.reject(error))
     await ask()
       .catch(askAgain)
-      .catch(() => {
-        // A server that does not do this has nothing to tell; one that is gone is subscribed to anew.
+      .catch(error => {
+        // One that is gone is subscribed to anew, and what one still tells that was to be silent reaches nobody.
+        if (method === 'resources/unsubscribe' || error instanceof SendFailure) return
+        events.onNotSubscribed?.(uri, messageOf(error))
       })
+  }
+
+  /** A server that was not heard for a while does not say again what it said. */
+  function missed(): void {
+    for (const kind of CHANGING) if (isRecord(facts.capabilities[kind])) events.onListChanged(kind)
+    for (const uri of subscriptions.wanted()) events.onResourceUpdated(uri)
   }
 
   const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
   const isAsked = (caller: string) => isBeingAsked(behind => behind.caller === caller)
-  return { session, listener: { serve, notice, isAsked } }
+  return { session, listener: { serve, notice, missed, isAsked } }
 }
 
 function refuseUnknown(method: string): never {

@@ -14,7 +14,10 @@ export interface Line {
 }
 
 /** Who is at our end. It is set after the first words, because what may be asked depends on them. */
-export type Listener = Omit<PeerOptions, 'cancelBy' | 'clock'>
+export interface Listener extends Omit<PeerOptions, 'cancelBy' | 'clock'> {
+  /** Something may have changed that nobody was there to be told. */
+  missed?(): void
+}
 
 export interface LineOptions {
   readonly open: OpenChannel
@@ -58,6 +61,7 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
       onLost: peer.lose,
       // Whoever answers now has told nobody of what is different since.
       onBroken: () => listener().notice(TOOLS_CHANGED, {}),
+      onMissed: () => listener().missed?.(),
     },
     signal,
   )

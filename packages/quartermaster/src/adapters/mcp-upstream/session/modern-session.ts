@@ -43,7 +43,7 @@ export function createModernSession(
     options: AskOptions,
     onLate: () => void,
   ): Promise<Params> {
-    const { signal, onProgress, headers, behind } = options
+    const { signal, onProgress, headers, behind, mayRepeat } = options
     const whole = envelope(behind.canAnswer, 'info')
     const own = ownMeta(options)
     const meta = own ? { ...own, ...whole } : whole
@@ -54,6 +54,7 @@ export function createModernSession(
         headers,
         onLate,
         meta,
+        mayRepeat,
       })
     let answered: Params | undefined
     try {

@@ -51,6 +51,8 @@ export interface RequestOptions {
   onLate?: (() => void) | undefined
   /** Whose it is, if anybody's. */
   readonly caller?: string | undefined
+  /** Whether sending it twice is the same as once. */
+  readonly mayRepeat?: boolean | undefined
 }
 
 /** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
@@ -87,6 +89,7 @@ interface Waiting {
   reject(error: unknown): void
   onProgress: RequestOptions['onProgress']
   caller: RequestOptions['caller']
+  mayRepeat: RequestOptions['mayRepeat']
   /** Whether the server may have seen it. */
   isOut: boolean
 }
@@ -100,7 +103,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
-    const { signal, onProgress, headers, onLate, meta, caller } = options
+    const { signal, onProgress, headers, onLate, meta, caller, mayRepeat } = options
     if (signal.aborted) return Promise.reject(signal.reason)
     if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
     const id = nextId++
@@ -115,6 +118,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
         reject: error => (leave(), reject(error)),
         onProgress,
         caller,
+        mayRepeat,
         isOut: false,
       }
       const abort = () => {
@@ -205,6 +209,15 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     })
   }
 
+  /**
+   * What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in. Nobody waits
+   * for one that may be gone where another can be asked.
+   */
+  function isOver({ caller, mayRepeat }: Waiting, end: ChannelEnd): boolean {
+    const isAskedElsewhere = end.kind === 'unreachable' && mayRepeat === true
+    return !isShut(end) || isAskedElsewhere || (caller !== undefined && isAsked?.(caller) === true)
+  }
+
   return {
     request,
     notify,
@@ -222,9 +235,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     end(end) {
       ended ??= end
       late.clear()
-      // What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in.
-      const isOver = ({ caller }: Waiting) => !isShut(end) || (caller !== undefined && isAsked?.(caller) === true)
-      const over = [...waiting.values()].filter(isOver)
+      const over = [...waiting.values()].filter(one => isOver(one, end))
       for (const controller of asked.values()) controller.abort()
       for (const one of over)
         one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))

@@ -41,6 +41,8 @@ export interface AskOptions {
   /** By which the server can tell a repeat; the same however often it is sent. */
   readonly idempotencyKey?: string | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** Whether sending it twice is the same as once. */
+  readonly mayRepeat?: boolean | undefined
   /** The tool only runs as a task, where its server has such. */
   readonly asTask?: boolean | undefined
   /** Arguments that are repeated in headers. */
@@ -86,6 +88,8 @@ export interface Session {
 export interface SessionEvents {
   onListChanged(kind: 'tools' | 'prompts' | 'resources'): void
   onResourceUpdated(uri: string): void
+  /** It does not tell of changes at this address, and why: in words that may be its own. */
+  onNotSubscribed?(uri: string, reason: string): void
   /** Said to nobody in particular. */
   onLog(level: LogLevel, text: string): void
   /** A question could not be passed on, because several clients use the connection. */

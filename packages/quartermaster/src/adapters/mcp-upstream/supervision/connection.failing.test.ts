@@ -121,6 +121,18 @@ it('is not told of as started anew for its failures where a person has had it st
   expect(connection.lastError()).not.toHaveProperty('isStanding')
 })
 
+it('is not told of as started anew for its failures where only the start of a person has succeeded', async () => {
+  const { connection, server, fail, clock } = await failing()
+  server.lives = false
+  await fail(5)
+  expect(server.starts).toBe(2)
+  server.lives = true
+  await connection.restart()
+  await clock.advance(1_000)
+  expect(connection.state().kind).toBe('up')
+  expect(connection.lastError()).not.toHaveProperty('isStanding')
+})
+
 it('is started anew another time where it has worked in between', async () => {
   const { connection, server, fail } = await failing()
   await fail(5)

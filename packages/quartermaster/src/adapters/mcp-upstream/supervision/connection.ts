@@ -188,7 +188,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
       // Nearly every call is answered, and nearly none has anything to tell by that.
       if (runner.life().inVain > 0) runner.tell({ what: 'served' })
     },
-    restart: async () => runner.tell({ what: 'renewed' }),
+    async restart() {
+      failures.restarted()
+      runner.tell({ what: 'renewed' })
+    },
     busy: runner.busy,
     async leave(reason) {
       runner.tell({ what: 'left', reason })

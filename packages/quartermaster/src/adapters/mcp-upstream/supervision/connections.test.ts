@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
@@ -14,6 +14,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
   const restarted: string[] = []
   const left: string[] = []
   const started: string[] = []
+  const displaced: string[] = []
   /** What they have under way. */
   const busy = new Map<string, number>()
   const errors = new Map<string, ReturnType<Connection['lastError']>>()
@@ -45,9 +46,11 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
     hasCredentials: (agent: string) => withCredentials.includes(agent),
     isMetAs: (agent: string) => agent === metAs,
     isWatched: (connection: Connection) => watched.has(names.get(connection) ?? ''),
+    onDisplaced: (connection: Connection) => void displaced.push(names.get(connection) ?? ''),
+    onMade() {},
     create,
   }
-  return { connections: createConnections(options), states, awaiting, watched, busy, ...seen, seen, errors }
+  return { connections: createConnections(options), states, awaiting, watched, busy, displaced, ...seen, seen, errors }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -81,7 +84,7 @@ it('can be looked at without being made', () => {
 
 it('are one for each agent from the moment on they are separated', () => {
   const { connections } = stage()
-  connections.separate()
+  connections.separate('crowded')
   expect(connections.isSeparate()).toBe(true)
   expect(connections.of('bob')).not.toBe(connections.of('cy'))
   expect(connections.all()).toHaveLength(3)
@@ -117,13 +120,71 @@ it('make no room by one that somebody waits for', () => {
   expect(desk.stopped).toEqual(['agent7'])
 })
 
-it('make no room by one on which somebody waits to be told of changes', () => {
+it('make no room by one on which somebody waits to be told of changes, where there is another', () => {
   const desk = stage({ isSeparate: true })
   fill(desk)
   for (const agent of ['agent3', 'agent7']) desk.states.set(agent, 'idle')
   desk.watched.add('agent3')
   desk.connections.of('late')
   expect(desk.stopped).toEqual(['agent7'])
+  expect(() => desk.connections.toHear('later')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+})
+
+describe('where all are taken by agents that are subscribed', () => {
+  function watchedByAll() {
+    const desk = stage({ isSeparate: true })
+    for (let index = 0; index < MOST_AGENTS; index++) {
+      desk.connections.toHear(`agent${index}`)
+      desk.watched.add(`agent${index}`)
+    }
+    return desk
+  }
+
+  it('a call gets the place of one that cannot be reached', () => {
+    const { connections, states, stopped, displaced } = watchedByAll()
+    states.set('agent9', 'needsLogin')
+    expect(connections.of('late')).toBe(connections.own('late'))
+    expect([stopped, displaced]).toEqual([['agent9'], ['agent9']])
+  })
+
+  it('a call gets the place of the one that was not called for the longest, and none on which a call is under way', () => {
+    const { connections, busy, awaiting, displaced } = watchedByAll()
+    for (let index = 0; index < MOST_AGENTS; index++) if (index !== 5) connections.of(`agent${index}`)
+    connections.of('late')
+    busy.set('agent0', 1)
+    awaiting.add('agent1')
+    connections.of('later')
+    expect(displaced).toEqual(['agent5', 'agent2'])
+  })
+
+  it('a call waits where calls are under way on all of them', () => {
+    const { connections, busy } = watchedByAll()
+    for (let index = 0; index < MOST_AGENTS; index++) busy.set(`agent${index}`, 1)
+    expect(() => connections.of('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+  })
+
+  it('one more that is subscribed takes the place of nobody', () => {
+    const { connections, states, stopped } = watchedByAll()
+    states.set('agent9', 'needsLogin')
+    expect(() => connections.toHear('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+    expect(stopped).toEqual([])
+  })
+})
+
+it('are one for all again once the login of all is another one, where nobody was let in without', () => {
+  const { connections } = stage()
+  connections.separate('refused')
+  connections.exchange('ada')
+  expect(connections.isSeparate()).toBe(true)
+  connections.exchange(undefined)
+  expect(connections.of('bob')).toBe(connections.main)
+})
+
+it('stay one for each agent whatever becomes of logins, where clients were in the way of each other', () => {
+  const { connections } = stage()
+  for (const why of ['refused', 'crowded'] as const) connections.separate(why)
+  connections.exchange(undefined)
+  expect(connections.isSeparate()).toBe(true)
 })
 
 it('tell what went wrong last, and before that what is not over', () => {

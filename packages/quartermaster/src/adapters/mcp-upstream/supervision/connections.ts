@@ -5,8 +5,10 @@ import type { Connection } from './connection.ts'
 export interface Connections {
   /** The one by which the server is known: what it lists, and whether it works. */
   readonly main: Connection
-  /** The one through which an agent's requests go. */
+  /** The one through which an agent's requests go. A call finds room wherever no other call is under way for a subscriber. */
   of(agent: string): Connection
+  /** The same, to hear of changes on: nobody loses anything for it that anybody uses or waits for. */
+  toHear(agent: string): Connection
   /** The one that an agent has to itself, if there is one already. */
   own(agent: string): Connection | undefined
   all(): readonly Connection[]
@@ -16,8 +18,11 @@ export interface Connections {
   byAgent(): ReadonlyMap<string, Connection>
   /** The last that went wrong on any of them; what is not over comes first. */
   lastError(): ReturnType<Connection['lastError']>
-  /** From here on every agent has its own. */
-  separate(): void
+  /**
+   * From here on every agent has its own. What was `refused` without credentials may be let in once another login is there for
+   * all; where clients were in each other's way (`crowded`) they would be again.
+   */
+  separate(why: Separation): void
   isSeparate(): boolean
   /** Ends what is under way, also on those that were left, and starts anew. */
   restart(): Promise<void>
@@ -34,6 +39,8 @@ export interface Connections {
   stop(reason: string): Promise<void>
 }
 
+export type Separation = 'crowded' | 'refused'
+
 export interface ConnectionsDeps {
   readonly upstream: string
   readonly isSeparate: boolean
@@ -43,6 +50,10 @@ export interface ConnectionsDeps {
   isMetAs(agent: string): boolean
   /** Whether somebody waits to be told of changes on it. */
   isWatched(connection: Connection): boolean
+  /** It was ended, and another one is about to have its place. */
+  onDisplaced(connection: Connection): void
+  /** An agent has one of its own. */
+  onMade(): void
   /** Makes one that is not started yet; the main one for nobody. */
   create(agent: string | undefined): Connection
 }
@@ -56,18 +67,26 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   const own = new Map<string, Connection>()
   /** Those in whose place there are others, until what they have under way has ended. */
   const left = new Map<Connection, Promise<void>>()
-  let isSeparate = deps.isSeparate
+  const separations = new Set<Separation>()
+  /** In which order calls were given theirs, the latest last. */
+  const called = new Map<Connection, number>()
+  let calls = 0
   /** Why there are no more. */
   let over: string | undefined
 
-  function ownOf(agent: string): Connection {
-    const known = own.get(agent)
-    if (known) return known
-    if (over === undefined) makeRoom()
+  function ownOf(agent: string, wish: Wish): Connection {
+    const found = own.get(agent) ?? makeOwn(agent, wish)
+    if (wish === 'call') called.set(found, ++calls)
+    return found
+  }
+
+  function makeOwn(agent: string, wish: Wish): Connection {
+    if (over === undefined) makeRoom(wish)
     const made = create(agent)
     own.set(agent, made)
     // Whoever asks for one after the end is told so by one that never begins.
     if (over !== undefined) void made.stop(over)
+    deps.onMade()
     return made
   }
 
@@ -80,6 +99,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     const one = own.get(agent)
     if (!one) return
     own.delete(agent)
+    called.delete(one)
     leaveOne(one, SIGNED_ANEW)
   }
 
@@ -89,23 +109,38 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     main.start()
   }
 
-  /** Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. */
-  function makeRoom(): void {
+  /**
+   * Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. Whoever is subscribed is
+   * never done, and would keep a call out for ever.
+   */
+  function makeRoom(wish: Wish): void {
     if (own.size < MOST_AGENTS) return
-    const unused = [...own]
-      .toSorted(([, a], [, b]) => rank(a) - rank(b))
-      .find(([, one]) => rank(one) < USED && !isWatched(one))
-    if (!unused)
+    const unused = leastUsed(([, one]) => rank(one) < USED && !isWatched(one))
+    const found = unused ?? (wish === 'call' ? leastUsed(([, one]) => isWatched(one) && isAtRest(one)) : undefined)
+    if (!found)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
-    letGo(...unused, 'Others needed its place.')
+    const [agent, connection] = found
+    letGo(agent, connection, 'Others needed its place.')
+    deps.onDisplaced(connection)
+  }
+
+  function leastUsed(isMeant: (one: [string, Connection]) => boolean): [string, Connection] | undefined {
+    const calledAt = (one: Connection) => called.get(one) ?? 0
+    return [...own]
+      .filter(isMeant)
+      .toSorted(([, a], [, b]) => rank(a) - rank(b) || calledAt(a) - calledAt(b))
+      .at(0)
   }
 
   function letGo(agent: string, connection: Connection, reason: string): void {
     own.delete(agent)
+    called.delete(connection)
     void connection.stop(reason)
   }
 
-  const isOwn = (agent: string) => isSeparate || hasCredentials(agent)
+  const isSeparate = () => deps.isSeparate || separations.size > 0
+  const isOwn = (agent: string) => isSeparate() || hasCredentials(agent)
+  const oneFor = (agent: string, wish: Wish) => (isOwn(agent) ? ownOf(agent, wish) : main)
   // Each once: after the end all of them were left.
   const withLeft = () => [...new Set([main, ...own.values(), ...left.keys()])]
 
@@ -113,16 +148,15 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get main() {
       return main
     },
-    of: agent => (isOwn(agent) ? ownOf(agent) : main),
+    of: agent => oneFor(agent, 'call'),
+    toHear: agent => oneFor(agent, 'news'),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
     withLeft,
     byAgent: () => own,
     lastError: () => lastOf([main, ...own.values()].map(connection => connection.lastError())),
-    separate() {
-      isSeparate = true
-    },
-    isSeparate: () => isSeparate,
+    separate: why => void separations.add(why),
+    isSeparate,
     async restart() {
       for (const one of left.keys()) void one.stop(STARTED_ANEW)
       for (const [agent, connection] of own) if (!isOwn(agent)) letGo(agent, connection, SIGNED_ANEW)
@@ -131,6 +165,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     busy: () => withLeft().reduce((sum, one) => sum + one.busy(), 0),
     exchange(agent) {
       if (over !== undefined) return
+      if (agent === undefined) separations.delete('refused')
       for (const one of agent === undefined ? [...own.keys()] : [agent]) exchangeOwn(one)
       // One that is there may be used by others, who have nothing to do with this, unless it was opened in the agent's name.
       if (agent === undefined || !main.session() || isMetAs(agent)) exchangeMain()
@@ -157,6 +192,14 @@ function lastOf(errors: readonly ReturnType<Connection['lastError']>[]): ReturnT
 const SIGNED_ANEW = 'Somebody has signed in or out there meanwhile.'
 /** What those are told whose calls were under way on one that was left. */
 export const STARTED_ANEW = 'It is started anew.'
+
+/** What a connection is wanted for. */
+type Wish = 'call' | 'news'
+
+/** Whether no call is under way on it, nor waits for it. */
+function isAtRest(connection: Connection): boolean {
+  return connection.busy() === 0 && !connection.isAwaited()
+}
 
 const USED = 2
 

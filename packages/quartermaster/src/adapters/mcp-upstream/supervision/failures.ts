@@ -23,6 +23,8 @@ export interface Failures {
   reasonToRenew(): Trouble | undefined
   /** It is started anew because of them. */
   renewing(): void
+  /** A person has it started anew, whatever it was being started for. */
+  restarted(): void
   /** The server was met anew: what failed before need not fail now. That it was started anew for that is told on. */
   clear(): void
 }
@@ -118,11 +120,17 @@ export function createFailures({ clock, agent, note }: FailuresDeps): Failures {
       if (!run || !isEnough || isRenewed || !IS_SIGN[run.last.kind]) return undefined
       const { count, last } = run
       // Models of all agents may read it, and what was asked for may be in the words of one of them.
-      return { reason: `It answers, but its last ${count} requests failed: ${last.reason}`, said: last.said }
+      return {
+        reason: `It was started anew, for its last ${count} requests had failed: ${last.reason}`,
+        said: last.said,
+      }
     },
     renewing() {
       isRenewed = true
       isBeingRenewed = true
+    },
+    restarted() {
+      isBeingRenewed = false
     },
     clear() {
       // From now on: it is newer than its fall.

@@ -146,7 +146,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   function end(session: Session, found: 'silent' | 'broken'): void {
     if (current() !== session) return
     if (found === 'silent' && session.isAtRest()) silence.ended()
-    deps.onHang(session, found === 'silent' ? HUNG : BROKEN)
+    deps.onHang(session, found === 'silent' ? HUNG : brokenOff(session))
   }
 
   function suspect(session: Session): Promise<void> {
@@ -209,4 +209,8 @@ function isProgram(session: Session): boolean {
 }
 
 const HUNG: ChannelEnd = { kind: 'hung', reason: 'It runs, but does not answer any more.' }
-const BROKEN: ChannelEnd = { kind: 'lost', reason: 'The connection to it is broken.' }
+
+/** What a server that is far away was given before may still be answered, each over a connection of its own. */
+function brokenOff(session: Session): ChannelEnd {
+  return { kind: isProgram(session) ? 'lost' : 'unreachable', reason: 'The connection to it is broken.' }
+}

@@ -1,23 +1,26 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { lookOutside } from './outside-look.ts'
+import { createOutsideLooks } from './outside-look.ts'
 
 function stage({ before, tookMs = 0 }: { before?: string; tookMs?: number } = {}) {
   const clock = createFakeClock()
   const seen = { looks: 0, changes: 0, fingerprint: 'a' as string | Error }
-  const stop = lookOutside({
+  const lookOutside = createOutsideLooks({
     clock,
-    downSince: clock.now(),
-    before: before === undefined ? undefined : Promise.resolve(before),
     async fingerprint() {
       seen.looks++
       if (tookMs > 0) await new Promise<void>(resolve => void clock.after(tookMs, resolve))
       if (seen.fingerprint instanceof Error) throw seen.fingerprint
       return seen.fingerprint
     },
-    onChanged: () => void seen.changes++,
   })
-  return { clock, seen, stop }
+  const look = (known: string | undefined) =>
+    lookOutside({
+      downSince: clock.now(),
+      before: known === undefined ? undefined : Promise.resolve(known),
+      onChanged: () => void seen.changes++,
+    })
+  return { clock, seen, look, stop: look(before) }
 }
 
 it('looks often at what fell a moment ago, and four times a second at what has been down for a while', async () => {
@@ -71,4 +74,19 @@ it('stops when it is told to', async () => {
   seen.fingerprint = 'b'
   await clock.advance(10_000)
   expect(seen).toMatchObject({ changes: 0, looks })
+})
+
+it('takes for no repair what changes with one start after the other, and sees others on', async () => {
+  const { clock, seen, stop, look } = stage({ before: 'program log-1' })
+  seen.fingerprint = 'program log-2'
+  await clock.advance(0)
+  expect(seen.changes).toBe(1)
+  stop()
+  seen.fingerprint = 'program log-3'
+  look('program log-2')
+  await clock.advance(5_000)
+  expect(seen.changes).toBe(1)
+  seen.fingerprint = 'repaired log-3'
+  await clock.advance(250)
+  expect(seen.changes).toBe(2)
 })

@@ -8,47 +8,71 @@ const EVERY_MS = 250
 const SELDOM_MS = 1_000
 const PART_OF_THE_TIME = 50
 
-export interface OutsideLook {
+export interface OutsideLooksDeps {
   readonly clock: Clock
+  /** What can be seen of a server from outside, cheaply: as many words each time. */
+  fingerprint(): Promise<string>
+}
+
+export interface OutsideLook {
   readonly downSince: number
   /** How it looked when it was last started, if anybody looked. */
   readonly before?: Promise<string> | undefined
-  /** What can be seen of a server from outside, cheaply. */
-  fingerprint(): Promise<string>
   /** It looks different now: a repaired program, an open port. */
   onChanged(): void
 }
 
 /** Looks at a server that is down until it looks different. Answers how to stop. */
-export function lookOutside({ clock, downSince, before, fingerprint, onChanged }: OutsideLook): Cancel {
-  let isOver = false
-  let cancel: Cancel = () => {}
+export type LookOutside = (look: OutsideLook) => Cancel
 
-  async function look(known: string): Promise<void> {
-    const begunAt = clock.now()
-    const seen = await fingerprint().catch(() => known)
-    if (isOver) return
-    if (seen === known) wait(known, clock.now() - begunAt)
-    else onChanged()
+export function createOutsideLooks({ clock, fingerprint }: OutsideLooksDeps): LookOutside {
+  /** What was different after the last start, by its place: it may have been repaired meanwhile, or have written that itself. */
+  let restless: ReadonlySet<number> = new Set()
+
+  /** What changes with one start after the other is its own doing, such as a log that is named in its arguments. */
+  function isRepaired(known: string, seen: string): boolean {
+    const changed = placesOfChange(known, seen)
+    const isNew = changed.some(place => !restless.has(place))
+    restless = new Set(changed)
+    return isNew
   }
 
-  function wait(known: string, tookMs: number): void {
-    const soonest = clock.now() - downSince < SOON_UNTIL_MS ? SOON_MS : EVERY_MS
-    const pauseMs = Math.min(SELDOM_MS, Math.max(soonest, tookMs * PART_OF_THE_TIME))
-    cancel = clock.after(pauseMs, () => void look(known))
-  }
+  return ({ downSince, before, onChanged }) => {
+    let isOver = false
+    let cancel: Cancel = () => {}
 
-  async function begin(): Promise<void> {
-    const known = await (before ?? fingerprint()).catch(() => undefined)
-    if (isOver) return
-    if (known === undefined || before === undefined) wait(known ?? '', 0)
-    // It may have been repaired while the last start was failing.
-    else await look(known)
-  }
+    async function look(known: string): Promise<void> {
+      const begunAt = clock.now()
+      const seen = await fingerprint().catch(() => known)
+      if (isOver) return
+      if (seen === known) wait(known, clock.now() - begunAt)
+      else onChanged()
+    }
 
-  void begin()
-  return () => {
-    isOver = true
-    cancel()
+    function wait(known: string, tookMs: number): void {
+      const soonest = clock.now() - downSince < SOON_UNTIL_MS ? SOON_MS : EVERY_MS
+      const pauseMs = Math.min(SELDOM_MS, Math.max(soonest, tookMs * PART_OF_THE_TIME))
+      cancel = clock.after(pauseMs, () => void look(known))
+    }
+
+    async function begin(): Promise<void> {
+      const begunAt = clock.now()
+      const known = await before?.catch(() => undefined)
+      const seen = await fingerprint().catch(() => known ?? '')
+      if (isOver) return
+      if (known !== undefined && isRepaired(known, seen)) onChanged()
+      else wait(seen, clock.now() - begunAt)
+    }
+
+    void begin()
+    return () => {
+      isOver = true
+      cancel()
+    }
   }
+}
+
+function placesOfChange(known: string, seen: string): number[] {
+  const [before, after] = [known.split(' '), seen.split(' ')]
+  return after.flatMap((word, place) => (word === before[place] ? [] : [place]))
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
+import { whileAdvancing } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
@@ -291,4 +292,13 @@ it('knows nothing of what may have been done before it was refused', async () =>
   const refused = new SendFailure('HTTP 403.', { wasSent: 'refused', status: 403 })
   const { send } = stage(MAYBE_SENT, refused)
   await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+})
+
+it('leaves a server alone for ever longer that is there and fails at it, and sends it again at once the first time', async () => {
+  const { send, seen, staysUp, clock } = stage(new SendFailure('HTTP 502.', { status: 502, wasSent: 'maybe' }))
+  staysUp()
+  await expect(whileAdvancing(clock, send({ mayRepeat: true }), 50)).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+  })
+  expect(seen.tries).toEqual([0, 0, 100, 500, 1_500])
 })

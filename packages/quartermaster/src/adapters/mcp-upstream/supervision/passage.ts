@@ -28,6 +28,8 @@ export interface PassageOptions extends Subject {
 
 /** A connection that breaks with every request is no connection. */
 export const MOST_TRIES = 5
+/** One that is there and fails at this may be better in a moment: before each further try it is left alone for longer. */
+const RESTS_MS = [0, 100, 400, 1_000]
 /** A session that was forgotten is made anew. Who says in the new one too that there is none means the request. */
 const MOST_TURNED_AWAY = 1
 
@@ -70,7 +72,11 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       }
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
-      const next = waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
+      const next = waiting.spend(async leftMs => {
+        await pause(retryAfterMs ?? leftMs, { clock, signal, until })
+        const restMs = until ? (RESTS_MS[tries - 1] ?? 0) : 0
+        if (restMs > 0 && connection.session() === session) await pause(Math.min(restMs, leftMs), { clock, signal })
+      })
       await holding(options, giveUp, next).catch(cut => {
         // There was no time for another try, so this one was the last.
         if (isOutOfTime(signal)) noteFailure(way, error, options)

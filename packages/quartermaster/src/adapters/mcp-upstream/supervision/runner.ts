@@ -4,7 +4,7 @@ import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { type Deed, type Life, type LifeEvent, newLife, next } from './life.ts'
 import { createOpenings, type Hopes } from './openings.ts'
-import { lookOutside } from './outside-look.ts'
+import { createOutsideLooks } from './outside-look.ts'
 
 /** Leads the life of a connection: takes what happens, and does what follows from it. */
 export interface Runner {
@@ -137,10 +137,11 @@ interface Hands {
 }
 
 function createHands(deps: RunnerDeps, ears: Ears): Hands {
-  const { clock, fingerprint, note } = deps
+  const { fingerprint, note } = deps
   const { timers, tell, due } = ears
   const openings = createOpenings(deps)
   const closings = createClosings()
+  const lookOutside = createOutsideLooks(deps)
   /** How it looked when it was last started: it may have been repaired while that failed. */
   let before: Promise<string> | undefined
 
@@ -159,7 +160,7 @@ function createHands(deps: RunnerDeps, ears: Ears): Hands {
     wait: ({ ms }) => timers.later(ms, due),
     lookOutside({ downSince }) {
       const onChanged = () => void tell({ what: 'changedOutside' })
-      timers.add(lookOutside({ clock, before, fingerprint, downSince, onChanged }))
+      timers.add(lookOutside({ before, downSince, onChanged }))
     },
     note: ({ text }) => note(text),
   }

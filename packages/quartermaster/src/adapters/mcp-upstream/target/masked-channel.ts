@@ -26,13 +26,15 @@ export function maskedChannel(open: OpenChannel, redact: Redact): OpenChannel {
   }
 }
 
-function maskedEvents({ onMessage, onPart, onEnd, onLost, onBroken }: ChannelEvents, redact: Redact): ChannelEvents {
+function maskedEvents(events: ChannelEvents, redact: Redact): ChannelEvents {
+  const { onMessage, onPart, onEnd, onLost, onBroken, onMissed } = events
   return {
     onMessage: message => onMessage(maskedMessage(message, redact)),
     onPart: () => onPart?.(),
     onEnd: end => onEnd(maskedEnd(end, redact)),
     onLost: (id, reason) => onLost?.(id, redact(reason)),
     onBroken: () => onBroken?.(),
+    onMissed: () => onMissed?.(),
   }
 }
 

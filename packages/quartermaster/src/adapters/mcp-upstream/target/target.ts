@@ -9,6 +9,6 @@ export interface Target {
   open(agent: string | undefined): OpenChannel
   /** What can be seen of it from outside, cheaply: another value means that starting may work now. */
   fingerprint(): Promise<string>
-  /** Agents that people have signed in for, beside those that are configured. */
+  /** Agents that there are and that people have signed in for, beside those that are configured. */
   agentsSignedIn(): Promise<readonly string[]>
 }

@@ -13,9 +13,11 @@ async function stage(entry: Record<string, unknown>, secrets: string[] = [], mor
   const projectDir = await freshFolder()
   const log = createChildLog({ clock, secrets })
   const config = { ...UpstreamConfig.parse(entry), ...more }
+  const issuer = { isAway: false }
+  const auth = { isIssuerAway: () => issuer.isAway }
   // Nothing is opened here.
-  const deps = { name: 's', config, projectDir, dataDir: join(projectDir, '.quartermaster'), clock, log }
-  return { projectDir, target: targetOf(deps as unknown as TargetDeps) }
+  const deps = { name: 's', config, projectDir, dataDir: join(projectDir, '.quartermaster'), clock, log, auth }
+  return { projectDir, issuer, target: targetOf(deps as unknown as TargetDeps) }
 }
 
 /** A free port of this machine, and how to listen there. */
@@ -90,6 +92,17 @@ describe('what can be seen of an address from outside', () => {
     const { target } = await stage({ url: `http://127.0.0.1:${port}/mcp` })
     const before = await target.fingerprint()
     await listen()
+    expect(await target.fingerprint()).not.toBe(before)
+  })
+
+  it('changes when whoever renews the logins there can be asked again', async () => {
+    const { listen, port } = await freePort()
+    await listen()
+    const { target, issuer } = await stage({ url: `http://127.0.0.1:${port}/mcp` })
+    issuer.isAway = true
+    const before = await target.fingerprint()
+    expect(await target.fingerprint()).toBe(before)
+    issuer.isAway = false
     expect(await target.fingerprint()).not.toBe(before)
   })
 })

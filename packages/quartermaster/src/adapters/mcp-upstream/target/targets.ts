@@ -25,6 +25,8 @@ export interface TargetDeps {
   readonly herd: ChildHerd
   readonly auth: UpstreamAuth
   readonly log: ChildLog
+  /** Whether there is an agent of this name. */
+  hasAgent(name: string): Promise<boolean>
 }
 
 /** The way to a server, as it is configured. */
@@ -101,7 +103,7 @@ async function fingerprintOf(paths: readonly string[]): Promise<string> {
   return (await Promise.all(looks)).join(' ')
 }
 
-function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target {
+function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: HttpUpstream): Target {
   const { url, headers } = config
   const { protocol, hostname, port } = new URL(url)
   const trials = new Map<string | undefined, SessionTrials>()
@@ -132,8 +134,17 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
         openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
       return maskedChannel(boundedChannel(open, tell), log.redact)
     },
-    fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),
-    agentsSignedIn: () => auth.agentsAt(name),
+    fingerprint: async () => {
+      const server = await isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
+      // Nobody comes in without a token that only the issuer can give, however well the server is.
+      return `${server} ${auth.isIssuerAway(name) ? 'issuer-away' : '-'}`
+    },
+    async agentsSignedIn() {
+      const agents = await auth.agentsAt(name)
+      // The login of one that was removed is there until somebody signs out, and serves nobody meanwhile.
+      const areThere = await Promise.all(agents.map(hasAgent))
+      return agents.filter((_, index) => areThere[index])
+    },
   }
 }
 

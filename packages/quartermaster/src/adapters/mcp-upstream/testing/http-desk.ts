@@ -14,6 +14,8 @@ export interface HttpDesk {
   readonly ended: Promise<ChannelEnd>
   /** How often it was told that a connection was ended. */
   broken(): number
+  /** How often it was told that something may have been missed. */
+  missed(): number
   /** The next message that comes. */
   next(): Promise<Message>
   /** The next request that is lost. */
@@ -27,6 +29,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
   const lost: { id: Id; reason: string }[] = []
   const lines: string[] = []
   let broken = 0
+  let missed = 0
   let tellMessage: (message: Message) => void = () => {}
   let tellLost: (lost: { id: Id; reason: string }) => void = () => {}
   let tellEnd: (end: ChannelEnd) => void = () => {}
@@ -53,6 +56,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
       },
       onEnd: end => tellEnd(end),
       onBroken: () => void broken++,
+      onMissed: () => void missed++,
     },
     new AbortController().signal,
   )
@@ -65,6 +69,7 @@ export async function httpDesk(url: string, options: Partial<HttpChannelOptions>
     lines,
     ended,
     broken: () => broken,
+    missed: () => missed,
     next: () => new Promise(resolve => (tellMessage = resolve)),
     nextLost: () => new Promise(resolve => (tellLost = resolve)),
   }

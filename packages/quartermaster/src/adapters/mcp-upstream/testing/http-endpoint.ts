@@ -33,6 +33,8 @@ export interface HttpEndpoint {
   arrived(count: number): Promise<void>
   /** Ends all connections, and takes new ones. */
   dropAll(): void
+  /** Takes no new connections, and answers on those it has: as one does that is about to stop. */
+  stopListening(): void
   close(): Promise<void>
 }
 
@@ -73,6 +75,10 @@ export async function httpEndpoint(
     visits,
     close,
     dropAll: () => server.closeAllConnections(),
+    stopListening() {
+      server.close()
+      server.closeIdleConnections()
+    },
     arrived: count =>
       new Promise(resolve => {
         const look = () => {

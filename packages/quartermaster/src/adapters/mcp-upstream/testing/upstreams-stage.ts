@@ -33,6 +33,8 @@ export interface Situation {
   readonly which?: StartChoice | 'none'
   /** How long one that fell counts as recovering. */
   readonly recoveringSeconds?: number
+  /** Who is no agent any more; all others are. */
+  readonly removed?: ReadonlySet<string>
 }
 
 /** Upstreams over real programs, and a store that can outlive them. */
@@ -42,6 +44,7 @@ export async function stage({
   leaseClock = createSystemClock(),
   which = 'all',
   recoveringSeconds = 10,
+  removed = new Set(),
 }: Situation = {}) {
   const clock = createSystemClock()
   const { herd, dataDir } = await herdDesk()
@@ -58,6 +61,7 @@ export async function stage({
     settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds },
     version: '1.0.0',
     leases,
+    hasAgent: async (name: string) => !removed.has(name),
     secrets: () => [],
     toolsOfOthers: async () => otherNamesIn([]),
   }

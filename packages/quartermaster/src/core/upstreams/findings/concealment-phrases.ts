@@ -1,25 +1,6 @@
+import { HIDE, KIND, NEEDS, NOT, USER, WORDS } from './concealment-words.ts'
 import { anyOf, type Phrase, phrases } from './phrase.ts'
-
-const NOT = anyOf(
-  ...['do not', 'dont', 'never', 'must not', 'mustnt', 'should not', 'shouldnt', 'shall not', 'not to', 'avoid'],
-  ...['refrain from', 'no need to', 'not necessary to', 'no reason to'],
-)
-/** "Do not proceed without telling the user" says the opposite. */
-const WORDS = '(?:(?!without|until|unless|before|if )[\\w-]{1,30} ){0,2}?'
-const PEOPLE = anyOf(
-  'users?',
-  'humans?',
-  'person',
-  'people',
-  'operators?',
-  'customers?',
-  'owner',
-  'anyone',
-  'anybody',
-  'them',
-)
-const USER = `(?:(?:the|your|any|this|our|its) )?(?:end )?${PEOPLE}`
-const NEEDS = ['user', 'human', 'person', 'people', 'operator', 'customer', 'owner', 'any', 'them']
+import { UNTOLD_PHRASES } from './untold-phrases.ts'
 
 const NEGATED = /\b(?:never|do not|dont|not|must not|should not|cannot)\b.{0,80}$/u
 const CONDITIONAL =
@@ -53,51 +34,12 @@ const DEED = anyOf(
   ],
 )
 
-/** How something is written down. That people get the name and not the id is advice about form, and hides nothing. */
-const FORM = anyOf(
-  ...['ids?', 'uuids?', 'guids?', 'identifiers?', 'slugs?', 'timestamps?', 'cursors?', 'json', 'xml', 'yaml', 'html'],
-  ...['(?:page|pagination|cursor) tokens?', '(?:field|column|property|enum|variable|parameter) names?', 'enum values?'],
-  ...['(?:status|error|country|currency|language) codes?', 'stack traces?', 'jargon'],
-  `(?:raw|internal|numeric) ${anyOf('ids?', 'values?', 'names?', 'codes?', 'numbers?', 'output', 'responses?', 'payloads?', 'markdown', 'fields?', 'data')}`,
-)
-const KIND = anyOf(
-  ...['raw', 'internal', 'numeric', 'technical', 'opaque', 'long', 'full', 'exact', 'underlying', 'database', 'record'],
-  ...[
-    'row',
-    'object',
-    'item',
-    'message',
-    'channel',
-    'issue',
-    'ticket',
-    'order',
-    'request',
-    'user',
-    'document',
-    'session',
-  ],
-)
-const SOME_FORM = `(?:the |any |a |an |its |their |these |those |all )?(?:${KIND} ){0,2}${FORM}`
-/** "Do not tell the user the ids were sent" is about what was done, so the form has to be all of it. */
-const ONLY_FORM = `(?:about |with |of )?${SOME_FORM}(?:,? (?:or|and|nor) ${SOME_FORM})?(?: of (?:the |each |an? )?[\\w-]{1,20})?(?:\\n|$| - |[;:)](?! (?:or|nor|and)\\b)|,? (?:but|instead|rather|unless|just|only|use|show|give|say|refer|prefer|directly|verbatim|if asked)\\b)`
 /** "The request" may be about to be "the request id". */
 const NO_FORM = `(?! (?:${KIND} ){0,2}(?:ids?|uuids?|identifiers?|numbers?|codes?|types?|formats?|extensions?|timestamps?)\\b)`
-/** "Do not tell the user that you cannot; use this tool." */
-const INABILITY =
-  '(?:that )?you (?:cannot|cant|can not|are unable to|are not able to|do not have access|dont have access)\\b'
-
-const HIDE = {
-  rule: 'instruction',
-  family: 'conceal',
-  strength: 'strong',
-  message: 'It tells the model to keep something from the user.',
-} as const
-
 const FROM_USER = phrases({
   ...HIDE,
   needs: NEEDS,
   patterns: [
-    `\\b${NOT} ${WORDS}${anyOf('tell(?:ing)?', 'inform(?:ing)?', 'bother(?:ing)?', 'worry(?:ing)?', 'upset(?:ting)?', 'scar(?:e|ing)', 'troubl(?:e|ing)', 'disturb(?:ing)?', 'alarm(?:ing)?', 'let')} ${USER}\\b(?! (?:to|go|down|choose|pick|use|select|enter|wait|how to|they should|that they can|${ONLY_FORM}|${INABILITY}))`,
     `\\b${NOT} ${WORDS}${anyOf('notify(?:ing)?', 'alert(?:ing)?', 'warn(?:ing)?', 'show(?:ing)?', 'ask(?:ing)?')} ${USER} (?:about|of|that) ${anyOf('this\\b', 'it\\b', 'you', 'the (?:extra|second|step|call|file|transfer)', 'any of')}(?! (?:change|update|event|edit))`,
     `\\b${anyOf('hide', 'hiding', 'conceal(?:ing)?', 'withhold', 'keep(?:ing)?', 'obscure', 'disguise')} ${anyOf('this', 'it', 'that', 'these', 'everything', `the (?:\\w{1,30} )?${DEED}`)}\\b.{0,40}\\bfrom ${USER}\\b`,
     `\\b${USER}(?: [\\w-]{1,30}){0,4}? ${anyOf('must', 'should', 'may', 'shall', 'can', 'need', 'does', 'do', 'will', 'is', 'are')}(?: not|nt| never)(?: need to| have to)? ${anyOf('be (?:told|aware|informed)', 'know (?:about (?:this|it)|of (?:this|it)|that you|this)', 'know(?:\\n|$)', 'learn (?:of|about|that)', 'find out', 'notice', 'realise', 'realize', 'suspect', 'see this')}`,
@@ -203,6 +145,7 @@ const UNSHOWN = phrases({
 
 /** What has the model act behind its user's back. */
 export const CONCEALMENT_PHRASES: readonly Phrase[] = [
+  ...UNTOLD_PHRASES,
   ...FROM_USER,
   ...UNSAID,
   ...UNSEEN,

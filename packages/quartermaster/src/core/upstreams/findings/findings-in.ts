@@ -9,19 +9,21 @@ import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
 import { hiddenIn } from './hidden-characters.ts'
+import { isIdentifier, sentencesInside, wordsIn } from './inner-names.ts'
 import { INSTRUCTION_PHRASES } from './instruction-phrases.ts'
 import type { ComparedNames } from './known-names.ts'
 import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { lookAlikeIn, mixedWordIn } from './look-alike-names.ts'
 import { markersIn } from './markers.ts'
 import { MARKUP_PHRASES } from './markup-phrases.ts'
-import { leadsToSibling, otherToolsIn } from './other-tools.ts'
+import { otherToolsIn } from './other-tools.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { RANK } from './rank-concepts.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
+import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 import { isAboutTalk } from './subject.ts'
@@ -121,7 +123,7 @@ function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generato
   if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
   const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
   yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, subjects)
-  if (isIdentifier(text)) yield* phrasesIn(wordsOf(text), wordsOf(text), names)
+  if (isIdentifier(text)) yield* draftsInName(text, names)
   for (const decoded of decodedIn(text)) {
     for (const draft of draftsInside(decoded.text, names))
       yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
@@ -138,8 +140,21 @@ const ICON = /(?:^|\.)icons\.\d+\.src$/u
 /** Where a definition says what belongs into a parameter. */
 const PARAMETER = /(?:\bproperties(?:\.[^.]+|\[[^\n]+\])|^arguments\.\d+)\.description$/u
 
+/** What a name says by the words that it is made of. */
+function* draftsInName(name: string, names: ComparedNames): Generator<Draft | undefined> {
+  const words = plainText(wordsIn(name).join(' '))
+  yield* phrasesIn(words, words, names)
+  for (const sentence of sentencesInside(name, names)) yield onlyStrong(otherToolsIn(sentence, names))
+}
+
+/** What is merely spoken of is no finding where it would be held back for the way it is written. */
+function onlyStrong(draft: Draft | undefined): Draft | undefined {
+  return draft?.strength === 'strong' ? draft : undefined
+}
+
 function* draftsInside(text: string, names: ComparedNames): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)
+  yield onlyStrong(otherToolsIn(plain, names))
   yield* phrasesIn(text, plain, names)
   yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false }, SUBJECTS)
   yield squeezedIn(plain)
@@ -181,15 +196,6 @@ function isExcused({ unlessAfter }: Phrase, plain: string, at: number): boolean 
 }
 
 const LOOK_BACK = 100
-
-function isIdentifier(text: string): boolean {
-  return text.length <= 256 && !/\s/u.test(text) && /[a-z][_.-]|[a-z][A-Z]/u.test(text)
-}
-
-/** `contentOf_ssh_key` → `content of ssh key`. */
-function wordsOf(name: string): string {
-  return plainText(name.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/[_.-]+/g, ' '))
-}
 
 /** Families of which one makes another weak finding strong: they say what the steering is for. */
 const TELLING: ReadonlySet<Family> = new Set(['conceal', 'conversation', 'secret', 'send', 'consent', 'hidden'])

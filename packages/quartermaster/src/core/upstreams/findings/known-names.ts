@@ -73,9 +73,24 @@ const MOST_ALIKE = 10
 
 /** What a name ends with, behind each of its first separators, without separators. Shorter ones are chance. */
 export function endingsOf(name: string): string[] {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').split(/[^\p{L}\p{Nd}]+/u)
-  const starts = words.slice(1, MOST_ENDINGS + 1).map((_, index) => index + 1)
-  return starts.map(start => lettersOf(words.slice(start).join(''))).filter(({ length }) => length >= SHORTEST_ENDING)
+  return splitsOf(name).map(({ ending }) => ending)
+}
+
+/** A name that was taken apart at one of its first separators. */
+export interface SplitName {
+  /** With the separator, in small letters. */
+  readonly front: string
+  /** Without separators. */
+  readonly ending: string
+}
+
+/** The same with what stands before each. */
+export function splitsOf(name: string): SplitName[] {
+  const spelled = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+  const starts = [...spelled.matchAll(/(?<=[^\p{L}\p{Nd}])[\p{L}\p{Nd}]/gu)].slice(0, MOST_ENDINGS)
+  return starts
+    .map(({ index }) => ({ front: spelled.slice(0, index).toLowerCase(), ending: lettersOf(spelled.slice(index)) }))
+    .filter(({ ending }) => ending.length >= SHORTEST_ENDING)
 }
 
 const SHORTEST_ENDING = 4

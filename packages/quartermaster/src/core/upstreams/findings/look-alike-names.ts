@@ -1,7 +1,8 @@
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
-import type { ComparedNames } from './known-names.ts'
+import { type ComparedNames, splitsOf } from './known-names.ts'
 import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
+import { isOfClient } from './tool-owners.ts'
 
 /** Below this, look-alikes are chance, unless there are foreign letters in them. */
 const SHORTEST = 4
@@ -20,6 +21,8 @@ export function lookAlikeIn(name: string, { bySkeleton, siblings, others }: Comp
   // Two copies of a server have the same names, and so has who means the same thing. This one is of our making.
   if (foreign.has(name) && others.namedOnlyHere(letters) !== undefined)
     return draft(name, 'weak', 'Its name is what agents call a tool of another server.')
+  if (splitsOf(name).some(split => isOfClient(split, { others })))
+    return draft(name, 'weak', 'Its name is what clients call a tool of another server by.')
   const spelled = like.find(other => foreign.has(other) && !siblings.has(other))
   if (spelled === undefined) return undefined
   return draft(name, 'weak', `Its name differs from "${excerptOf(spelled)}" only in case or separators.`)

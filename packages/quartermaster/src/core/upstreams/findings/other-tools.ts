@@ -1,12 +1,11 @@
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
-import { type ComparedNames, endingsOf } from './known-names.ts'
-import { lettersOf } from './look-alikes.ts'
-import { isOrderedAround, type NamedPlace } from './tool-orders.ts'
-import { lookedUp, MOST_WORDS_LIKE_TOOLS, ownerOf } from './tool-owners.ts'
+import type { ComparedNames } from './known-names.ts'
+import { type NamedTool, toolsOfOthers } from './named-tools.ts'
+import { isMerelyRead, isOrderedAround } from './tool-orders.ts'
+import { lettersLookedUp, MOST_WORDS_LIKE_TOOLS } from './tool-owners.ts'
+import { around, type ToolWord, toolWordsIn } from './tool-words.ts'
 
-/** A word that is written like a tool's name. */
-const IDENTIFIER = /(?<![\w./~@-])[a-z][a-z0-9]*(?:(?:_{1,2}|-)[a-z0-9]+)+(?![\w/@]|\.\w)/gu
 const WHEN =
   /\b(?:before|after|when|whenever|each time|every time|any time|once|prior to|instead of|whatever|always|first|must)\b/u
 const USED =
@@ -44,24 +43,14 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
   return weak
 }
 
-/** Whether an order to call a tool says at once before or rather than which one, and that is one of the same server. */
-export function leadsToSibling(plain: string, names: ComparedNames): boolean {
-  const [, called = ''] = LEADS.exec(plain) ?? []
-  const word = called.match(IDENTIFIER)?.[0]
-  if (word !== undefined && called.startsWith(word)) return ownerOf(word, names).isSibling === true
-  const [title] = /^(?:[a-z0-9]+ ){1,4}?(?=tool\b|function\b)/u.exec(called) ?? []
-  return title !== undefined && names.titles.has(lettersOf(title))
-}
-
-const LEADS =
-  /^[^\n]{0,60}?\b(?:before|prior to|over|instead of|rather than) (?:(?:you|using|use|calling|call|invoking|running|the) ){0,3}([^\n]{1,80})/u
-
 /** Words that may be names of tools, in sentences that steer: should one of them be somebody's, it is to be looked at again. */
 export function wordsLikeTools(plain: string): string[] {
   const sentences = plain.split('\n').filter(sentence => meaningOf(sentence) !== undefined)
-  const words = new Set(sentences.flatMap(sentence => [...sentence.matchAll(IDENTIFIER)].map(([word]) => word)))
-  return [...words].slice(0, MOST_WORDS_LIKE_TOOLS).flatMap(word => [lettersOf(word), ...endingsOf(word)])
+  const words = new Map(sentences.flatMap(sentence => [...toolWordsIn(sentence)].map(one => [keyOf(one), one])))
+  return [...words.values()].slice(0, MOST_WORDS_LIKE_TOOLS).flatMap(lettersLookedUp)
 }
+
+const keyOf = ({ word, joined }: ToolWord) => joined ?? word
 
 /** What a sentence does to the tools that it names; nothing where it does nothing to any. */
 function meaningOf(sentence: string): Meaning | undefined {
@@ -69,11 +58,13 @@ function meaningOf(sentence: string): Meaning | undefined {
   const isDefamed = DEFAMED.test(sentence)
   const mayDisplace = RANK.test(sentence)
   if (!isUsed && !isDefamed && !mayDisplace) return undefined
-  return { isUsed, mayDisplace, isSteered: isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence)) }
+  const isForced = isUsed && WHEN.test(sentence) && FORCE.test(sentence)
+  return { isUsed, isDefamed, mayDisplace, isSteered: isDefamed || isForced }
 }
 
 interface Meaning {
   readonly isUsed: boolean
+  readonly isDefamed: boolean
   readonly mayDisplace: boolean
   readonly isSteered: boolean
 }
@@ -94,62 +85,26 @@ function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
 }
 
 /** What the sentence says of one of the tools that it names. */
-function saidOf(tool: NamedTool, { isUsed, mayDisplace, isSteered }: Meaning, names: ComparedNames): Draft | undefined {
-  const { sentence, word, index, known, isCertain, isShared } = tool
+function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft | undefined {
+  const { sentence, word, known, isCertain, isShared, isSingle } = tool
+  const { isUsed, isDefamed, isSteered } = meaning
   const name = `"${known ?? word}"`
-  const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
-  const say = isDisplaced ? placeOf : howToUse
-  if (isShared) return isSteered || isDisplaced ? hintAt(sentence, say(name, ALSO)) : undefined
+  const isDisplaced = meaning.mayDisplace && DISPLACES.test(around(tool).before)
+  const isOrdered = isUsed && known !== undefined && isOrderedAround(tool, names)
+  const message = (isDisplaced ? placeOf : howToUse)(name, isShared ? ALSO : NOT_OWN)
+  const isOrder = isDisplaced || isOrdered || (isSingle ? isDefamed : isSteered)
+  if (isShared || (isSingle && !isCertain)) return isOrder ? hintAt(sentence, message) : undefined
   // A tool that nobody knows may be one that the server had.
-  if (!isCertain) return hintAt(sentence, say(name))
-  if (isSteered) return draft(sentence, howToUse(name), 'strong')
-  if (isDisplaced) return draft(sentence, placeOf(name), known === undefined ? 'weak' : 'strong')
-  if (!isUsed || known === undefined) return undefined
-  return draft(sentence, howToUse(name), isOrderedAround(tool, names) ? 'strong' : 'weak')
+  if (!isCertain) return hintAt(sentence, message)
+  if (isOrdered || (isSteered && (isDefamed || !isMerelyRead(tool)))) return draft(sentence, howToUse(name), 'strong')
+  if (isDisplaced) return draft(sentence, message, known === undefined ? 'weak' : 'strong')
+  return isUsed && known !== undefined ? draft(sentence, message, 'weak') : undefined
 }
 
 const NOT_OWN = 'which is not a tool of this server'
 const ALSO = 'which is also a tool of another server'
 const howToUse = (name: string, whose = NOT_OWN) => `It tells the model how to use ${name}, ${whose}.`
-const placeOf = (name: string, whose = NOT_OWN) => `It claims the place of ${name}, ${whose}.`
-const LOOK_BACK = 120
-
-/** Words that are names of tools, or called that, and none of this server. */
-function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<NamedTool> {
-  for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
-    const owner = lookedUp(word, names)
-    if (!owner) return
-    if (owner.isSibling) continue
-    const place = { sentence, word, index }
-    if (owner.shared !== undefined) {
-      yield { ...place, known: owner.shared, isCertain: false, isShared: true }
-      continue
-    }
-    const before = sentence.slice(Math.max(0, index - LOOK_BACK), index)
-    const isParameter = names.parameters?.has(word) === true
-    const isCalledTool = AFTER.test(sentence.slice(index + word.length)) || BEFORE.test(before)
-    // What it calls its own arguments may be what somebody's tool is called.
-    if (owner.named !== undefined || isCalledTool) yield { ...place, known: owner.named, isCertain: !isParameter }
-    else if (owner.perhaps !== undefined || (CALLED.test(before) && CALLS_ITSELF.test(sentence)))
-      yield { ...place, known: owner.perhaps, isCertain: false }
-  }
-}
-
-const AFTER = /^ (?:tool|function|command)\b/u
-const BEFORE = /\btool (?:called |named )?$/u
-/** What is called, though nobody knows it. */
-const CALLED =
-  /\b(?:before|after|when|whenever|each time|every time|instead of) (?:you )?(?:call|calling|invoke|invoking|use|using|run|running) $/u
-const CALLS_ITSELF = /\b(?:call|invoke|use|run) this\b/u
-
-interface NamedTool extends NamedPlace {
-  /** Its name, where it is a tool of another server. */
-  readonly known: string | undefined
-  /** The word can be nothing else than the name of a tool. */
-  readonly isCertain: boolean
-  /** It is a tool of this server as well. */
-  readonly isShared?: boolean
-}
+const placeOf = (name: string, whose: string) => `It claims the place of ${name}, ${whose}.`
 
 function hintAt(sentence: string, message: string): Draft {
   return { ...draft(sentence, message, 'weak'), family: 'hint' }

@@ -1,10 +1,11 @@
 import { atOnce } from '../../kernel/index.ts'
+import { escapedAt } from './escaped-characters.ts'
 import { latinFor } from './look-alikes.ts'
 
 /**
- * A text as a model reads it through all disguise: lower case, Latin letters for those that look like them, accents,
- * quotes and everything invisible gone, one space between words. A line break stands for the end of a sentence, and only
- * for that, so that patterns can stay within one.
+ * A text as a model reads it through all disguise: lower case, Latin letters for those that look like them, entities and
+ * escapes read, accents, quotes and everything invisible gone, one space between words. A line break stands for the end of
+ * a sentence, and only for that, so that patterns can stay within one.
  */
 export function plainText(text: string): string {
   return atOnce(written(text, undefined))
@@ -45,7 +46,11 @@ function* written(text: string, places: number[] | undefined): Generator<undefin
     const code = text.charCodeAt(at)
     const start = at
     let piece: string
-    if (code < 128) piece = ASCII[code] ?? ''
+    const escaped = code === AMPERSAND || code === BACKSLASH ? escapedAt(text, at) : undefined
+    if (escaped) {
+      piece = plainOf(escaped.character)
+      at += escaped.length - 1
+    } else if (code < 128) piece = ASCII[code] ?? ''
     else {
       const point = text.codePointAt(at) ?? 0
       if (point > 0xffff) at++
@@ -72,6 +77,8 @@ function* written(text: string, places: number[] | undefined): Generator<undefin
 /** Each a letter that was never seen before, these take less than a turn. */
 const STEP = 1024
 const NEWLINE = 10
+const AMPERSAND = 38
+const BACKSLASH = 92
 const SENTENCE_ENDS: ReadonlySet<string> = new Set(['.', '!', '?'])
 
 /** For every ASCII character what stands for it: quotes and marks of emphasis nothing, controls nothing. */
@@ -87,6 +94,12 @@ const TAGS = { first: 0xe0020, last: 0xe007e, offset: 0xe0000 } as const
 /** Chinese, Japanese: nothing about them needs folding, and there may be much of them. */
 const IDEOGRAPHS = { first: 0x3041, last: 0x9fff } as const
 
+/** What stands for a character that was written as an escape, or for none. */
+function plainOf(character: string): string {
+  const point = character.codePointAt(0) ?? 0
+  return point < 128 ? (ASCII[point] ?? '') : fold(point)
+}
+
 function fold(point: number): string {
   if (point >= IDEOGRAPHS.first && point <= IDEOGRAPHS.last && point !== HANGUL_FILLER)
     return String.fromCodePoint(point)
@@ -99,13 +112,13 @@ function fold(point: number): string {
   return letters.map(letter => latinFor(letter) ?? letter.toLowerCase()).join('')
 }
 
-const SPECIAL = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»\s\u2800。！？｡\p{Pd}]/u
+const SPECIAL = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»\s\u2800。！？｡\p{Pd}\p{Pc}]/u
 
 function foldSpecial(character: string): string {
   if (/[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»]/u.test(character)) return ''
   if (/[\s\u2800]/u.test(character)) return ' '
   if (/[。！？｡]/u.test(character)) return '.'
-  return '-'
+  return /\p{Pc}/u.test(character) ? '_' : '-'
 }
 
 /** A dot inside `~/.ssh` or `config.json` ends nothing. */

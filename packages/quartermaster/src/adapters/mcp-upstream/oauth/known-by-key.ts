@@ -1,0 +1,16 @@
+import type { HttpUpstream } from '../../../contracts/index.ts'
+
+/** Whether the entry says who everybody is there, in the place where a token would be. */
+export function isKnownByKey({ url, headers }: HttpUpstream): boolean {
+  const { username, password } = new URL(url)
+  return namesSomebody(headers) || username !== '' || password !== ''
+}
+
+/** Whether it says so of one agent alone. */
+export function isAgentKnownByKey({ agents }: HttpUpstream, agent: string): boolean {
+  return Object.hasOwn(agents, agent) && namesSomebody(agents[agent]?.headers ?? {})
+}
+
+function namesSomebody(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some(name => name.toLowerCase() === 'authorization')
+}

@@ -1,0 +1,148 @@
+import type { HttpUpstream } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { type Leases, whileHeld } from '../../../core/store/index.ts'
+import type { KeptLogin, LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
+import type { Resolve } from '../../http-client/index.ts'
+import { createGuardedFetch } from '../http/guarded-fetch.ts'
+import { pause } from '../pausing.ts'
+import { keyOf } from './demands.ts'
+import { loginsByAddress } from './logins-by-address.ts'
+import { notRenewed, refreshLogin } from './oauth-tokens.ts'
+
+/** Has logins renewed by their issuers. */
+export interface Renewals {
+  /** At once as it is, unless its end is near. `undefined`: it is over, and only a person can help. */
+  inTime(one: Renewable): Promise<KeptLogin | undefined> | KeptLogin
+  /** `undefined`: only a person can help. Rejects when the issuer could not be asked. */
+  renew(one: Renewable): Promise<KeptLogin | undefined>
+  /** Whether the issuer of a login at an upstream could not be asked the last time. Whoever wants to know has it asked again. */
+  isIssuerAway(upstream: string): boolean
+}
+
+/** A login, whose it is, and the entry that it is for. */
+export interface Renewable {
+  readonly owner: LoginOwner
+  readonly upstream: HttpUpstream
+  readonly login: KeptLogin
+}
+
+export interface RenewalsDeps {
+  readonly credentials: Pick<UpstreamCredentialStore, 'load' | 'reread' | 'replace'>
+  readonly leases: Leases
+  readonly clock: Clock
+  readonly resolve: Resolve | undefined
+}
+
+/** A token that ends while the request is on its way would be refused. */
+const EARLY_MS = 30_000
+/** An issuer that could not be asked is asked again after this long, and not with every request or look. */
+const AGAIN_MS = 5_000
+/** Whoever has a token that is still good waits for the next one for no longer than this. */
+const PATIENCE_MS = 1_000
+/** Another process that renews it has the answer by then. */
+const OTHERS_MS = 20_000
+
+export function createRenewals({ credentials, leases, clock, resolve }: RenewalsDeps): Renewals {
+  const { loginOf, rereadOf } = loginsByAddress(credentials)
+  const renewing = new Map<string, Promise<KeptLogin | undefined>>()
+  const notBefore = new Map<string, number>()
+  /** Those whose issuers could not be asked, and when that was. */
+  const away = new Map<string, { readonly one: Renewable; readonly at: number }>()
+  /** Those whose issuers have said no for good. */
+  const refused = new Map<string, Renewable>()
+
+  /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
+  function renew(one: Renewable): Promise<KeptLogin | undefined> {
+    const key = keyOf(one.owner)
+    const begun = renewing.get(key) ?? noted(one, renewAlone(one)).finally(() => renewing.delete(key))
+    renewing.set(key, begun)
+    return begun
+  }
+
+  function noted<T>(one: Renewable, answer: Promise<T>): Promise<T> {
+    const key = keyOf(one.owner)
+    return answer.then(
+      renewed => {
+        away.delete(key)
+        return renewed
+      },
+      error => {
+        away.set(key, { one, at: clock.now() })
+        throw error
+      },
+    )
+  }
+
+  /** Once for all processes on the store, too: whoever comes second finds what the first has got. */
+  async function renewAlone({ owner, upstream, login }: Renewable) {
+    const late = () => notRenewed(login, 'another process has been at it for too long.')
+    return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
+      const now = await rereadOf(owner, upstream)
+      const isSame = now?.accessToken === login.accessToken && now.refreshToken === login.refreshToken
+      return isSame ? renewNow({ owner, upstream, login: now }) : now
+    })
+  }
+
+  async function renewNow(one: Renewable) {
+    const { owner, upstream, login } = one
+    if (isRefused(one)) return undefined
+    const home = new URL(upstream.url)
+    const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
+    const next = await refreshLogin(login, { upstream, fetch, clock })
+    if (!next) refused.set(keyOf(owner), one)
+    if (next && (await credentials.replace(owner, { before: login, after: next }))) return { ...next, id: login.id }
+    const now = await rereadOf(owner, upstream)
+    // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
+    return now?.refreshToken === login.refreshToken ? undefined : now
+  }
+
+  /** What was refused once is refused again, unless the entry has changed: it may name another client, or another secret of it. */
+  function isRefused({ owner, upstream, login }: Renewable): boolean {
+    const before = refused.get(keyOf(owner))
+    return before?.upstream === upstream && before.login.refreshToken === login.refreshToken
+  }
+
+  /**
+   * A token that is still good is used, whatever the issuer says and however long it takes: it takes the server from nobody
+   * before its time.
+   */
+  async function renewInTime(one: Renewable) {
+    const { owner, upstream, login } = one
+    const renewing = renew(one)
+    const renewed = await Promise.race([renewing, pause(PATIENCE_MS, { clock, until: renewing })]).catch(
+      () => undefined,
+    )
+    if (renewed) return renewed
+    if (isOver(login)) return renewing
+    notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
+    // It may have been forgotten meanwhile.
+    return loginOf(owner, upstream)
+  }
+
+  function isDue({ owner, login }: Renewable): boolean {
+    return isNearEnd(login) && (isOver(login) || (notBefore.get(keyOf(owner)) ?? 0) <= clock.now())
+  }
+
+  function isOver({ expiresAt }: UpstreamLogin): boolean {
+    return expiresAt !== undefined && expiresAt <= clock.now()
+  }
+
+  /** One that is good for less than a minute is used for half of its time, and not renewed with every request. */
+  function isNearEnd({ issuedAt = 0, expiresAt, refreshToken }: UpstreamLogin): boolean {
+    if (expiresAt === undefined || refreshToken === undefined) return false
+    return expiresAt - Math.min(EARLY_MS, (expiresAt - issuedAt) / 2) <= clock.now()
+  }
+
+  return {
+    inTime: one => (isDue(one) ? renewInTime(one) : one.login),
+    renew,
+    isIssuerAway(upstream) {
+      const those = [...away.values()].filter(({ one }) => one.owner.upstream === upstream)
+      for (const { one, at } of those) {
+        // What comes of it is noted, and nobody waits for it here.
+        if (at + AGAIN_MS <= clock.now()) renew(one).catch(() => {})
+      }
+      return those.length > 0
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+
+/** Signed in at an issuer that answers as it is told to, instead of renewing anything. */
+async function signedIn() {
+  const issuer: { answer?: readonly [number, object] | undefined } = {}
+  const place = await oauthPlace({
+    onToken({ json }) {
+      if (issuer.answer) json(...issuer.answer)
+      return issuer.answer !== undefined
+    },
+  })
+  const desk = authDesk()
+  const signIn = async () => {
+    const attempt = await desk.auth.begin(OWNER, place.upstream)
+    await attempt.take(place.approve(attempt.url))
+  }
+  await signIn()
+  const asked = () => place.tokenRequests.filter(form => form.get('grant_type') === 'refresh_token').length
+  const isAway = () => desk.auth.isIssuerAway(OWNER.upstream)
+  return { ...desk, place, issuer, signIn, asked, isAway, tokens: desk.auth.for(OWNER, place.upstream) }
+}
+
+describe('an issuer that could not be asked', () => {
+  it('is asked again every 5 s by whoever looks after it, until it is there and the login renewed', async () => {
+    const { issuer, tokens, clock, asked, isAway } = await signedIn()
+    issuer.answer = [503, {}]
+    expect(isAway()).toBe(false)
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    for (let looks = 0; looks < 3; looks++) expect(isAway()).toBe(true)
+    expect(asked()).toBe(1)
+    await clock.advance(5_000)
+    expect(isAway()).toBe(true)
+    await expect.poll(asked).toBe(2)
+    issuer.answer = undefined
+    // As long as it is being asked, it is not asked once more.
+    await expect.poll(async () => (await clock.advance(5_000), isAway())).toBe(false)
+    expect(await tokens.token()).toBe('access-2')
+  })
+
+  it('is no matter any more once the login is forgotten, or another one is there', async () => {
+    for (const mend of ['forget', 'signIn'] as const) {
+      const { auth, issuer, tokens, clock, signIn, isAway } = await signedIn()
+      issuer.answer = [503, {}]
+      await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+      issuer.answer = undefined
+      await (mend === 'forget' ? auth.forget(OWNER) : signIn())
+      await clock.advance(5_000)
+      await expect.poll(isAway).toBe(false)
+    }
+  })
+
+  it('is so for its own upstream alone', async () => {
+    const { auth, issuer, tokens } = await signedIn()
+    issuer.answer = [503, {}]
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    expect(auth.isIssuerAway('tracker2')).toBe(false)
+  })
+})
+
+describe('an issuer that has said no', () => {
+  it('is not shown the same again, until somebody has signed in', async () => {
+    const { auth, place, issuer, tokens, signIn, asked } = await signedIn()
+    issuer.answer = [400, { error: 'invalid_grant' }]
+    for (let calls = 0; calls < 3; calls++) expect(await tokens.renew('access-1', {})).toBe('signIn')
+    expect(asked()).toBe(1)
+    issuer.answer = undefined
+    await signIn()
+    expect(await auth.for(OWNER, place.upstream).renew('access-2', {})).toBe('renewed')
+  })
+
+  it('is asked again when the entry has changed, which may have been what it did not like', async () => {
+    const { auth, place, issuer, tokens } = await signedIn()
+    issuer.answer = [401, { error: 'invalid_client' }]
+    expect(await tokens.renew('access-1', {})).toBe('signIn')
+    issuer.answer = undefined
+    expect(await auth.for(OWNER, { ...place.upstream }).renew('access-1', {})).toBe('renewed')
+  })
+})

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import type { Visit } from './testing/http-endpoint.ts'
+import { answerLegacy } from './testing/legacy-answers.ts'
+import { oauthPlace } from './testing/oauth-desk.ts'
+import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
+
+const ADAS_KEY = { agents: { ada: { headers: { Authorization: 'Bearer key-of-ada' } } } }
+const KEY_OF_ALL = { headers: { Authorization: 'Bearer key-of-all' } }
+
+const whoIn = ({ headers }: Visit) => String(headers.authorization).replace('Bearer ', '')
+
+interface Situation {
+  /** In the entry beside its address. */
+  readonly entry?: object
+  /** Who is let in, beside those who show a key. */
+  takes?(token: string): boolean
+  readonly expiresIn?: number
+}
+
+/** A server whose tool says by which key or token it was called, and an issuer that can be told to renew nothing more. */
+async function namingServer({ entry = {}, takes = () => true, expiresIn = 3600 }: Situation = {}) {
+  let isRevoked = false
+  const place = await oauthPlace({
+    tokens: { expires_in: expiresIn },
+    takes: token => token.startsWith('key-') || takes(token),
+    onToken(visit) {
+      const isRefused = isRevoked && visit.text.includes('grant_type=refresh_token')
+      if (isRefused) visit.json(400, { error: 'invalid_grant' })
+      return isRefused
+    },
+    serve: visit => answerLegacy(visit, { 'tools/call': () => ({ content: [{ type: 'text', text: whoIn(visit) }] }) }),
+  })
+  const desk = await stage()
+  const configure = (more: object) =>
+    desk.configure({
+      desk: UpstreamConfig.parse({ url: place.upstream.url, era: 'legacy', newTools: 'offer', ...more }),
+    })
+  const owner = (agent?: string) => ({ upstream: 'desk', agent })
+  const signIn = async (agent?: string) => {
+    const attempt = await desk.auth.begin(owner(agent), place.upstream)
+    await attempt.take(place.approve(attempt.url))
+    await desk.upstreams.signedAnew(owner(agent))
+  }
+  const calledBy = async (agent: string) => {
+    const [tool] = (await desk.units())[0]?.definitions.capabilities?.[0]?.tools ?? []
+    const context = { caller: { name: agent }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    const answer = await tool?.handler({} as never, context as never)
+    return (answer as { content: { text: string }[] } | undefined)?.content[0]?.text
+  }
+  const shown = () => place.endpoint.visits.filter(({ body }) => body.method === 'tools/list').map(whoIn)
+  await configure(entry)
+  return { ...desk, place, configure, signIn, calledBy, shown, revoke: () => void (isRevoked = true) }
+}
+
+describe('an agent with a key of its own', () => {
+  it('is known by that alone, whoever has signed in for all', async () => {
+    const { signIn, isUp, calledBy } = await namingServer({ entry: ADAS_KEY })
+    await signIn()
+    await isUp('desk')
+    expect([await calledBy('ada'), await calledBy('bob')]).toEqual(['key-of-ada', 'access-1'])
+  })
+
+  it('is told to change that key once it is not taken, and not to sign in', async () => {
+    const wrong = { agents: { ada: { headers: { Authorization: 'Bearer wrong' } } } }
+    const { signIn, isUp, calledBy } = await namingServer({ entry: wrong, takes: token => token === 'access-1' })
+    await signIn()
+    await isUp('desk')
+    await expect(calledBy('ada')).rejects.toMatchObject({
+      message: expect.stringContaining('Change "agents.ada.headers.Authorization" in its entry'),
+    })
+  })
+})
+
+describe('a key of all in the entry', () => {
+  it('goes before the login of all, and the login of an agent before that key', async () => {
+    const { signIn, isUp, calledBy } = await namingServer({ entry: KEY_OF_ALL })
+    await signIn()
+    await signIn('ada')
+    await isUp('desk')
+    expect([await calledBy('ada'), await calledBy('bob')]).toEqual(['access-2', 'key-of-all'])
+  })
+
+  it('is used in the place of a login from the moment that it stands there', async () => {
+    const { signIn, isUp, calledBy, configure } = await namingServer()
+    await signIn()
+    await isUp('desk')
+    expect(await calledBy('bob')).toBe('access-1')
+    await configure(KEY_OF_ALL)
+    await isUp('desk')
+    expect(await calledBy('bob')).toBe('key-of-all')
+  })
+})
+
+describe('a login that is over and that nobody renews any more', () => {
+  it('is not exchanged for the key of all: its agent is told to sign in, and others are not troubled', async () => {
+    const takes = () => false
+    const { signIn, isUp, calledBy, revoke } = await namingServer({ entry: KEY_OF_ALL, takes, expiresIn: 0 })
+    await signIn('ada')
+    await isUp('desk')
+    revoke()
+    await expect(calledBy('ada')).rejects.toMatchObject({
+      message: expect.stringContaining('Sign in: quartermaster login desk --agent ada'),
+    })
+    expect(await calledBy('bob')).toBe('key-of-all')
+  })
+
+  it('is not exchanged for none where the server takes whoever comes: somebody has to sign in', async () => {
+    const { signIn, isUp, status, shown, revoke } = await namingServer({ takes: token => token === '', expiresIn: 0 })
+    await isUp('desk')
+    const before = shown().length
+    revoke()
+    await signIn()
+    await expect.poll(() => status('desk')?.state, PATIENT).toBe('needsLogin')
+    expect(shown().slice(before)).toEqual([])
+  })
+})

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { silentLog } from '../adapters/system/index.ts'
+import { type AgentLoginsDeps, createAgentLogins } from './agent-logins.ts'
+
+/** These have signed in at an upstream by HTTP; a program is there, too. */
+function stage(signedIn: readonly string[]) {
+  const told: unknown[] = []
+  const statuses = [
+    { name: 'desk', transport: 'http' },
+    { name: 'files', transport: 'stdio' },
+  ]
+  const upstreams = { statuses: () => statuses, signedAnew: async (owner: unknown) => void told.push(owner) }
+  const auth = async () => ({ agentsAt: async (name: string) => (name === 'desk' ? [...signedIn] : ['nobody']) })
+  const deps = { auth, upstreams, log: silentLog } as unknown as AgentLoginsDeps
+  return { told, read: createAgentLogins(deps) }
+}
+
+it('connects anew for an agent with a login when it is removed, and when it is there again', async () => {
+  const { told, read } = stage(['ada', 'bob'])
+  await read(['ada', 'bob', 'cy'])
+  expect(told).toEqual([])
+  await read(['bob'])
+  expect(told).toEqual([{ upstream: 'desk', agent: 'ada' }])
+  await read(['ada', 'bob'])
+  expect(told).toHaveLength(2)
+})
+
+it('leaves everything as it is when others come and go, or nobody does', async () => {
+  const { told, read } = stage(['ada'])
+  for (const names of [['ada'], ['ada', 'bob'], ['ada'], ['ada']]) await read(names)
+  expect(told).toEqual([])
+})

@@ -1,0 +1,40 @@
+import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import { messageOf } from '../contracts/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+
+export interface AgentLoginsDeps {
+  auth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
+  readonly log: Log
+}
+
+/** Told who is there each time that is read. An agent that comes or goes is to its upstreams as one that signs in or out. */
+export function createAgentLogins({
+  auth,
+  upstreams,
+  log,
+}: AgentLoginsDeps): (names: readonly string[]) => Promise<void> {
+  let known: ReadonlySet<string> | undefined
+
+  async function connectAnew(upstream: string, changed: ReadonlySet<string>): Promise<void> {
+    const signedIn = await (await auth()).agentsAt(upstream)
+    for (const agent of signedIn.filter(name => changed.has(name))) await upstreams.signedAnew({ upstream, agent })
+  }
+
+  return async names => {
+    const before = known
+    const now = new Set(names)
+    known = now
+    // Who is there at first is known to whoever connects first.
+    const changed = before ? new Set([...before, ...now].filter(name => before.has(name) !== now.has(name))) : NOBODY
+    if (changed.size === 0) return
+    const places = upstreams.statuses().filter(({ transport }) => transport === 'http')
+    const looks = await Promise.allSettled(places.map(({ name }) => connectAnew(name, changed)))
+    for (const look of looks) {
+      if (look.status === 'rejected')
+        log.warn('who has come or gone is not known to an upstream', { error: messageOf(look.reason) })
+    }
+  }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { type Definition, definition, listing } from './support/listing-desk.ts'
+import { makeProject, quartermaster } from './support/product.ts'
+
+/** A server that lists what it is told to, and commands beside which nobody keeps it running. */
+async function openQuietDesk(...tools: Definition[]) {
+  const { entry, say } = await listing(tools)
+  const dir = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { desk: { ...entry, era: 'legacy' } } }),
+    'agents/default.json': '{ "capabilities": { "desk": {} } }',
+  })
+  const run = (...args: string[]) => quartermaster(args, { cwd: dir })
+  await run('tools')
+  return { say, run }
+}
+
+it('offers a tool that is gone and comes back with its next call, also where no `up` runs', {
+  timeout: 90_000,
+}, async () => {
+  const { say, run } = await openQuietDesk(definition('note'), definition('draft'))
+  await say(definition('note'))
+  await run('upstreams', 'restart', 'desk')
+  const gone =
+    '"desk_draft" is not offered now. Its server does not list it any more. Look again: quartermaster upstreams restart desk'
+  expect(await run('call', 'desk_draft')).toMatchObject({ code: 5, stderr: expect.stringContaining(gone) })
+  expect(await run('do', 'desk-draft')).toMatchObject({ code: 5, stderr: expect.stringContaining(gone) })
+  await say(definition('note'), definition('draft'))
+  expect(await run('do', 'desk-draft', '--path', 'a')).toMatchObject({ code: 0, stdout: '{"path":"a"}' })
+  expect(await run('call', 'desk_draft', 'path=b')).toMatchObject({ code: 0, stdout: '{"path":"b"}' })
+})
+
+it('offers a tool that is changed and changed back with its next call, also where no `up` runs', {
+  timeout: 90_000,
+}, async () => {
+  const { say, run } = await openQuietDesk(definition('note'))
+  await say(definition('note', { description: 'About another note.' }))
+  await run('upstreams', 'restart', 'desk')
+  expect(await run('call', 'desk_note')).toMatchObject({ code: 5, stderr: expect.stringContaining('changed it') })
+  await say(definition('note'))
+  expect(await run('call', 'desk_note', 'path=a')).toMatchObject({ code: 0, stdout: '{"path":"a"}' })
+})
