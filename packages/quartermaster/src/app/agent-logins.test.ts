@@ -12,7 +12,7 @@ function stage(signedIn: readonly string[]) {
   const upstreams = { statuses: () => statuses, signedAnew: async (owner: unknown) => void told.push(owner) }
   const auth = async () => ({ agentsAt: async (name: string) => (name === 'desk' ? [...signedIn] : ['nobody']) })
   const deps = { auth, upstreams, log: silentLog } as unknown as AgentLoginsDeps
-  return { told, read: createAgentLogins(deps) }
+  return { told, upstreams, read: createAgentLogins(deps) }
 }
 
 it('connects anew for an agent with a login when it is removed, and when it is there again', async () => {
@@ -23,6 +23,19 @@ it('connects anew for an agent with a login when it is removed, and when it is t
   expect(told).toEqual([{ upstream: 'desk', agent: 'ada' }])
   await read(['ada', 'bob'])
   expect(told).toHaveLength(2)
+})
+
+it('tells next time whoever could not be told', async () => {
+  const { told, upstreams, read } = stage(['ada'])
+  await read(['ada'])
+  const { signedAnew } = upstreams
+  upstreams.signedAnew = async () => {
+    throw new Error('The store is busy.')
+  }
+  await read([])
+  upstreams.signedAnew = signedAnew
+  for (const _time of [1, 2]) await read([])
+  expect(told).toEqual([{ upstream: 'desk', agent: 'ada' }])
 })
 
 it('leaves everything as it is when others come and go, or nobody does', async () => {

@@ -15,6 +15,8 @@ export function createAgentLogins({
   log,
 }: AgentLoginsDeps): (names: readonly string[]) => Promise<void> {
   let known: ReadonlySet<string> | undefined
+  /** Those of whom not everybody has heard that they have come or gone. */
+  let untold = NOBODY
 
   async function connectAnew(upstream: string, changed: ReadonlySet<string>): Promise<void> {
     const signedIn = await (await auth()).agentsAt(upstream)
@@ -26,14 +28,15 @@ export function createAgentLogins({
     const now = new Set(names)
     known = now
     // Who is there at first is known to whoever connects first.
-    const changed = before ? new Set([...before, ...now].filter(name => before.has(name) !== now.has(name))) : NOBODY
+    const moved = before ? [...before, ...now].filter(name => before.has(name) !== now.has(name)) : []
+    const changed = new Set([...untold, ...moved])
     if (changed.size === 0) return
     const places = upstreams.statuses().filter(({ transport }) => transport === 'http')
     const looks = await Promise.allSettled(places.map(({ name }) => connectAnew(name, changed)))
-    for (const look of looks) {
-      if (look.status === 'rejected')
-        log.warn('who has come or gone is not known to an upstream', { error: messageOf(look.reason) })
-    }
+    const failed = looks.filter(look => look.status === 'rejected')
+    for (const { reason } of failed)
+      log.warn('who has come or gone is not known to an upstream', { error: messageOf(reason) })
+    untold = failed.length > 0 ? changed : NOBODY
   }
 }
 

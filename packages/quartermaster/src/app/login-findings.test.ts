@@ -20,3 +20,14 @@ it('names each login whose agent is gone, and how to be rid of it', async () => 
     },
   ])
 })
+
+it('finds nothing where the store cannot be read, which is told of by others', async () => {
+  const deps: LoginFindingsDeps = {
+    project: {
+      upstreams: () => new Map([['desk', UpstreamConfig.parse({ url: 'https://desk.example/mcp' })]]),
+    } as LoginFindingsDeps['project'],
+    core: { agents: { has: () => false } },
+    upstreamAuth: async () => ({ agentsAt: () => Promise.reject(new Error('The store is damaged.')) }),
+  }
+  expect(await loginFindings(deps)).toEqual([])
+})

@@ -14,7 +14,9 @@ export async function loginFindings({ upstreamAuth, core, project }: LoginFindin
   const names = [...project.upstreams()].flatMap(([name, config]) => ('url' in config ? [name] : []))
   if (names.length === 0) return []
   const auth = await upstreamAuth()
-  const found = await Promise.all(names.map(async name => ({ name, agents: await auth.agentsAt(name) })))
+  const look = async (name: string) => ({ name, agents: await auth.agentsAt(name) })
+  // What is wrong with the store is told by whoever looks at that.
+  const found = await Promise.all(names.map(look)).catch(() => [])
   return found.flatMap(({ name, agents }) =>
     agents.filter(agent => !core.agents.has(agent)).map(agent => orphan(name, agent)),
   )

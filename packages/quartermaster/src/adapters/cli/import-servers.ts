@@ -16,7 +16,6 @@ import { createAnswers } from './foreign-answers.ts'
 import { type JudgedAgain, watchReview } from './judged-again.ts'
 import { pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
-import { shellWord } from './shell-word.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
@@ -159,12 +158,9 @@ const WOULD_BE = {
   unchanged: 'unchanged',
 } as const satisfies Record<AddedUpstream['outcome'], Imported['outcome']>
 
-/** An import gives no other name. Whoever adds it by hand writes anew what its entry holds beside, which was not kept. */
-function otherNameNote({ url, command, args, env, headers }: Readonly<Record<string, unknown>>): string {
-  const words = url === undefined ? ['--', command, ...(Array.isArray(args) ? args : [])] : [url]
-  const target = words.map(word => shellWord(String(word))).join(' ')
-  const isWhole = env === undefined && headers === undefined && !target.includes('${')
-  return `Under another name: quartermaster add OTHER ${isWhole ? target : url === undefined ? '-- COMMAND' : 'URL'}`
+/** An import gives no other name. What the entry has is not repeated: it may hold what only looks harmless. */
+function otherNameNote({ url }: Readonly<Record<string, unknown>>): string {
+  return `Under another name: quartermaster add OTHER ${url === undefined ? '-- COMMAND' : 'URL'}`
 }
 
 function askedNote({ prompt }: ForeignQuestion): string {

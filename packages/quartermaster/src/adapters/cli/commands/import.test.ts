@@ -183,12 +183,12 @@ describe('import', () => {
 
   it('says how a server whose name is taken is added under another', async () => {
     const { stdout } = await run(['claude', 'files', 'git hub'], { taken: ['files', 'git-hub'] })
-    expect(stdout).toContain('  Under another name: quartermaster add OTHER -- npx -y files\n- git-hub')
+    expect(stdout).toContain('  Under another name: quartermaster add OTHER -- COMMAND\n- git-hub')
     expect(stdout).toContain('upstream "git-hub".\n  Under another name: quartermaster add OTHER -- COMMAND\n')
     const url = server('far', { entry: { url: 'https://far.example/mcp' } })
     const found = { places: [], servers: [url, server('near', { entry: { command: 'a', args: ['${secret:KEY}'] } })] }
     const others = (await run(['claude'], { found, taken: ['far', 'near'] })).stdout
-    expect(others).toContain('  Under another name: quartermaster add OTHER https://far.example/mcp\n')
+    expect(others).toContain('  Under another name: quartermaster add OTHER URL\n')
     expect(others).toContain('  Under another name: quartermaster add OTHER -- COMMAND\n')
   })
 

@@ -19,14 +19,18 @@ function stage(tools = {}) {
     fails: undefined as Error | undefined,
     isWhole: true,
     listeningSince: clock.now() as number | undefined,
+    /** While it answers somebody puts another one in its place. */
+    isReplaced: false,
   }
   const listed = listedSession(async (_kind, _cursor, signal) => {
     server.lists++
     if (server.fails) throw server.fails
+    if (server.isReplaced) current = { ...session }
     return server.isSlow ? untilAborted(signal) : { tools: [] }
   })
   const listeningSince = () => server.listeningSince
   const session = { ...listed, facts: factsOf({ capabilities: { tools } }), listeningSince }
+  let current = session
   const written: string[] = []
   const taken: unknown[] = []
   const store = { fails: undefined as Error | undefined }
@@ -63,7 +67,7 @@ function stage(tools = {}) {
       remember: () => void written.push('facts'),
     },
     config: () => config,
-    main: () => ({ session: () => session, suspect: async () => {} }),
+    main: () => ({ session: () => current, suspect: async () => {} }),
     connectionOf: agent => (agent === 'ada' ? own : undefined),
     otherTools: async () => otherNamesIn([]),
     note: text => void notes.push(text),
@@ -130,6 +134,15 @@ it.each([true, false])(
     expect(taken.at(-1)).toEqual([])
   },
 )
+
+it('writes nothing down of what one lists that another has taken the place of meanwhile', async () => {
+  const { clock, server, session, sightings, written } = stage()
+  await sightings.take(session, FOREVER)
+  server.isReplaced = true
+  sightings.again()
+  await clock.advance(10_000)
+  expect([server.lists, written]).toEqual([2, ['definitions', 'facts']])
+})
 
 it('holds nothing against a server whose list takes too long, or that is busy', async () => {
   const { clock, server, session, sightings, taken } = stage()

@@ -62,9 +62,11 @@ export function createSightings(deps: SightingsDeps): Sightings {
   /** When it was last asked what it has, where it listed all that is known of it. */
   let askedAt = NEVER
 
-  async function take(session: Session, signal: AbortSignal): Promise<void> {
+  async function take(session: Session, signal: AbortSignal, isStillThere = () => true): Promise<void> {
     const begunAt = clock.now()
     const listing = await fetchListing(session, signal)
+    // What one has that is about to stop says nothing of the one in its place.
+    if (!isStillThere()) throw new Error('Another one is there in its place.')
     const missing = kinds.get(session)?.some(kind => listing[kind] === undefined) ?? false
     // A moment's trouble of a server that has listed it before costs nobody anything.
     const isSpared = missing && !isLasting()
@@ -105,7 +107,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (!session) return
     const begunAt = clock.now()
     try {
-      await inTime(deps, signal => take(session, signal))
+      await inTime(deps, signal => take(session, signal, () => deps.main().session() === session))
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })

@@ -116,13 +116,13 @@ describe('a stream by HTTP', () => {
   })
 
   /** A server whose stream breaks whenever the test says so. */
-  async function breaking(first = '', refusal?: number) {
+  async function breaking(first = '', refusal?: number, times = 1) {
     const streams: Visit[] = []
     let refusals = 0
     const server = await httpEndpoint(visit => {
       if (visit.body.method === 'ping') return visit.result({})
       if (visit.method !== 'GET') return visit.json(202)
-      if (streams.length > 0 && refusal !== undefined && refusals++ === 0) return visit.json(refusal)
+      if (streams.length > 0 && refusal !== undefined && refusals++ < times) return visit.json(refusal)
       streams.push(visit)
       visit.events()(first)
     })
@@ -146,6 +146,14 @@ describe('a stream by HTTP', () => {
     expect(missed()).toBe(0)
     breakOff()
     await opened(2)
+    await expect.poll(missed).toBe(1)
+  })
+
+  it('of a session is opened without its last event where the server does not go on from that', async () => {
+    const { breakOff, opened, streams, missed } = await breaking('id: e1\ndata: \n\n', 400)
+    breakOff()
+    await opened(2)
+    expect(streams[1]?.headers['last-event-id']).toBeUndefined()
     await expect.poll(missed).toBe(1)
   })
 
@@ -180,6 +188,17 @@ describe('a stream by HTTP', () => {
       500,
     )
     expect(lines).toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
+  })
+
+  it('of a session is over where the server refuses it again and again, and lets everything else in', async () => {
+    const { breakOff, clock, lines, until, streams } = await breaking('', 401, Number.POSITIVE_INFINITY)
+    breakOff()
+    await whileAdvancing(
+      clock,
+      until(() => lines.length > 0),
+      500,
+    )
+    expect([lines.length, streams.length]).toEqual([1, 1])
   })
 
   it('that ends at once with nothing in it is asked for less and less often, however soon the server wants us back', async () => {

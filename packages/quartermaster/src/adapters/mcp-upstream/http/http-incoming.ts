@@ -173,10 +173,21 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   function opener(exchange: Exchange, onStream: (isOpen: boolean) => void): EventFollower['open'] {
     let isKnown = false
     let tries = 0
-    return async lastEventId => {
+    /** An event from which the server does not go on: it may have forgotten it. */
+    let forgotten: string | undefined
+    let refusals = 0
+    return async last => {
       const isGap = tries++ > 0
+      const lastEventId = last === forgotten ? undefined : last
       onStream(false)
-      const answer = await listen({ lastEventId, exchange, isKnown })
+      const answer = await listen({ lastEventId, exchange, isKnown: isKnown && refusals < MOST_REFUSALS }).catch(
+        error => {
+          refusals++
+          if (isRefusal(error)) forgotten = lastEventId
+          throw error
+        },
+      )
+      refusals = 0
       onStream(answer !== undefined)
       isKnown ||= answer !== undefined
       if (answer && isGap && lastEventId === undefined) onMissed()
@@ -235,6 +246,11 @@ function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
   return status >= 500 || retryAfterMs !== undefined
 }
 
+function isRefusal(error: unknown): boolean {
+  const { status = 0 } = error instanceof SendFailure ? error : {}
+  return status >= 400 && status < 500
+}
+
 /** Who has opened such a stream before has not said by any other refusal that there is none. */
 function isForNow({ status = 0 }: SendFailure, { isKnown = false }: Wanted): boolean {
   return isKnown && !WITHOUT_STREAM.has(status)
@@ -242,6 +258,8 @@ function isForNow({ status = 0 }: SendFailure, { isKnown = false }: Wanted): boo
 
 /** 405 by the specification; a server that has never heard of such a stream may as well say 404. */
 const WITHOUT_STREAM: ReadonlySet<number> = new Set([404, 405])
+/** Whoever lets everything else in and refuses this one so often means it. With each 401 another token would be had for it. */
+const MOST_REFUSALS = 5
 
 function notTaken(cause: unknown, status: number): SendFailure {
   const { reason, said } = reasonOf(cause)

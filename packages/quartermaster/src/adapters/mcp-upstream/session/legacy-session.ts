@@ -154,7 +154,7 @@ export function createLegacySession(
     facts,
     page: (kind, cursor, signal) =>
       desk.attendOwn(onLate =>
-        peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate }),
+        peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate, mayRepeat: true }),
       ),
     async ask(method, params, asking) {
       const { signal, behind, onProgress, headers, asTask, mayRepeat } = asking
@@ -210,8 +210,8 @@ export function createLegacySession(
     await ask()
       .catch(askAgain)
       .catch(error => {
-        // One that is gone is subscribed to anew, and what one still tells that was to be silent reaches nobody.
-        if (method === 'resources/unsubscribe' || error instanceof SendFailure) return
+        // What one still tells that was to be silent reaches nobody, and one that is gone is subscribed to anew.
+        if (method === 'resources/unsubscribe' || isGone(error)) return
         events.onNotSubscribed?.(uri, messageOf(error))
       })
   }
@@ -225,6 +225,11 @@ export function createLegacySession(
   const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
   const isAsked = (caller: string) => isBeingAsked(behind => behind.caller === caller)
   return { session, listener: { serve, notice, missed, isAsked } }
+}
+
+/** Whoever answers with a status is there. */
+function isGone(error: unknown): boolean {
+  return error instanceof SendFailure && error.status === undefined
 }
 
 function refuseUnknown(method: string): never {

@@ -27,10 +27,10 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
     envelope: () => ({}),
   })
   await clock.advance(10_000)
-  expect(seen).toEqual({ asked: 3, closed: 0, changed: ['tools', 'tools'] })
+  expect(seen).toEqual({ asked: 3, closed: 0, changed: [] })
   expect(listening.since()).toBeUndefined()
   listening.acknowledged()
-  expect(listening.since()).toBe(clock.now())
+  expect([listening.since(), seen.changed]).toEqual([clock.now(), ['tools']])
   listening.stop()
   expect(listening.since()).toBeUndefined()
 })
@@ -127,4 +127,30 @@ it('does not ask again where that is not known', async () => {
   streams.at(-1)?.refuse(-32_601)
   await clock.advance(600_000)
   expect(streams).toHaveLength(1)
+})
+
+it('ends the one before where the server has no place for two', async () => {
+  const { clock, listening, streams, open, updated } = telling()
+  listening.acknowledged()
+  listening.watch(new Set(['x://1']))
+  streams.at(-1)?.refuse(-32_603)
+  await clock.advance(1_000)
+  expect(open()).toEqual([['x://1'], ['x://1']])
+  expect(streams[0]?.signal.aborted).toBe(true)
+  listening.acknowledged()
+  expect(updated).toEqual(['x://1'])
+})
+
+it('goes on without an address that the server refuses for good', async () => {
+  const { clock, listening, streams } = telling()
+  listening.watch(new Set(['x://1']))
+  listening.acknowledged()
+  listening.watch(new Set(['x://1', 'x://bad']))
+  streams.at(-1)?.refuse(-32_602)
+  await clock.advance(60_000)
+  expect([streams.length, listening.since() !== undefined]).toEqual([3, true])
+  // Also once the one that it has breaks.
+  streams[1]?.end()
+  await clock.advance(1_000)
+  expect(streams.slice(3).map(({ uris }) => uris)).toEqual([['x://1']])
 })

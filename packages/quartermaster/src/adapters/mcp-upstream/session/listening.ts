@@ -33,13 +33,16 @@ const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resour
 export function keepListening({ line, facts, clock, events, envelope }: ListeningDeps): Listening {
   const lists = (Object.keys(LISTS) as (keyof typeof LISTS)[]).filter(kind => isRecord(facts.capabilities[kind]))
   let uris: ReadonlySet<string> = new Set()
+  /** Those of them that the current one asks for, and those that the server has taken last. */
+  let asked = uris
+  let taken = uris
   let current = new AbortController()
   /** The one before, which tells until the current one does. */
   let former: AbortController | undefined
   let isOver = false
   /** Whether it said last that it does not do this, which is told once. */
   let isRefused = false
-  /** Whether something may have changed at these addresses that nobody was there to be told. */
+  /** Whether something may have changed that nobody was there to be told. */
   let hasMissed = false
   let since: number | undefined
   const pauseAfter = reopening(PAUSES)
@@ -47,33 +50,45 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
 
   function wanted(): Params {
     const notifications = Object.fromEntries(lists.map(kind => [LISTS[kind], true]))
-    return uris.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...uris] }
+    return asked.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...asked] }
   }
 
   async function open(): Promise<void> {
     if (isOver) return
-    if (lists.length === 0 && uris.size === 0) return end()
+    if (lists.length === 0 && asked.size === 0) return end()
     const controller = new AbortController()
     current = controller
     const openedAt = clock.now()
-    const isTriedAgain = await listen(controller.signal)
+    const over = await listen(controller.signal)
     if (controller.signal.aborted) return
-    broke(controller)
-    if (controller === current && isTriedAgain) cancelPause = clock.after(pauseAfter(clock.now() - openedAt), again)
+    if (over === 'never' && controller === current && [...asked].some(uri => !taken.has(uri))) return askForLess()
+    // It may have no place for two.
+    if (over === 'notNow') former?.abort()
+    broke(over === 'notNow' ? former : controller)
+    if (controller === current && over !== 'never')
+      cancelPause = clock.after(pauseAfter(clock.now() - openedAt), () => void open())
   }
 
-  /** Resolves when it is over. Answers whether it is to be tried again. */
-  async function listen(signal: AbortSignal): Promise<boolean> {
+  /** Resolves when it is over, with whether it is to be asked again. */
+  async function listen(signal: AbortSignal): Promise<'broken' | 'notNow' | 'never'> {
     try {
       const params = { notifications: wanted(), _meta: envelope() }
       await line.peer.request('subscriptions/listen', params, { signal })
-      return true
+      return 'broken'
     } catch (error) {
       // Anything but a clear no may be over in a moment. When nobody is there any more, the line ends by itself.
-      if (!(error instanceof RpcError)) return true
+      if (!(error instanceof RpcError)) return 'broken'
       refused(error)
-      return !NEVER.has(error.code)
+      return NEVER.has(error.code) ? 'never' : 'notNow'
     }
+  }
+
+  /** It may be for an address that is new that it says no, and it would say so as long as that is among them. */
+  function askForLess(): void {
+    asked = new Set([...uris].filter(uri => taken.has(uri)))
+    if (!former) return void open()
+    current = former
+    former = undefined
   }
 
   function refused({ message }: RpcError): void {
@@ -81,7 +96,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     isRefused = true
   }
 
-  function broke(controller: AbortController): void {
+  function broke(controller: AbortController | undefined): void {
     if (controller === former) former = undefined
     if (former) return
     since = undefined
@@ -101,12 +116,6 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     since = undefined
   }
 
-  /** What happened in between nobody has told. */
-  function again(): void {
-    void open()
-    for (const kind of lists) events.onListChanged(kind)
-  }
-
   void line.ended.then(stop)
   function stop(): void {
     isOver = true
@@ -120,6 +129,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       if (next.size === uris.size && [...next].every(uri => uris.has(uri))) return
       hasMissed ||= since === undefined && uris.size > 0
       uris = next
+      asked = next
       cancelPause()
       giveWay()
       void open()
@@ -127,11 +137,13 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     acknowledged() {
       since ??= clock.now()
       isRefused = false
+      taken = asked
       former?.abort()
       former = undefined
       if (!hasMissed) return
       hasMissed = false
-      for (const uri of uris) events.onResourceUpdated(uri)
+      for (const kind of lists) events.onListChanged(kind)
+      for (const uri of asked) events.onResourceUpdated(uri)
     },
     since: () => since,
     stop,

@@ -84,7 +84,7 @@ export function createModernSession(
     facts,
     page: (kind, cursor, signal) => {
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
-      return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate }))
+      return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate, mayRepeat: true }))
     },
     ask(method, params, options) {
       const { signal, behind } = options

@@ -7,6 +7,8 @@ const EVERY_MS = 250
 /** A look that takes its time, such as one across a network, is repeated less often. */
 const SELDOM_MS = 1_000
 const PART_OF_THE_TIME = 50
+/** Nobody repairs the same file during more starts than this, one after the other. */
+const MOST_REPAIRS = 2
 
 export interface OutsideLooksDeps {
   readonly clock: Clock
@@ -26,15 +28,16 @@ export interface OutsideLook {
 export type LookOutside = (look: OutsideLook) => Cancel
 
 export function createOutsideLooks({ clock, fingerprint }: OutsideLooksDeps): LookOutside {
-  /** What was different after the last start, by its place: it may have been repaired meanwhile, or have written that itself. */
-  let restless: ReadonlySet<number> = new Set()
+  /** What was different after the last starts, by its place, and after how many of them in a row. */
+  let restless: ReadonlyMap<number, number> = new Map()
 
   /** What changes with one start after the other is its own doing, such as a log that is named in its arguments. */
   function isRepaired(known: string, seen: string): boolean {
+    const timesBefore = (place: number) => restless.get(place) ?? 0
     const changed = placesOfChange(known, seen)
-    const isNew = changed.some(place => !restless.has(place))
-    restless = new Set(changed)
-    return isNew
+    const isRepair = changed.some(place => timesBefore(place) < MOST_REPAIRS)
+    restless = new Map(changed.map(place => [place, timesBefore(place) + 1]))
+    return isRepair
   }
 
   return ({ downSince, before, onChanged }) => {

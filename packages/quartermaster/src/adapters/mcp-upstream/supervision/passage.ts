@@ -73,9 +73,10 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       const next = waiting.spend(async leftMs => {
+        const enough = clock.now() + leftMs
         await pause(retryAfterMs ?? leftMs, { clock, signal, until })
-        const restMs = until ? (RESTS_MS[tries - 1] ?? 0) : 0
-        if (restMs > 0 && connection.session() === session) await pause(Math.min(restMs, leftMs), { clock, signal })
+        const restMs = until ? Math.min(RESTS_MS[tries - 1] ?? 0, enough - clock.now()) : 0
+        if (restMs > 0 && connection.session() === session) await pause(restMs, { clock, signal })
       })
       await holding(options, giveUp, next).catch(cut => {
         // There was no time for another try, so this one was the last.

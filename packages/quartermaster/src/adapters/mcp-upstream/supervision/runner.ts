@@ -56,6 +56,8 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
     // What a session is watched for goes on for as long as it does.
     if (!isSame) timers.clear()
     for (const deed of step.deeds) hands.carryOut(deed)
+    // Whoever wants it anew does not mean to wait for what the one before may still answer.
+    if (event.what === 'renewed') hands.cutOff()
     if (event.what === 'opened') deps.onUp(event.session)
     onChange()
     for (const see of [...watchers]) see()
