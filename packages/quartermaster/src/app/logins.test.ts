@@ -43,6 +43,23 @@ describe('logins', () => {
     expect(restarted).toEqual(['tracker', 'tracker'])
   })
 
+  it('are not begun where a key in the entry would be sent all the same', async () => {
+    const { place, logins, change } = await desk()
+    const key = { Authorization: 'Bearer key' }
+    const refusal = (setting: string) => ({
+      code: 'INPUT_INVALID',
+      message: `"tracker" is sent the key in "${setting}" of its entry, and no login. Take that out first.`,
+    })
+    change({ ...place.upstream, headers: key })
+    await expect(logins.beginLogin({ upstream: 'tracker' })).rejects.toMatchObject(refusal('headers.Authorization'))
+    // An agent's own login goes before what all share.
+    expect(await logins.beginLogin({ upstream: 'tracker', agent: 'bob' })).toMatchObject({ url: expect.any(String) })
+    change({ ...place.upstream, agents: { bob: { headers: key } } })
+    await expect(logins.beginLogin({ upstream: 'tracker', agent: 'bob' })).rejects.toMatchObject(
+      refusal('agents.bob.headers.Authorization'),
+    )
+  })
+
   it('take what a person brings by hand, and go on waiting when it is the wrong thing', async () => {
     const { place, logins } = await desk()
     const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })

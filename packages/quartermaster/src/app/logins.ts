@@ -1,4 +1,4 @@
-import type { LoginAttempt, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import { keyBeforeLogin, type LoginAttempt, type UpstreamAuth, type Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { AppError, type Control, type HttpUpstream, type LoginFacts, type UpstreamConfig } from '../contracts/index.ts'
 import type { Clock, Ids } from '../core/kernel/index.ts'
 import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
@@ -59,6 +59,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
     async beginLogin(owner) {
       const found = find(owner.upstream)
       if (owner.agent !== undefined) await expectAgent(owner.agent)
+      refuseUnused(owner, found)
       const isWanted = () => {
         const now = upstream(owner.upstream)
         return now !== undefined && 'url' in now && now.url === found.url
@@ -89,6 +90,14 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       return { wasSignedIn }
     },
   }
+}
+
+/** Nobody signs in for nothing. */
+function refuseUnused({ upstream, agent }: LoginOwner, config: HttpUpstream): void {
+  const setting = keyBeforeLogin(config, agent)
+  if (setting === undefined) return
+  const message = `"${upstream}" is sent the key in "${setting}" of its entry, and no login. Take that out first.`
+  throw new AppError('INPUT_INVALID', message)
 }
 
 export interface LoginRecallDeps {

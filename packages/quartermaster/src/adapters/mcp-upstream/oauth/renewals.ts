@@ -99,7 +99,9 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   /** What was refused once is refused again, unless the entry has changed: it may name another client, or another secret of it. */
   function isRefused({ owner, upstream, login }: Renewable): boolean {
     const before = refused.get(keyOf(owner))
-    return before?.upstream === upstream && before.login.refreshToken === login.refreshToken
+    return (
+      before?.upstream === upstream && before.login.id === login.id && before.login.refreshToken === login.refreshToken
+    )
   }
 
   /**
