@@ -12,7 +12,8 @@ export function withOfferedCounts(
 ): UpstreamStatus[] {
   return statuses.map(status => {
     const unit = `upstream:${status.name}`
-    const clashes = problems.filter(({ where, field }) => where === unit && field === 'name')
+    // What a name is only warned of for is there.
+    const clashes = problems.filter(one => one.where === unit && one.field === 'name' && one.severity === 'error')
     const found = capabilities.get(status.name)
     // Where its own name is taken, by a capability or by something else, nothing of it is there.
     const { tools, prompts, resources } = found?.unit === unit ? found : NOTHING

@@ -1,8 +1,8 @@
 import type { PinKind } from '../../contracts/index.ts'
 import type { Steps } from '../kernel/index.ts'
 import { lettersInside } from './findings/inner-names.ts'
-import type { KnownNames, OtherNames } from './findings/known-names.ts'
-import { skeletonOf } from './findings/look-alikes.ts'
+import { endingsOf, type KnownNames, type OtherNames } from './findings/known-names.ts'
+import { lettersOf, skeletonOf } from './findings/look-alikes.ts'
 import { wordsLikeTools } from './findings/other-tools.ts'
 import { plainTextInSteps } from './findings/plain-text.ts'
 import { stringsIn } from './findings/strings-in.ts'
@@ -87,7 +87,8 @@ function namesIn({ words, skeleton }: Mention, others: OtherNames): string[] {
 }
 
 function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
-  const words = new Set<string>()
+  // A name may end as agents call the tool of somebody else.
+  const words = new Set<string>(kind === 'tool' ? [lettersOf(name), ...endingsOf(name)] : [])
   const definition = value()
   for (const { text } of stringsIn(definition)) {
     for (const word of lettersInside(text)) words.add(word)

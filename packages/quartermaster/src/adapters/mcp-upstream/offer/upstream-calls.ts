@@ -103,7 +103,6 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
           headers,
-          mayRepeat,
           asTask: needsTask,
         }
         const params = { name, arguments: input }
@@ -149,7 +148,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         argument: { name: argument, value },
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
-      const options = { signal, behind: silent(callerOf(context)), mayRepeat: true }
+      const options = { signal, behind: silent(callerOf(context)) }
       const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, async session => {
         await check(session, { ...of, signal })
         return session.ask('completion/complete', params, options)
@@ -164,7 +163,7 @@ function refTo({ kind, name }: Suggesting): Params {
 }
 
 function optionsOf(context: CallContext | ReadingContext): AskOptions {
-  return { signal: context.signal, behind: behindOf(context), mayRepeat: true }
+  return { signal: context.signal, behind: behindOf(context) }
 }
 
 function behindOf(context: CallContext | ReadingContext): Behind {

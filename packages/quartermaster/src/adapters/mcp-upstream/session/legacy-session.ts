@@ -154,16 +154,15 @@ export function createLegacySession(
     facts,
     page: (kind, cursor, signal) =>
       desk.attendOwn(onLate =>
-        peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate, mayRepeat: true }),
+        peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate, isForNext: true }),
       ),
     async ask(method, params, asking) {
-      const { signal, behind, onProgress, headers, asTask, mayRepeat } = asking
+      const { signal, behind, onProgress, headers, asTask } = asking
       throwIfCancelled(signal)
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, (onLate, vain) => {
-          const { caller } = behind
-          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller, mayRepeat }
+          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller: behind.caller }
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)

@@ -43,7 +43,7 @@ export function createModernSession(
     options: AskOptions,
     onLate: () => void,
   ): Promise<Params> {
-    const { signal, onProgress, headers, behind, mayRepeat } = options
+    const { signal, onProgress, headers, behind } = options
     const whole = envelope(behind.canAnswer, 'info')
     const own = ownMeta(options)
     const meta = own ? { ...own, ...whole } : whole
@@ -54,7 +54,6 @@ export function createModernSession(
         headers,
         onLate,
         meta,
-        mayRepeat,
       })
     let answered: Params | undefined
     try {
@@ -84,7 +83,7 @@ export function createModernSession(
     facts,
     page: (kind, cursor, signal) => {
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
-      return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate, mayRepeat: true }))
+      return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate, isForNext: true }))
     },
     ask(method, params, options) {
       const { signal, behind } = options

@@ -116,12 +116,12 @@ it('says of what was under way that it may have been seen, and of what comes aft
   await expect(peer.request('b', {}, patient())).rejects.toMatchObject({ wasSent: 'no' })
 })
 
-it('waits on for what a server was given that nobody gets through to any more, unless another can be asked', async () => {
+it('waits on for what a server was given that nobody gets through to any more, but for what the next one is asked', async () => {
   const { peer } = open({ hasExchanges: true })
   const write = peer.request('write', {}, patient())
-  const read = peer.request('read', {}, { ...patient(), mayRepeat: true })
+  const list = peer.request('list', {}, { ...patient(), isForNext: true })
   peer.end({ kind: 'unreachable', reason: 'Nothing listens there.' })
-  await expect(read).rejects.toMatchObject({ wasSent: 'maybe' })
+  await expect(list).rejects.toMatchObject({ wasSent: 'maybe' })
   await expect(peer.request('later', {}, patient())).rejects.toMatchObject({ wasSent: 'no' })
   peer.receive({ jsonrpc: '2.0', id: 1, result: { is: 'written' } })
   expect(await write).toEqual({ is: 'written' })

@@ -51,8 +51,8 @@ export interface RequestOptions {
   onLate?: (() => void) | undefined
   /** Whose it is, if anybody's. */
   readonly caller?: string | undefined
-  /** Whether sending it twice is the same as once. */
-  readonly mayRepeat?: boolean | undefined
+  /** Whether it is asked of the next one where nobody gets through to this one any more. */
+  readonly isForNext?: boolean | undefined
 }
 
 /** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
@@ -89,7 +89,7 @@ interface Waiting {
   reject(error: unknown): void
   onProgress: RequestOptions['onProgress']
   caller: RequestOptions['caller']
-  mayRepeat: RequestOptions['mayRepeat']
+  isForNext: RequestOptions['isForNext']
   /** Whether the server may have seen it. */
   isOut: boolean
 }
@@ -103,7 +103,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
-    const { signal, onProgress, headers, onLate, meta, caller, mayRepeat } = options
+    const { signal, onProgress, headers, onLate, meta, caller, isForNext } = options
     if (signal.aborted) return Promise.reject(signal.reason)
     if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
     const id = nextId++
@@ -118,7 +118,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
         reject: error => (leave(), reject(error)),
         onProgress,
         caller,
-        mayRepeat,
+        isForNext,
         isOut: false,
       }
       const abort = () => {
@@ -209,13 +209,10 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     })
   }
 
-  /**
-   * What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in. Nobody waits
-   * for one that may be gone where another can be asked.
-   */
-  function isOver({ caller, mayRepeat }: Waiting, end: ChannelEnd): boolean {
-    const isAskedElsewhere = end.kind === 'unreachable' && mayRepeat === true
-    return !isShut(end) || isAskedElsewhere || (caller !== undefined && isAsked?.(caller) === true)
+  /** What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in. */
+  function isOver({ caller, isForNext }: Waiting, end: ChannelEnd): boolean {
+    const isAskedOfNext = end.kind === 'unreachable' && isForNext === true
+    return !isShut(end) || isAskedOfNext || (caller !== undefined && isAsked?.(caller) === true)
   }
 
   return {

@@ -41,8 +41,6 @@ export interface AskOptions {
   /** By which the server can tell a repeat; the same however often it is sent. */
   readonly idempotencyKey?: string | undefined
   onProgress?: ((progress: Progress) => void) | undefined
-  /** Whether sending it twice is the same as once. */
-  readonly mayRepeat?: boolean | undefined
   /** The tool only runs as a task, where its server has such. */
   readonly asTask?: boolean | undefined
   /** Arguments that are repeated in headers. */
