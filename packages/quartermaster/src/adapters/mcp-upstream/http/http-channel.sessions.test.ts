@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { call, httpDesk, INITIALIZE, INITIALIZED, PING } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import type { HttpAuth } from './http-auth.ts'
@@ -237,6 +237,19 @@ describe('a legacy session by HTTP', () => {
     expect(await answered).toMatchObject({ id: 2 })
     await under
     expect(server.visits).toHaveLength(2)
+  })
+
+  it('that nobody gets through to any more gives up at once an answer whose stream breaks', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      visit.events()('id: e1\ndata: \n\n')
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(call(2))
+    await server.close()
+    await whileAdvancing(desk.clock, desk.ended, 50)
+    await expect.poll(() => desk.lost.map(({ id }) => id)).toEqual([2])
   })
 
   it('that is lost lets be answered what is under way, for a time', async () => {

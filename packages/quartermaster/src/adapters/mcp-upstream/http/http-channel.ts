@@ -135,6 +135,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     onMessage: message => isOver || receive(message),
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
+    isEnded: () => ended !== undefined,
     onMissed: () => ended || gaps.missed(),
     onDoubt: doubts.look,
   })

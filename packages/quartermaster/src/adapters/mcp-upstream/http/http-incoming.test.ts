@@ -29,6 +29,7 @@ function stage() {
     messageBytes: 1_000,
     discard() {},
     hasSession: () => false,
+    isEnded: () => false,
     listen: async () => BROKEN,
     onMessage() {},
     onLost: (id, reason) => void lost.push({ id, reason }),

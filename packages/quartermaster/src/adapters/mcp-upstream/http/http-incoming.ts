@@ -35,6 +35,8 @@ export interface HttpIncomingDeps {
   onMessage(message: Message): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
+  /** Whether nothing new is sent any more. */
+  isEnded(): boolean
   /** The stream that a legacy server speaks on is there again, and does not begin where the one before ended. */
   onMissed(): void
   /** A stream was refused in a way that may be about us. */
@@ -154,7 +156,8 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
         ended()
         return undefined
       },
-      isOver: exchange.isAnswered,
+      // Where nobody is let in any more, nobody takes it up again either.
+      isOver: () => exchange.isAnswered() || deps.isEnded(),
       isEndless: false,
       signal: exchange.signal,
     })
