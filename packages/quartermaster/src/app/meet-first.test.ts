@@ -4,7 +4,18 @@ import { type MeetFirstDeps, meetFirst } from './meet-first.ts'
 
 const ON = { onProgress() {} }
 const NAMES: ControlOperation[] = [
-  ...(['tools', 'tool', 'call', 'status', 'upstreams', 'docs', 'grant', 'upstreamLogs', 'reviewItems'] as const),
+  ...([
+    'tools',
+    'tool',
+    'call',
+    'status',
+    'upstreams',
+    'docs',
+    'grant',
+    'upstreamLogs',
+    'reviewItems',
+    'recheck',
+  ] as const),
   ...(['removeUpstream', 'restartUpstream', 'audit'] as const),
 ]
 
@@ -20,7 +31,16 @@ const CAPABILITIES = new Map<string, object>([
   ['own', { unit: 'capabilities/own.ts', leftOut: [{ name: 'own_wrong', reason: 'Its definition is wrong.' }] }],
 ])
 
-const GENERATION = { tools: new Map([['known', {}]]), capabilities: CAPABILITIES, knowledge: KNOWLEDGE }
+const DEPENDENCIES = new Map([
+  ['upstream-fresh', { unit: 'upstream:fresh' }],
+  ['mail', { unit: 'capabilities/own.ts' }],
+])
+const GENERATION = {
+  tools: new Map([['known', {}]]),
+  capabilities: CAPABILITIES,
+  knowledge: KNOWLEDGE,
+  dependencies: DEPENDENCIES,
+}
 
 /** A control of a command, and what is done for it in which order. */
 function desk() {
@@ -57,6 +77,17 @@ it('meets one for whoever wants its pages, gives it to an agent, or reviews it o
   const pages = ['meet fresh', 'docs', 'meet fresh', 'docs', 'meet fresh_one', 'docs', 'meet fresh_one', 'docs']
   const others = ['meet fresh', 'grant', 'meet fresh', 'upstreamLogs', 'meet fresh', 'reviewItems']
   expect(done).toEqual([...pages, ...others])
+})
+
+it('meets for a second look only the server that it is about', async () => {
+  const { control, done } = desk()
+  for (const name of ['fresh', 'capability:fresh', 'upstream-fresh', 'dependency:upstream-fresh', 'tool:fresh'])
+    await control.recheck({ name }, ON)
+  expect(done.filter(one => one !== 'recheck')).toEqual(Array(5).fill('meet fresh'))
+  done.length = 0
+  for (const name of ['known', 'mail', 'dependency:mail', 'seen', 'capability:none', 'dependency:none'])
+    await control.recheck({ name }, ON)
+  expect(new Set(done)).toEqual(new Set(['recheck']))
 })
 
 it('asks the server again before it is said that a tool of it is held back or gone, and only that one', async () => {

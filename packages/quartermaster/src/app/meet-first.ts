@@ -42,9 +42,21 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
   async function forPage(path: string): Promise<void> {
     const { kind, name } = nameIn(path)
     const { capabilities, knowledge } = core.catalogue.current()
+    if (kind === 'dependency') return
     const isWritten = kind === undefined && knowledge.has(name)
     if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
     else if (kind !== 'capability' && !isWritten && Name.safeParse(name).success) await forTool(name)
+  }
+
+  /** What is named may need a server that nobody has seen; what nobody knows may be a tool of one. */
+  async function forAddress({ name: text }: ControlInput<'recheck'>): Promise<void> {
+    const { kind, name } = nameIn(text)
+    const { capabilities, dependencies } = core.catalogue.current()
+    const needed = kind === undefined || kind === 'dependency' ? dependencies.get(name) : undefined
+    const server = needed && serverOf(needed.unit)
+    if (server !== undefined) await meet({ name: server })
+    else if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
+    else if (!needed && kind !== 'capability' && kind !== 'dependency') await forTool(name)
   }
 
   return {
@@ -61,7 +73,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
     checkAgent: controlAfter(forAll, control.checkAgent),
     prompt: controlAfter(forAll, control.prompt),
     grant: controlAfter(({ capability }) => forCapability(capability), control.grant),
-    recheck: controlAfter(forAll, control.recheck),
+    recheck: controlAfter(forAddress, control.recheck),
     tool: controlAfter(({ name }) => forTool(name), control.tool),
     call: controlAfter(({ tool }) => forTool(tool), control.call),
     // What it said is kept by whoever runs it, and where that is nobody it is tried for this.
@@ -78,13 +90,17 @@ const SERVER = /^upstream:(.*)$/s
 function serversWithout(tool: string, capabilities: Iterable<Held>): string[] {
   const isIt = ({ name, calledAs = name }: WithheldTool) => calledAs === tool
   const isWithout = ({ leftOut, gone = [] }: Held) => leftOut.some(isIt) || gone.some(isIt)
-  return [...capabilities].filter(isWithout).flatMap(({ unit }) => SERVER.exec(unit)?.[1] ?? [])
+  return [...capabilities].filter(isWithout).flatMap(({ unit }) => serverOf(unit) ?? [])
 }
 
-const PAGE = /^(?:(tool|capability):)?(.*)$/s
+function serverOf(unit: string): string | undefined {
+  return SERVER.exec(unit)?.[1]
+}
 
-/** What a page is of. */
-function nameIn(path: string): { kind: string | undefined; name: string } {
-  const [, kind, name = ''] = PAGE.exec(path) ?? []
+const ADDRESS = /^(?:(tool|capability|dependency):)?(.*)$/s
+
+/** What a page is of, or an address names. */
+function nameIn(text: string): { kind: string | undefined; name: string } {
+  const [, kind, name = ''] = ADDRESS.exec(text) ?? []
   return { kind, name }
 }

@@ -131,16 +131,36 @@ describe('Ctrl-C', () => {
     }
   })
 
-  it('ends a command that is still starting, and closes what opens too late', async () => {
+  /** A command that is still starting when it is interrupted. */
+  function starting() {
     const opening = deferred<Awaited<ReturnType<typeof host.openControl>>>()
-    const { host, seen, interrupt } = createFakeCliHost({ host: { openControl: () => opening.promise } })
+    const { host, seen, clock, interrupt } = createFakeCliHost({ host: { openControl: () => opening.promise } })
     const code = runCli(['status'], host)
     interrupt()
+    const open = (close: () => Promise<void>) => opening.resolve({ control: {} as Control, from: 'process', close })
+    return { code, open, seen, clock }
+  }
+
+  it('ends a command that is still starting only when what it opens is closed again', async () => {
+    const { code, open, seen, clock } = starting()
+    let isOver = false
+    void code.then(() => (isOver = true))
+    const closing = deferred()
+    open(() => closing.promise)
+    await clock.breathe()
+    expect(isOver).toBe(false)
+    closing.resolve()
+    expect(await code).toBe(130)
+    expect(seen.stderr).toBe('Cancelled.\n')
+  })
+
+  it('does not wait for what does not open, and closes what opens too late', async () => {
+    const { code, open, clock } = starting()
+    await clock.advance(2_000)
     expect(await code).toBe(130)
     const closed = deferred()
-    opening.resolve({ control: {} as Control, from: 'process', close: async () => closed.resolve() })
+    open(async () => closed.resolve())
     await closed.promise
-    expect(seen.stderr).toBe('Cancelled.\n')
   })
 
   it('is not held up by something that does not close', async () => {

@@ -88,6 +88,9 @@ export interface Attending extends ControlOptions {
 /** Whoever closes gives up by himself what does not let go, and writes down what he was told. Beyond this nothing is waited for. */
 const CLOSE_WITHIN_MS = 10_000
 
+/** The same for what is still being opened when somebody does not want it any more: he waits, and nothing he asked for comes. */
+const OPEN_WITHIN_MS = 2_000
+
 export function createSession(host: CliHost, options: GlobalOptions, line: readonly string[] = []): Session {
   const looks = { env: host.io.env, color: options.color !== false }
   const json = options.json === true
@@ -139,7 +142,7 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
   }
 
   async function through<C, T>(opening: Promise<OpenedControl<C>>, use: (control: C) => Promise<T>): Promise<T> {
-    const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
+    const opened = await attend('Starting', () => opening).catch(error => abandon(host, opening, error))
     session.from = opened.from
     try {
       return await use(opened.control)
@@ -188,8 +191,12 @@ function cancelled(awaited: readonly string[]): AppError {
   return new AppError('CANCELLED', message, { details: { awaited: [...awaited] } })
 }
 
-/** Whoever gave up waiting for the door to open still closes it. */
-function abandon(opening: Promise<OpenedControl<unknown>>, error: unknown): never {
-  opening.then(opened => opened.close()).catch(() => undefined)
+/** Whoever gave up waiting for the door to open still closes it, where it opens soon. */
+async function abandon(host: CliHost, opening: Promise<OpenedControl<unknown>>, error: unknown): Promise<never> {
+  await within(
+    host,
+    OPEN_WITHIN_MS,
+    opening.then(opened => opened.close()),
+  )
   throw error
 }

@@ -47,7 +47,8 @@ function recheckText(name: string, answer: RecheckAnswer, { out, host, from }: S
 
 function probedText({ probed, missing }: RecheckAnswer): string {
   if (probed.length > 0) return probed.join(', ')
-  return missing.length > 0 && missing.every(isSwitchedOff)
+  if (missing.length === 0) return 'nothing: all of it is up'
+  return missing.every(isSwitchedOff)
     ? 'nothing: what is switched off is never looked at'
-    : 'nothing: it is up, or was looked at a moment ago'
+    : 'nothing: it was looked at a moment ago'
 }

@@ -124,10 +124,14 @@ const UNSEEN =
 /** What waits for a person should not wait unnoticed. */
 function heldProblems(name: string, held: Verdict['held']): Problem[] {
   if (held.length === 0) return []
-  const [first] = held
-  const what =
-    first && held.length === 1 ? `The ${first.kind} "${excerptOf(first.name)}"` : `${held.length} definitions`
-  const message = `${what} of "${name}" ${held.length === 1 ? 'is' : 'are'} held back.`
+  const [first, ...more] = held
+  const what = first && more.length === 0 ? oneOf(name, first) : `${held.length} definitions of "${name}" are`
+  const message = `${what} held back.`
   const mend = `Look at what waits: quartermaster upstreams review ${name}`
   return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${name}`, message, mend }]
+}
+
+function oneOf(upstream: string, { kind, name }: Verdict['held'][number]): string {
+  if (kind === 'server') return `What "${upstream}" says of itself is`
+  return `The ${kind} "${excerptOf(name)}" of "${upstream}" is`
 }
