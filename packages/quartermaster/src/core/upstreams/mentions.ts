@@ -93,7 +93,8 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
   for (const { text } of stringsIn(definition)) {
     for (const word of lettersInside(text)) words.add(word)
     if (!mayNameTools(text)) continue
-    for (const word of wordsLikeTools(yield* plainTextInSteps(text.slice(0, LONGEST)))) words.add(word)
+    const plain = yield* plainTextInSteps(text.slice(0, LONGEST))
+    for (const word of yield* wordsLikeTools(plain)) words.add(word)
     yield
   }
   const found = { words: [...words].slice(0, MOST_WORDS), skeleton: skeletonOf(name), title: titleOf(definition) }

@@ -1,17 +1,14 @@
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
+import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { originalOf } from './plain-text.ts'
 
 /** A sentence of a definition, and what is known of the place where it stands. */
-export interface Sentence {
-  /** Plain, as patterns read it. */
-  readonly plain: string
+export interface Sentence extends PlainSentence {
   /** As it was written: only here names still have their quotes. */
   original(): string
   /** It says what belongs into a parameter. */
   readonly isOfParameter: boolean
-  /** What was looked for in it already, and whether it was there. */
-  readonly heard: Map<RegExp, boolean>
   /** Two sentences, of which the second speaks of what the first named. */
   readonly isPair: boolean
   /** The whole definition is about what people write to each other or to models. */
@@ -43,14 +40,8 @@ export interface Subject {
 /** One of these words, as parts of patterns. Every gap in them has an end: looking takes time in proportion to the text. */
 export function says(...words: readonly string[]): Sign {
   const pattern = new RegExp(`(?<![a-z0-9_])(?:${words.join('|')})${WORD_END}`, 'u')
-  return ({ plain, heard }) => {
-    // Concepts of a subject share most of their words.
-    const known = heard.get(pattern)
-    if (known !== undefined) return known
-    const isSaid = pattern.test(plain)
-    heard.set(pattern, isSaid)
-    return isSaid
-  }
+  // Concepts of a subject share most of their words.
+  return sentence => sentence.says(pattern)
 }
 
 /** What is known by an id or counted is not handed over with that. */
@@ -66,7 +57,7 @@ const ADDRESS = /https?:\/\/|_/u
 const ADDRESS_PARTS = /(?:https?:\/\/|[}>\]]\/)[^\s{<[]*/gu
 
 function withoutAddress(sentence: Sentence): Sentence {
-  return { ...sentence, plain: sentence.plain.replace(ADDRESS_PARTS, ' ').replaceAll('_', ' '), heard: new Map() }
+  return { ...sentence, ...plainSentence(sentence.plain.replace(ADDRESS_PARTS, ' ').replaceAll('_', ' ')) }
 }
 
 export const isOfParameter: Sign = sentence => sentence.isOfParameter
@@ -111,7 +102,7 @@ function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
   function sentence({ start, end, plain }: Stretch): Sentence {
     // A quote in front of the first word has no place in plain text.
     const original = () => originalAt(Math.max(0, start - 1), end)
-    return { ...place, plain, original, heard: new Map(), isPair: false }
+    return { ...place, ...plainSentence(plain), original, isPair: false }
   }
 }
 

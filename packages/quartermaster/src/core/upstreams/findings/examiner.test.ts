@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createExaminer, type SeenDefinition } from '../index.ts'
 
-const NAMES = { siblings: new Set<string>(), others: new Set<string>() }
+const NAMES = { siblings: new Set(['a_b']), others: new Set(['read_file', 'send_mail']) }
 
 /** An examiner by whose clock every look takes a millisecond, and how often it let others have their turn. */
 function examiner() {
@@ -18,6 +18,9 @@ function examiner() {
   return { see: (value: Record<string, unknown>) => examine([definition(value)], NAMES), turns: () => turns }
 }
 
+/** Its argument is called as somebody's tool is. */
+const READS = { type: 'object', properties: { read_file: { type: 'string' } } }
+
 describe('examining one definition', () => {
   it('lets others have their turn between its strings', async () => {
     const { see, turns } = examiner()
@@ -31,6 +34,15 @@ describe('examining one definition', () => {
       const { see, turns } = examiner()
       await see({ description: piece.repeat(3_000).slice(0, 32 * 1024) })
       expect(turns()).toBeGreaterThan(5)
+    },
+  )
+
+  it.each(['a_b.', 'read_file/', 'read_file ', 'use read_file before send_mail ', 'before calling foo_bar '])(
+    'takes time in proportion to a long text, and not a multiple for each name in it: %j',
+    async piece => {
+      const { see, turns } = examiner()
+      await see({ description: `use ${piece.repeat(32 * 1024)}`.slice(0, 32 * 1024), inputSchema: READS })
+      expect(turns()).toBeGreaterThan(200)
     },
   )
 

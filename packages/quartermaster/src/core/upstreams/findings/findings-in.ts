@@ -119,7 +119,7 @@ function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generato
   yield mixedWordIn(text)
   const plain = yield* plainTextInSteps(text)
   yield squeezedIn(plain)
-  yield otherToolsIn(plain, names)
+  yield yield* otherToolsIn(plain, names)
   if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
   const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
   yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, subjects)
@@ -144,7 +144,7 @@ const PARAMETER = /(?:\bproperties(?:\.[^.]+|\[[^\n]+\])|^arguments\.\d+)\.descr
 function* draftsInName(name: string, names: ComparedNames): Generator<Draft | undefined> {
   const words = plainText(wordsIn(name).join(' '))
   yield* phrasesIn(words, words, names)
-  for (const sentence of sentencesInside(name, names)) yield onlyStrong(otherToolsIn(sentence, names))
+  for (const sentence of sentencesInside(name, names)) yield onlyStrong(yield* otherToolsIn(sentence, names))
 }
 
 /** What is merely spoken of is no finding where it would be held back for the way it is written. */
@@ -154,7 +154,7 @@ function onlyStrong(draft: Draft | undefined): Draft | undefined {
 
 function* draftsInside(text: string, names: ComparedNames): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)
-  yield onlyStrong(otherToolsIn(plain, names))
+  yield onlyStrong(yield* otherToolsIn(plain, names))
   yield* phrasesIn(text, plain, names)
   yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false }, SUBJECTS)
   yield squeezedIn(plain)

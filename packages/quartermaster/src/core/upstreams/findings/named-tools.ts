@@ -1,7 +1,8 @@
 import type { ComparedNames, Owner } from './known-names.ts'
 import { lettersOf } from './look-alikes.ts'
+import type { PlainSentence } from './plain-sentence.ts'
 import { lookedUp, ownerInRun } from './tool-owners.ts'
-import { around, isCalledTool, isToBeCalled, type ToolWord, toolWordsIn } from './tool-words.ts'
+import { around, isCalledTool, isToBeCalled, type Run, type ToolWord, toolWordsIn } from './tool-words.ts'
 
 /** A tool of others that a sentence names. */
 export interface NamedTool extends ToolWord {
@@ -15,13 +16,14 @@ export interface NamedTool extends ToolWord {
   readonly isShared: boolean
 }
 
-/** Words that are names of tools, or called that, and none of this server. */
-export function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<NamedTool> {
+/** Words that are names of tools, or called that, and none of this server. Nothing for one that is none: every word is a step. */
+export function* toolsOfOthers(sentence: PlainSentence, names: ComparedNames): Generator<NamedTool | undefined> {
+  const isListOfTools = listsOfTools(names)
   for (const word of toolWordsIn(sentence)) {
     const owner = ownerInRun(word, names)
     if (!owner) return
     const tool = owner.isSibling ? undefined : toolOf(word, owner, names)
-    if (tool && (!isGlued(tool) || tool.isOnlyHere || isInListOfTools(tool, names))) yield tool
+    yield tool && (!isGlued(tool) || tool.isOnlyHere || isListOfTools(tool.run)) ? tool : undefined
   }
 }
 
@@ -40,7 +42,7 @@ function toolOf(word: ToolWord, owner: Owner, names: ComparedNames): NamedTool |
 function isCertain(word: ToolWord & Pick<NamedTool, 'isOnlyHere'>, named: string, names: ComparedNames): boolean {
   if (word.isSingle) return word.isOnlyHere && named !== word.word
   if (word.isOnlyHere || !isParameter(word, names)) return true
-  return isCalledTool(word) || isToBeCalled(word) || SLANDERED.test(word.sentence)
+  return isCalledTool(word) || isToBeCalled(word) || word.sentence.says(SLANDERED)
 }
 
 /** Parameters get deprecated as tools do, and are no danger. */
@@ -51,22 +53,27 @@ function isParameter({ word }: ToolWord, { parameters }: ComparedNames): boolean
 }
 
 /** Whether it is a part of something longer, like a path or an address. */
-function isGlued({ parts }: ToolWord): boolean {
-  return parts.size > 1
+function isGlued({ run }: ToolWord): boolean {
+  return run.parts.size > 1
 }
 
-/** Whether all else that it is written in one with are names of tools too: `read_file/write_file`. */
-function isInListOfTools({ parts }: ToolWord, names: ComparedNames): boolean {
-  for (const part of parts) {
+/** Tells whether all that is written in one are names of tools, as in `read_file/write_file`. Of each found out once. */
+function listsOfTools(names: ComparedNames): (run: Run) => boolean {
+  const known = new Map<Run, boolean>()
+  const isTool = (part: string) => {
     const owner = lookedUp(part, names)
-    if ((owner?.named ?? owner?.shared) === undefined) return false
+    return (owner?.named ?? owner?.shared) !== undefined
   }
-  return true
+  return run => {
+    const isList = known.get(run) ?? [...run.parts].every(isTool)
+    known.set(run, isList)
+    return isList
+  }
 }
 
 /** Whether it is called, though nobody knows it. */
 function isCalledLikeTool(word: ToolWord): boolean {
-  return CALLED.test(around(word).before) && CALLS_ITSELF.test(word.sentence)
+  return CALLED.test(around(word).before) && word.sentence.says(CALLS_ITSELF)
 }
 
 const CALLED =

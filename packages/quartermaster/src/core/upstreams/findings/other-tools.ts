@@ -1,7 +1,9 @@
+import type { Steps } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import type { ComparedNames } from './known-names.ts'
 import { type NamedTool, toolsOfOthers } from './named-tools.ts'
+import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { isMerelyRead, isOrderedAround } from './tool-orders.ts'
 import { lettersLookedUp, MOST_WORDS_LIKE_TOOLS } from './tool-owners.ts'
 import { around, type ToolWord, toolWordsIn } from './tool-words.ts'
@@ -33,10 +35,10 @@ const OF_ALL = new RegExp(
 )
 
 /** Where a definition speaks about the tools of others as if they were its own business. */
-export function otherToolsIn(plain: string, names: ComparedNames): Draft | undefined {
+export function* otherToolsIn(plain: string, names: ComparedNames): Generator<undefined, Draft | undefined> {
   let weak: Draft | undefined
-  for (const sentence of plain.split('\n')) {
-    const found = inSentence(sentence, names)
+  for (const text of plain.split('\n')) {
+    const found = yield* inSentence(plainSentence(text), names)
     if (found?.strength === 'strong') return found
     if (weak === undefined || weak.family === 'hint') weak = found ?? weak
   }
@@ -44,9 +46,15 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
 }
 
 /** Words that may be names of tools, in sentences that steer: should one of them be somebody's, it is to be looked at again. */
-export function wordsLikeTools(plain: string): string[] {
-  const sentences = plain.split('\n').filter(sentence => meaningOf(sentence) !== undefined)
-  const words = new Map(sentences.flatMap(sentence => [...toolWordsIn(sentence)].map(one => [keyOf(one), one])))
+export function* wordsLikeTools(plain: string): Steps<string[]> {
+  const words = new Map<string, ToolWord>()
+  for (const text of plain.split('\n')) {
+    if (meaningOf(text) === undefined) continue
+    for (const word of toolWordsIn(plainSentence(text))) {
+      words.set(keyOf(word), word)
+      yield
+    }
+  }
   return [...words.values()].slice(0, MOST_WORDS_LIKE_TOOLS).flatMap(lettersLookedUp)
 }
 
@@ -69,14 +77,15 @@ interface Meaning {
   readonly isSteered: boolean
 }
 
-function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
-  if (OF_ALL.test(sentence)) return draft(sentence, howToUse('any tool'), 'strong')
-  const meaning = meaningOf(sentence)
+function* inSentence(sentence: PlainSentence, names: ComparedNames): Generator<undefined, Draft | undefined> {
+  if (OF_ALL.test(sentence.plain)) return draft(sentence, howToUse('any tool'), 'strong')
+  const meaning = meaningOf(sentence.plain)
   if (!meaning) return undefined
   let weak: Draft | undefined
   let hint: Draft | undefined
   for (const tool of toolsOfOthers(sentence, names)) {
-    const found = saidOf(tool, meaning, names)
+    yield
+    const found = tool && saidOf(tool, meaning, names)
     if (found?.strength === 'strong') return found
     if (found?.family === 'hint') hint ??= found
     else weak ??= found
@@ -106,10 +115,10 @@ const ALSO = 'which is also a tool of another server'
 const howToUse = (name: string, whose = NOT_OWN) => `It tells the model how to use ${name}, ${whose}.`
 const placeOf = (name: string, whose: string) => `It claims the place of ${name}, ${whose}.`
 
-function hintAt(sentence: string, message: string): Draft {
+function hintAt(sentence: PlainSentence, message: string): Draft {
   return { ...draft(sentence, message, 'weak'), family: 'hint' }
 }
 
-function draft(sentence: string, message: string, strength: Draft['strength']): Draft {
-  return { rule: 'otherTool', family: 'otherTool', strength, excerpt: excerptOf(sentence), message }
+function draft(sentence: PlainSentence, message: string, strength: Draft['strength']): Draft {
+  return { rule: 'otherTool', family: 'otherTool', strength, excerpt: excerptOf(sentence.plain), message }
 }

@@ -38,7 +38,7 @@ export function isOrderedAround(tool: NamedTool, names: ComparedNames): boolean 
   if (called === undefined) return false
   // A server that has both, as others do, speaks of its own.
   if (tool.isShared) return isOwn(called, names) && ownerOf(called, names).shared === undefined
-  return isOwn(called, names) || isThird(called, tool.sentence, names)
+  return isOwn(called, names) || isThird(called, tool, names)
 }
 
 function calledAround(place: NamedPlace): string | undefined {
@@ -57,11 +57,11 @@ function isOwn(called: string, names: ComparedNames): boolean {
 const SELF: ReadonlySet<string> = new Set(['this', 'these', 'me', 'it'])
 
 /** Ordinary words are no names here, and what reads may be called first. */
-function isThird(called: string, sentence: string, names: ComparedNames): boolean {
+function isThird(called: string, { sentence }: NamedPlace, names: ComparedNames): boolean {
   const { named } = ownerOf(called, names)
   if (named === undefined || !/[_-]/u.test(called)) return false
   const isOnlyHere = names.others.namedOnlyHere(lettersOf(named)) !== undefined
-  return isOnlyHere || !READS.test(named) || MORE.test(sentence)
+  return isOnlyHere || !READS.test(named) || sentence.says(MORE)
 }
 
 /**
@@ -71,7 +71,7 @@ function isThird(called: string, sentence: string, names: ComparedNames): boolea
 export function isMerelyRead({ known, isOnlyHere, ...place }: NamedTool): boolean {
   const { before } = around(place)
   const isReading = known !== undefined && !isOnlyHere && READS.test(known)
-  return isReading && USED_FIRST.test(before) && !CONDITION.test(before) && !MORE.test(place.sentence)
+  return isReading && USED_FIRST.test(before) && !CONDITION.test(before) && !place.sentence.says(MORE)
 }
 
 const READS = /^(?:read|list|search|get|find|view|show|describe|fetch)[_-]/u

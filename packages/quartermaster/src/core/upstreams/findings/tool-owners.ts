@@ -12,7 +12,7 @@ export const MOST_WORDS_LIKE_TOOLS = 1_000
 /** Whose a word is, with regard to what it is written in one with. Nothing, where there are more than are looked up. */
 export function ownerInRun({ word, run, joined, isSingle }: ToolWord, names: ComparedNames): Owner | undefined {
   const { own, others } = names
-  if (run !== word && own.has(lettersOf(run))) return lookedUp(run, names)
+  if (run.text !== word && own.has(run.letters)) return lookedUp(run.text, names)
   // It is counted too: by it a tool that comes later is found, so none may be hidden behind many of them.
   if (joined !== undefined && !lookedUp(joined, names)) return undefined
   const named = joined === undefined ? undefined : others.namedOnlyHere(lettersOf(joined))

@@ -1,6 +1,9 @@
+import { lettersOf } from './look-alikes.ts'
+import type { PlainSentence } from './plain-sentence.ts'
+
 /** A sentence, and where in it a tool may be named. */
 export interface NamedPlace {
-  readonly sentence: string
+  readonly sentence: PlainSentence
   readonly word: string
   readonly index: number
 }
@@ -9,17 +12,23 @@ export interface NamedPlace {
 export interface ToolWord extends NamedPlace {
   /** It has no separators: an ordinary word, were it not called, or called a tool. */
   readonly isSingle: boolean
-  /** All that is written in one with it: a path, an address, `functions.name`. */
-  readonly run: string
-  /** The words of that, without what clients put before names. */
-  readonly parts: ReadonlySet<string>
+  readonly run: Run
   /** With the word before it, as in `server.name`. */
   readonly joined: string | undefined
 }
 
+/** All that is written in one with a word: a path, an address, `functions.name`. The same for all words in it. */
+export interface Run {
+  readonly text: string
+  /** Without separators. */
+  readonly letters: string
+  /** Its words, without what clients put before names. */
+  readonly parts: ReadonlySet<string>
+}
+
 /** Every word that may be a name, however it hangs together with others: only known ones count there. */
-export function* toolWordsIn(sentence: string): Generator<ToolWord> {
-  for (const { 0: run, index } of sentence.matchAll(RUN)) {
+export function* toolWordsIn(sentence: PlainSentence): Generator<ToolWord> {
+  for (const { 0: run, index } of sentence.plain.matchAll(RUN)) {
     if (!ONE_WORD.test(run)) yield* wordsInRun(sentence, run, index)
     else if (isCalled({ sentence, word: run, index })) yield oneWord(sentence, run, index)
   }
@@ -31,17 +40,14 @@ const PART = /[a-z0-9]+(?:[_-]+[a-z0-9]+)*/gu
 /** What clients and models put before a name. */
 const NAMESPACES: ReadonlySet<string> = new Set(['functions', 'function', 'tools', 'tool', 'mcp'])
 
-function oneWord(sentence: string, word: string, index: number): ToolWord {
-  return { sentence, word, index, isSingle: true, run: word, parts: new Set([word]), joined: undefined }
+function oneWord(sentence: PlainSentence, word: string, index: number): ToolWord {
+  const run = { text: word, letters: word, parts: new Set([word]) }
+  return { sentence, word, index, isSingle: true, run, joined: undefined }
 }
 
-function* wordsInRun(sentence: string, written: string, start: number): Generator<ToolWord> {
+function* wordsInRun(sentence: PlainSentence, written: string, start: number): Generator<ToolWord> {
   const words = [...written.matchAll(PART)]
-  const parts = new Set(words.map(([word]) => word).filter(word => !NAMESPACES.has(word)))
-  // A path from the root, with nothing else in it.
-  if (/^[./~]/u.test(written)) parts.add('/')
-  const last = words.at(-1)
-  const run = written.slice(words[0]?.index, last && last.index + last[0].length)
+  const run = runOf(written, words)
   for (const [at, { 0: word, index }] of words.entries()) {
     const before = GLUED.test(written.slice(Math.max(0, index - 2), index)) ? words[at - 1]?.[0] : undefined
     const joined = before === undefined ? undefined : `${before}_${word}`
@@ -49,8 +55,17 @@ function* wordsInRun(sentence: string, written: string, start: number): Generato
     const isSingle = ONE_WORD.test(word)
     const isOrdinary = isSingle && joined === undefined && !isCalled(place)
     // A number is no name.
-    if (/^[a-z]/u.test(word) && !isOrdinary) yield { ...place, isSingle, run, parts, joined }
+    if (/^[a-z]/u.test(word) && !isOrdinary) yield { ...place, isSingle, run, joined }
   }
+}
+
+function runOf(written: string, words: readonly RegExpExecArray[]): Run {
+  const parts = new Set(words.map(([word]) => word).filter(word => !NAMESPACES.has(word)))
+  // A path from the root, with nothing else in it.
+  if (/^[./~]/u.test(written)) parts.add('/')
+  const last = words.at(-1)
+  const text = written.slice(words[0]?.index, last && last.index + last[0].length)
+  return { text, letters: lettersOf(text), parts }
 }
 
 /** Something stands right before it. */
@@ -82,8 +97,9 @@ const SHORT = 24
 
 /** What is said right before and right behind a name, without what it is written in one with. */
 export function around({ sentence, word, index }: NamedPlace): { readonly before: string; readonly after: string } {
-  const before = sentence.slice(Math.max(0, index - LOOK_AROUND), index)
-  const after = sentence.slice(index + word.length, index + word.length + LOOK_AROUND)
+  const { plain } = sentence
+  const before = plain.slice(Math.max(0, index - LOOK_AROUND), index)
+  const after = plain.slice(index + word.length, index + word.length + LOOK_AROUND)
   return {
     before: before.slice(0, before.lastIndexOf(' ') + 1),
     after: after.replace(/^\([^()]*\)/u, '').replace(/^[^\s,;]+/u, ''),
