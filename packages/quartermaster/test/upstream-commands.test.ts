@@ -28,6 +28,8 @@ async function project(files: Record<string, string> = {}) {
 
 const greet = ['call', 'greeter_greet', 'name=Ada']
 
+const WITH_GREETER = JSON.stringify({ mcpServers: { greeter: { command: process.execPath, args: ['greeter.mjs'] } } })
+
 describe('a server that is added while up runs', () => {
   it('can be used at once, and keeps its secret', async () => {
     const { dir, run, json } = await project()
@@ -79,6 +81,55 @@ describe('a server that is removed while up runs', () => {
     expect(await readFile(join(dir, 'agents', 'default.json'), 'utf8')).toBe(DEFAULT)
     expect((await run(...greet)).code).toBe(4)
     expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+
+  it('is taken from an agent that had only some of its tools, too, and the answer says which', async () => {
+    const { dir, run } = await project({
+      'agents/default.json': DEFAULT.replace('{ "files"', '{ "greeter": { "tools": ["greet"] }, "files"'),
+      'quartermaster.config.json': WITH_GREETER,
+    })
+    await startUp(dir)
+    expect((await run('upstreams', 'restart', 'greeter')).code).toBe(0)
+    const removed = await run('remove', 'greeter')
+    expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining('"greeter": {"tools":["greet"]}') })
+    expect(await readFile(join(dir, 'agents', 'default.json'), 'utf8')).toBe(DEFAULT)
+    expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+})
+
+describe('a tool that is left out in the entry of its server', () => {
+  it('is unavailable to an agent whose list names it, which keeps everything else', async () => {
+    const { dir, run, json } = await project({
+      'agents/default.json': DEFAULT.replace('{ "files"', '{ "greeter": { "tools": ["greet"] }, "files"'),
+      'quartermaster.config.json': WITH_GREETER,
+    })
+    await startUp(dir)
+    expect((await run('upstreams', 'restart', 'greeter')).code).toBe(0)
+    const { greeter } = (await json('quartermaster.config.json')).mcpServers
+    const leaving = { mcpServers: { greeter: { ...greeter, leaveOut: ['greet'] } } }
+    await writeFile(join(dir, 'quartermaster.config.json'), JSON.stringify(leaving))
+    expect((await run('reload')).code).toBe(0)
+    expect((await run('agents', 'check', 'default', '--json')).json()).toMatchObject({
+      ok: true,
+      problems: [],
+      report: expect.arrayContaining([
+        expect.objectContaining({ tool: 'greet', state: 'unavailable', reason: expect.stringContaining('"leaveOut"') }),
+      ]),
+    })
+    expect(await run(...greet)).toMatchObject({ code: 5, stderr: expect.stringContaining('The owner leaves it out') })
+    expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+})
+
+describe('a name in the entry of a server that nothing answers to', () => {
+  it('is told by doctor', async () => {
+    const greeter = { command: process.execPath, args: ['greeter.mjs'], agents: { defalt: { env: {} } } }
+    const { run } = await project({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { greeter } }) })
+    const findings = (await run('doctor', '--json')).json<{ where?: string; what: string }[]>()
+    expect(findings.find(({ where }) => where === 'mcpServers.greeter.agents.defalt')).toMatchObject({
+      level: 'warning',
+      what: expect.stringContaining('Did you mean "default"?'),
+    })
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { silentLog } from '../adapters/system/index.ts'
+import { deferred } from '../testing/deferred.ts'
 import { type AgentLoginsDeps, createAgentLogins } from './agent-logins.ts'
 
 /** These have signed in at an upstream by HTTP; a program is there, too. */
@@ -42,4 +43,27 @@ it('leaves everything as it is when others come and go, or nobody does', async (
   const { told, read } = stage(['ada'])
   for (const names of [['ada'], ['ada', 'bob'], ['ada'], ['ada']]) await read(names)
   expect(told).toEqual([])
+})
+
+it('tells next time also of those who could not be told while the next change was being read', async () => {
+  const { told, upstreams, read } = stage(['ada', 'bob'])
+  await read(['ada', 'bob'])
+  const { signedAnew } = upstreams
+  const isTried = deferred()
+  const answers = [deferred(), deferred()]
+  let tries = 0
+  upstreams.signedAnew = async owner => {
+    isTried.resolve()
+    await answers[tries++]?.promise
+    return signedAnew(owner)
+  }
+  const [first, second] = [read(['bob']), read([])]
+  await isTried.promise
+  answers[0]?.reject(new Error('The store is busy.'))
+  await first
+  answers[1]?.resolve()
+  await second
+  await read([])
+  expect(told).toContainEqual({ upstream: 'desk', agent: 'ada' })
+  expect(told).toContainEqual({ upstream: 'desk', agent: 'bob' })
 })

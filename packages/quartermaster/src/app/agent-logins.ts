@@ -23,7 +23,7 @@ export function createAgentLogins({
     for (const agent of signedIn.filter(name => changed.has(name))) await upstreams.signedAnew({ upstream, agent })
   }
 
-  return async names => {
+  async function read(names: readonly string[]): Promise<void> {
     const before = known
     const now = new Set(names)
     known = now
@@ -37,6 +37,16 @@ export function createAgentLogins({
     for (const { reason } of failed)
       log.warn('who has come or gone is not known to an upstream', { error: messageOf(reason) })
     untold = failed.length > 0 ? changed : NOBODY
+  }
+
+  // One after the other: whom one of them could not tell of is told of by the next.
+  let last: Promise<void> = Promise.resolve()
+  return names => {
+    const reading = last.then(() => read(names))
+    last = reading.catch(() => {
+      // Whoever has called this is told of it.
+    })
+    return reading
   }
 }
 

@@ -1,10 +1,11 @@
 import { secretsProblems } from '../adapters/project-files/index.ts'
-import type { DependencyStatus, Finding, Problem, StatusReport } from '../contracts/index.ts'
+import type { AgentSummary, DependencyStatus, Finding, Problem, StatusReport } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
 import { fewOfEach } from '../core/knowledge/index.ts'
 import { consentFindings } from './consent-findings.ts'
 import { docsProblems } from './docs-control.ts'
+import { entryFindings } from './entry-findings.ts'
 import { loginFindings } from './login-findings.ts'
 import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
@@ -36,13 +37,14 @@ export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Prom
     await storeFinding(project.dataDir, project.storeChoice),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings({ ...runtime, from: outside.from })),
+    ...entryFindings(project.upstreams(), namesOf(agents)),
     ...(await loginFindings(runtime)),
     ...(await peerFindings(outside)),
     ...consentFindings(core.catalogue.current()),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
     ),
-    agents.length === 0 ? NO_AGENTS : ok(`Agents: ${agents.map(agent => agent.name).join(', ')}.`),
+    agents.length === 0 ? NO_AGENTS : ok(`Agents: ${namesOf(agents).join(', ')}.`),
   ]
 }
 
@@ -64,6 +66,10 @@ const NO_AGENTS: Finding = {
   level: 'warning',
   what: 'No agent is configured, so nobody can call anything.',
   mend: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
+}
+
+function namesOf(agents: readonly AgentSummary[]): string[] {
+  return agents.map(({ name }) => name)
 }
 
 function ok(what: string): Finding {

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { UpstreamAuth } from '../adapters/mcp-upstream/index.ts'
-import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
+import type { Visit } from '../adapters/mcp-upstream/testing/http-endpoint.ts'
+import { authDesk, type OAuthQuirks, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
 import { createIds } from '../adapters/system/index.ts'
-import { AppError, type HttpUpstream, UpstreamConfig, type UpstreamStatus } from '../contracts/index.ts'
+import { AppError, UpstreamConfig, type UpstreamStatus } from '../contracts/index.ts'
+import { deferred } from '../testing/deferred.ts'
 import { createLoginRecall, createLogins } from './logins.ts'
 
 const FILES = UpstreamConfig.parse({ command: 'files' })
 
-async function desk() {
-  const place = await oauthPlace()
+async function desk(quirks: OAuthQuirks = {}) {
+  const place = await oauthPlace(quirks)
   const { auth, clock } = authDesk()
   const restarted: string[] = []
-  let tracker: HttpUpstream | undefined = place.upstream
+  let tracker: UpstreamConfig | undefined = place.upstream
   const logins = createLogins({
     auth: async () => auth,
     clock,
@@ -22,7 +24,7 @@ async function desk() {
     },
     signedAnew: async ({ upstream }) => void restarted.push(upstream),
   })
-  return { place, auth, logins, restarted, change: (to: HttpUpstream | undefined) => (tracker = to) }
+  return { place, auth, logins, restarted, change: (to: UpstreamConfig | undefined) => (tracker = to) }
 }
 
 describe('logins', () => {
@@ -84,6 +86,49 @@ describe('logins', () => {
     await logins.beginLogin({ upstream: 'tracker' })
     await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
     await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+
+  it('keep nothing of an attempt that another one has replaced, whatever its issuer answers later', async () => {
+    const asked = deferred<Visit>()
+    const { place, auth, logins } = await desk({
+      onToken(visit) {
+        const isFirst = visit.text.includes('code-1')
+        if (isFirst) asked.resolve(visit)
+        return isFirst
+      },
+    })
+    const first = await logins.beginLogin({ upstream: 'tracker' })
+    const page = fetch(place.approve(first.url))
+    const { json, response } = await asked.promise
+    const second = await logins.beginLogin({ upstream: 'tracker' })
+    expect((await page).status).toBe(400)
+    await logins.finishLogin({ attempt: second.attempt, redirectUrl: place.approve(second.url) })
+    json(200, { access_token: 'of somebody else', token_type: 'Bearer' })
+    await new Promise(done => response.once('close', done))
+    await fetch(place.endpoint.origin)
+    expect(await auth.for({ upstream: 'tracker' }, place.upstream).token()).toBe('access-1')
+  })
+
+  it('are given up by whoever has stopped waiting before, or while what they brought is looked at', async () => {
+    const { place, auth, logins } = await desk({ onToken: () => (stop.abort(), true) })
+    const stop = new AbortController()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const given = { attempt, redirectUrl: place.approve(url) }
+    await expect(logins.finishLogin(given, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    const next = await logins.beginLogin({ upstream: 'tracker' })
+    await expect(logins.finishLogin(next, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    expect(await auth.forget({ upstream: 'tracker' })).toBe(false)
+  })
+
+  it('are for entries without a fault, which is named', async () => {
+    const { logins, change } = await desk()
+    change({ ...FILES, wrong: '"oauth.client_id" is unknown.' })
+    const told = {
+      code: 'CONFIG_INVALID',
+      message: 'The upstream "tracker" cannot be used. "oauth.client_id" is unknown.',
+    }
+    await expect(logins.beginLogin({ upstream: 'tracker' })).rejects.toMatchObject(told)
+    await expect(logins.logout({ upstream: 'tracker' })).rejects.toMatchObject(told)
   })
 
   it.each(['removed', 'changed'])('keep nothing for an upstream that was %s meanwhile', async what => {

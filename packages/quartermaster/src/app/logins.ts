@@ -1,4 +1,10 @@
-import { keyBeforeLogin, type LoginAttempt, type UpstreamAuth, type Upstreams } from '../adapters/mcp-upstream/index.ts'
+import {
+  keyBeforeLogin,
+  type LoginAttempt,
+  type UpstreamAuth,
+  type Upstreams,
+  wrongEntry,
+} from '../adapters/mcp-upstream/index.ts'
 import { AppError, type Control, type HttpUpstream, type LoginFacts, type UpstreamConfig } from '../contracts/index.ts'
 import type { Clock, Ids } from '../core/kernel/index.ts'
 import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
@@ -33,6 +39,8 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
   function find(name: string): HttpUpstream {
     const found = upstream(name)
     if (!found) throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}". See them: quartermaster upstreams`)
+    // How it is reached is not known then.
+    if (found.wrong !== undefined) throw wrongEntry(name, found.wrong)
     if ('url' in found) return found
     throw new AppError('INPUT_INVALID', `"${name}" is a program, and takes what it needs to sign in by "env".`)
   }
@@ -75,12 +83,14 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       const one = begun.get(id)
       if (!one)
         throw new AppError('NAME_UNKNOWN', 'That attempt to sign in is over. Begin another: quartermaster login NAME')
-      if (redirectUrl !== undefined) await one.attempt.take(redirectUrl)
-      signal?.addEventListener('abort', one.attempt.cancel, { once: true })
+      const { take, cancel } = one.attempt
+      signal?.addEventListener('abort', cancel, { once: true })
+      if (signal?.aborted) cancel()
       try {
+        if (redirectUrl !== undefined) await take(redirectUrl)
         return await finished(id, one)
       } finally {
-        signal?.removeEventListener('abort', one.attempt.cancel)
+        signal?.removeEventListener('abort', cancel)
       }
     },
     async logout(owner) {

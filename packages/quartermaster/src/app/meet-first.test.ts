@@ -24,6 +24,7 @@ const SEEN = {
   unit: 'upstream:seen',
   leftOut: [{ name: 'changed', calledAs: 'seen_changed', reason: 'The server changed it.' }],
   gone: [{ name: 'gone', calledAs: 'seen_gone', reason: 'Its server does not list it any more.' }],
+  unwanted: [{ name: 'unwanted', calledAs: 'seen_unwanted', reason: 'The owner leaves it out.' }],
 }
 const CAPABILITIES = new Map<string, object>([
   ['seen', SEEN],
@@ -98,6 +99,12 @@ it('asks the server again before it is said that a tool of it is held back or go
   const asked = (tool: string, operation: string) => ['meet again seen', `meet ${tool}`, operation]
   const ours = ['meet own_wrong', 'call']
   expect(done).toEqual([...asked('seen_gone', 'call'), ...asked('seen_changed', 'tool'), ...ours])
+})
+
+it('does not ask a server again about a tool that the owner leaves out', async () => {
+  const { control, done } = desk()
+  await control.call({ agent: 'ada', tool: 'seen_unwanted' })
+  expect(done).toEqual(['meet seen_unwanted', 'call'])
 })
 
 it('meets none for a tool that is there, nor for what has nothing to do with them', async () => {

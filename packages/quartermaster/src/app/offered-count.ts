@@ -33,13 +33,13 @@ export function clashText({ message, mend }: Pick<Problem, 'message' | 'mend'>):
   return mend === undefined ? message : `${message} ${mend}`
 }
 
-/** Who gets the name of something when it is offered no more. */
+/** Who gets the name that agents call something by, when it is offered no more. */
 export function heirText(
-  { upstream, kind, name, calledAs = name }: ReviewItem,
+  { upstream, kind, name }: Pick<ReviewItem, 'upstream' | 'kind' | 'name'>,
   problems: readonly Problem[],
 ): string | undefined {
   const isHeir = ({ where, subject, field }: Problem) =>
-    field === 'name' && subject === `${kind}:${calledAs}` && where !== `upstream:${upstream}`
+    field === 'name' && subject === `${kind}:${name}` && where !== `upstream:${upstream}`
   const heir = problems.find(isHeir)?.where
-  return heir && `Rejected, it leaves its name to ${heir}: calls of "${calledAs}" go there.`
+  return heir && `Rejected, it leaves its name to ${heir}: calls of "${name}" go there.`
 }

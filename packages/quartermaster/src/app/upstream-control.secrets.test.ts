@@ -47,6 +47,27 @@ describe('adding an upstream with secrets', () => {
     expect(await json('.quartermaster/secrets.json')).toEqual({ B: 'shared', A_2: 'new' })
   })
 
+  it('keeps what its owner says of it, and the secrets that are named there', async () => {
+    const { control, json, folder } = await desk()
+    const entry = { command: 'a', env: { KEY: '${secret:KEY}' } }
+    const own = {
+      leaveOut: ['wipe'],
+      tools: { create: { consent: ['notes.write'] } },
+      agents: { ada: { env: { KEY: '${secret:ADA_KEY}' } } },
+    }
+    await control.addUpstream({ name: 'notes', entry, secrets: { KEY: 'old' } })
+    await folder.write(CONFIG, JSON.stringify({ mcpServers: { notes: { ...entry, ...own } } }))
+    await folder.write('.quartermaster/secrets.json', '{ "KEY": "old", "ADA_KEY": "hers" }', 0o600)
+    const same = { name: 'notes', entry, secrets: { KEY: 'old' } }
+    expect(await control.addUpstream(same)).toMatchObject({ outcome: 'unchanged' })
+    const next = { name: 'notes', entry, secrets: { KEY: 'new' }, replace: true }
+    const kept = { outcome: 'replaced', removedSecrets: ['KEY'], keptSettings: ['leaveOut', 'tools', 'agents'] }
+    expect(await control.addUpstream({ ...next, dryRun: { beside: [] } })).toMatchObject(kept)
+    expect(await control.addUpstream(next)).toMatchObject(kept)
+    expect((await json(CONFIG)).mcpServers.notes).toEqual({ ...entry, env: { KEY: '${secret:KEY_2}' }, ...own })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ ADA_KEY: 'hers', KEY_2: 'new' })
+  })
+
   it('keeps the secrets of what it replaces where one is missing that nobody could be asked for', async () => {
     const { control, json } = await desk()
     const entry = (command: string) => ({ command, env: { KEY: '${secret:KEY}' } })

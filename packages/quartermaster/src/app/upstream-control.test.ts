@@ -104,6 +104,9 @@ describe('looking at upstreams', () => {
       /^The tool name "read" is taken by upstream:files .* keeps it for as long as it offers it\. Give it another name/,
     )
     expect(await control.reviewItems({})).toEqual([{ ...ITEM, clash }])
+    const { calledAs: _unknown, ...unnamed } = ITEM
+    const switchedOff = await desk({ ...NOTES, item: unnamed, tools: { read: 'upstream:files' } })
+    expect(await switchedOff.control.reviewItems({})).toEqual([unnamed])
     const own = await desk({ ...NOTES, tools: { read: 'upstream:notes' } })
     expect(await own.control.reviewItems({})).toEqual([ITEM])
   })

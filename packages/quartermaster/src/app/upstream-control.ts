@@ -93,19 +93,15 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
 
   /** Whoever decides about it is to know that it would not be offered even so, or that calls of it go to another. */
   function withClash(item: ReviewItem): ReviewItem {
-    const { kind, name: ownName, calledAs: name = ownName, upstream } = item
-    if (kind !== 'tool' && kind !== 'prompt') return item
-    const clash = clashWith(deps.generation(), {
-      source: 'upstreams',
-      unit: `upstream:${upstream}`,
-      kind,
-      name,
-      ownName,
-    })
+    const { kind, name: ownName, calledAs: name, upstream, state } = item
+    // Where nobody knows what it would be called, nobody is in its way.
+    if ((kind !== 'tool' && kind !== 'prompt') || name === undefined) return item
+    const unit = `upstream:${upstream}`
+    const clash = clashWith(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
     if (clash) return { ...item, clash: clashText(clash) }
     // What was changed keeps its name, whatever is decided.
-    const heir =
-      item.state === 'warned' || item.state === 'offered' ? heirText(item, deps.definitionProblems()) : undefined
+    const leavesIt = state === 'warned' || state === 'offered'
+    const heir = leavesIt ? heirText({ upstream, kind, name }, deps.definitionProblems()) : undefined
     return heir === undefined ? item : { ...item, clash: heir }
   }
 
@@ -170,9 +166,11 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     },
     async removeUpstream({ name, keepSecrets = false }) {
       const isOurs = deps.originOf(name) !== 'other'
+      // Read first: where nobody can tell which agents there are, nothing is done.
+      const holders = isOurs ? await project.agentFiles.load() : []
       const { file, secrets } = await project.configEditor.removeUpstream(name)
       // Before the reload: an agent whose file names what is gone has no tools at all.
-      const revoked = isOurs ? await revokeUpstream(name, deps) : { revokedFrom: [], stillNamedBy: [] }
+      const revoked = await revokeUpstream(name, holders, deps)
       await deps.reload()
       // Whatever is added under this name later is met for the first time.
       if (isOurs) await upstreams?.forget(name)
@@ -227,7 +225,10 @@ async function recipientsOf(
   return { names: [...new Set(grant)] }
 }
 
-type Written = Pick<AddedUpstream, 'file' | 'outcome' | 'secrets' | 'missing'>
+type Written = Pick<
+  AddedUpstream,
+  'file' | 'outcome' | 'secrets' | 'missing' | 'keptSettings' | 'goneSettings' | 'keptVersions'
+>
 
 async function write(
   { name, entry, secrets = {}, missing = [], replace = false }: ControlInput<'addUpstream'>,

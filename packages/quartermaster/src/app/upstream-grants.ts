@@ -1,6 +1,12 @@
 import { writeFirstAgent } from '../adapters/project-files/index.ts'
-import { type AddedUpstream, messageOf, type Problem, type RemovedUpstream } from '../contracts/index.ts'
-import type { Agents } from '../core/agents/index.ts'
+import {
+  type AddedUpstream,
+  type CapabilityConfig,
+  messageOf,
+  type Problem,
+  type RemovedUpstream,
+} from '../contracts/index.ts'
+import type { AgentEntry, Agents } from '../core/agents/index.ts'
 import type { Project } from './project.ts'
 
 /** What giving and taking away an upstream needs. */
@@ -89,32 +95,63 @@ function notGranted(name: string, agent: string, error: unknown): Problem {
   }
 }
 
-/** Takes an upstream out of agents' files that say nothing else about it. */
+/** What became of taking an upstream from the agents. */
+type RevokedUpstream = Pick<RemovedUpstream, 'revokedFrom' | 'taken' | 'stillNamedBy' | 'problems'>
+
+/**
+ * Takes an upstream that is gone out of agents' files, whatever these say about it: one that names what does not exist leaves its
+ * agent without any tools. A file that cannot be changed keeps nothing else from being done.
+ */
 export async function revokeUpstream(
   name: string,
+  agents: readonly AgentEntry[],
   { project: { agentFiles } }: UpstreamGrantDeps,
-): Promise<Pick<RemovedUpstream, 'revokedFrom' | 'stillNamedBy'>> {
-  const revokedFrom: string[] = []
-  const stillNamedBy: string[] = []
-  for (const { name: agent, config } of await agentFiles.load()) {
-    const entry = config && Object.hasOwn(config.capabilities, name) ? config.capabilities[name] : undefined
-    if (entry === undefined) continue
-    const isTaken = Object.keys(entry).length === 0 && (await takeOut(name, agent, agentFiles))
-    const list = isTaken ? revokedFrom : stillNamedBy
-    list.push(agent)
+): Promise<RevokedUpstream> {
+  const taken: [agent: string, had: CapabilityConfig][] = []
+  const failed: { readonly agent: string; readonly problem: Problem }[] = []
+  for (const { name: agent, config } of agents) {
+    if (config && !Object.hasOwn(config.capabilities, name)) continue
+    try {
+      const had = await takeOut(name, agent, agentFiles)
+      if (had) taken.push([agent, had])
+    } catch (error) {
+      // What is wrong with a file that does not name it is told by `doctor`.
+      const isConcerned = config !== undefined || (await agentFiles.mayName(agent, name))
+      if (isConcerned) failed.push({ agent, problem: notRevoked(name, agent, error) })
+    }
   }
-  return { revokedFrom, stillNamedBy }
+  return {
+    revokedFrom: taken.map(([agent]) => agent),
+    taken: Object.fromEntries(taken),
+    stillNamedBy: failed.map(({ agent }) => agent),
+    problems: failed.map(({ problem }) => problem),
+  }
 }
 
-async function takeOut(name: string, agent: string, agentFiles: Project['agentFiles']): Promise<boolean> {
-  try {
-    await agentFiles.edit(agent, config => {
-      const { [name]: _gone, ...capabilities } = config.capabilities
-      return { ...config, capabilities }
-    })
-    return true
-  } catch {
-    // It is told as one that still names it, and its own problem is told by `doctor`.
-    return false
+/** Answers what stood there, with its references as they are: their values are nobody's to read. */
+async function takeOut(
+  name: string,
+  agent: string,
+  agentFiles: Project['agentFiles'],
+): Promise<CapabilityConfig | undefined> {
+  let had: CapabilityConfig | undefined
+  await agentFiles.edit(agent, config => {
+    if (!Object.hasOwn(config.capabilities, name)) return config
+    const { [name]: taken, ...capabilities } = config.capabilities
+    had = taken
+    return { ...config, capabilities }
+  })
+  return had
+}
+
+function notRevoked(name: string, agent: string, error: unknown): Problem {
+  const where = `agents/${agent}.json`
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where,
+    subject: `agent:${agent}`,
+    message: `"${name}" could not be taken from "${agent}", which has no tools while its file names it: ${messageOf(error)}`,
+    mend: `Mend what is said here, and take "${name}" out of "capabilities" in ${where}.`,
   }
 }

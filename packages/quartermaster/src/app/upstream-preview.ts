@@ -20,17 +20,17 @@ export async function previewUpstream(
 ): Promise<AddedUpstream> {
   const { configEditor, agentFiles, env } = project
   const options = { replace, secrets, missing, beside, env }
-  const { config, problems, released, ...would } = await configEditor.previewUpstream(name, entry, options)
+  const would = await configEditor.previewUpstream(name, entry, options)
+  const { config, problems, released, secrets: kept, missing: unanswered, ...written } = would
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
   const exposed = await exposureProblems(name, { ...project, upstreams: () => new Map(config && [[name, config]]) })
   return {
     name,
-    file: would.file,
-    outcome: would.outcome,
+    ...written,
     // How one would be that is to run is seen when it does.
     ...(config && !config.enabled && { status: switchedOff(name, config, now) }),
-    secrets: [...would.secrets],
-    missing: { ...would.missing },
+    secrets: [...kept],
+    missing: { ...unanswered },
     ...released,
     ...given,
     problems: [...problems, ...ungranted, ...exposed],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ViewKind } from './agent.ts'
+import { CapabilityConfig, ViewKind } from './agent.ts'
 import { ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency } from './dependency.ts'
 import { Problem } from './problem.ts'
@@ -155,7 +155,7 @@ export const AddedUpstream = z.object({
   name: z.string(),
   /** Where it stands. */
   file: z.string(),
-  /** `unchanged`: it stood there already, word for word. */
+  /** `unchanged`: it stood there already, whatever else its owner says of it. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
   /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would be off. */
   status: UpstreamStatus.optional(),
@@ -173,6 +173,12 @@ export const AddedUpstream = z.object({
   removedSecrets: z.array(z.string()).optional(),
   /** The other secrets of the one it replaced, and the files that name them. */
   keptSecrets: z.array(KeptSecret).optional(),
+  /** What the owner says in the entry that it replaced, and that stays. */
+  keptSettings: z.array(z.string()).optional(),
+  /** What went of that, because what is reached in the new way has none such. */
+  goneSettings: z.array(z.string()).optional(),
+  /** Packages that stay in the version they have here, because none was named: by their names, as they are written. */
+  keptVersions: z.record(z.string(), z.string()).optional(),
   /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
   problems: z.array(Problem),
 })
@@ -181,10 +187,14 @@ export type AddedUpstream = z.infer<typeof AddedUpstream>
 /** What became of an upstream that was to be removed. */
 export const RemovedUpstream = z.object({
   file: z.string(),
-  /** The agents that had it and nothing else said about it. */
+  /** The agents that had it. */
   revokedFrom: z.array(z.string()),
-  /** The agents whose files say more about it, and still do. They have no tools until that is taken out. */
+  /** What each of them had of it, by agent and as it stood in the file, references as they are: it can be put back by this. */
+  taken: z.record(z.string(), CapabilityConfig),
+  /** The agents whose files could not be changed, and name it or may do so. They have no tools until that is taken out. */
   stillNamedBy: z.array(z.string()),
+  /** Why they could not be. */
+  problems: z.array(Problem),
   /** The secrets that nothing else names, and that are gone from the secrets file. */
   removedSecrets: z.array(z.string()),
   /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */

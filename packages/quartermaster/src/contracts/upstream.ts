@@ -192,7 +192,7 @@ export const ReviewItem = z.object({
   /** What is listed now, as JSON, for whoever asks for the whole of it. */
   definition: z.string().optional(),
   seenAt: z.number(),
-  /** What agents call it, or would, where that is another name. */
+  /** What agents call it, or would. Absent where nobody knows, as of a server that is switched off. */
   calledAs: z.string().optional(),
   /** Who else has that name: then it would not be offered even when accepted; or who gets it when it is rejected. */
   clash: z.string().optional(),

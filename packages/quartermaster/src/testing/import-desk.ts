@@ -52,7 +52,8 @@ export interface ImportSituation extends CliHostOptions {
   /** What would become of those that are only looked at. */
   outcomes?: Record<string, AddedUpstream['outcome']>
   problems?: Problem[]
-  given?: Pick<AddedUpstream, 'granted' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'>
+  given?: Pick<AddedUpstream, 'granted' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'> &
+    Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'>
   /** How those would be that are only looked at. */
   wouldBe?: UpstreamStatus
   states?: UpstreamStatus['state'][]

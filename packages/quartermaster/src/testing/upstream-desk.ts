@@ -33,6 +33,7 @@ export const ITEM: ReviewItem = {
   upstream: 'notes',
   kind: 'tool',
   name: 'read',
+  calledAs: 'read',
   state: 'changed',
   hash: 'h',
   findings: [],

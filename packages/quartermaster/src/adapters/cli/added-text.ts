@@ -1,6 +1,7 @@
 import type { AddedUpstream } from '../../contracts/index.ts'
 import { problemBlock } from './explain.ts'
 import { givenLine } from './given-text.ts'
+import { keptLines } from './kept-text.ts'
 import { paragraph } from './layout.ts'
 import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
@@ -27,6 +28,7 @@ export function addedText(
     givenLine(name, added),
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(added),
+    ...keptLines(added),
     ...notes,
   ]
   const wide = { ...printer, width: undefined }

@@ -18,7 +18,7 @@ export function addCallOptions(command: Command): Command {
     .addOption(new CompletingOption('--agent <NAME>', 'the agent to call as', 'agent').default('default'))
     .option('--even-if-disabled', 'run it although something it needs is missing')
     .addOption(
-      new Option('--timeout <DURATION>', "how long it may run, such as 30s (default: the tool's own limit)").argParser(
+      new Option('--timeout <DURATION>', "how long to wait, such as 30s; the tool's own limit holds too").argParser(
         toMs,
       ),
     )

@@ -14,13 +14,14 @@ import { defined } from './defined.ts'
 import { firstStates } from './first-states.ts'
 import { createAnswers } from './foreign-answers.ts'
 import { type JudgedAgain, watchReview } from './judged-again.ts'
-import { pinEntry } from './pinning.ts'
+import { notesBut, pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
-    Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'> {
+    Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'>,
+    Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'wouldBeReplaced' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
@@ -95,11 +96,8 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
     problems: [],
   }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: skipped }
-  const { entry, notes } = await pinEntry(server.entry, { pin: options.pin, host: session.host })
-  const known = {
-    ...about,
-    notes: [...server.notes, ...notes, ...argumentNotes(entry, 'put it into "env" of its entry')],
-  }
+  const pinned = await pinEntry(server.entry, { pin: options.pin, host: session.host })
+  const { entry } = pinned
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
     const { missing, ...added } = await control.addUpstream({
@@ -112,9 +110,14 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       ...defined({ grant: options.grant }),
       ...(options.isDryRun && { dryRun: { beside: [...beside] } }),
     })
+    const notes = [
+      ...server.notes,
+      ...notesBut(pinned, added.keptVersions),
+      ...argumentNotes(entry, 'put it into "env" of its entry'),
+    ]
     if (options.isDryRun)
-      return { ...known, ...wouldBe(told(added), before), notes: [...known.notes, ...server.asks.map(askedNote)] }
-    return { ...known, ...told(added), notes: [...known.notes, ...missingNotes(unanswered, missing)] }
+      return { ...about, ...wouldBe(told(added), before), notes: [...notes, ...server.asks.map(askedNote)] }
+    return { ...about, ...told(added), notes: [...notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
@@ -125,12 +128,12 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
 }
 
 function told({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
-  const { alsoHave, madeAgent, removedSecrets, keptSecrets } = more
+  const { alsoHave, madeAgent, removedSecrets, keptSecrets, keptSettings, goneSettings, keptVersions } = more
   return {
     outcome,
     granted,
     secrets,
-    ...defined({ alsoHave, madeAgent, removedSecrets, keptSecrets }),
+    ...defined({ alsoHave, madeAgent, removedSecrets, keptSecrets, keptSettings, goneSettings, keptVersions }),
     problems,
     status,
   }
@@ -193,7 +196,7 @@ function withStatuses(imported: readonly Imported[], states: ReadonlyMap<string,
   return imported.map(one => (one.status ? { ...one, status: states.get(one.as) ?? one.status } : one))
 }
 
-/** Those that were there word for word were there before. */
+/** Those that are unchanged were there before. */
 function isFresh({ outcome }: Imported): boolean {
   return outcome === 'added' || outcome === 'replaced'
 }

@@ -4,6 +4,7 @@ import { problemBlock } from './explain.ts'
 import { givenLine } from './given-text.ts'
 import type { Imported, ImportedServers } from './import-servers.ts'
 import { judgedText } from './judged-again.ts'
+import { keptLines } from './kept-text.ts'
 import { count, paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
@@ -129,6 +130,7 @@ function doneLines(one: Imported): string[] {
     IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
     ...releasedLines(one),
+    ...keptLines(one),
   ]
 }
 
@@ -157,6 +159,7 @@ function wouldBeLines(one: Imported): string[] {
     granted.length === 0 && had !== '' ? had : `Would be given to ${given}. ${had}`.trimEnd(),
     secrets.length > 0 ? `${kept} in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(one, { isDryRun: true }),
+    ...keptLines(one, { isDryRun: outcome !== 'unchanged' }),
   ]
 }
 
@@ -164,7 +167,13 @@ function stateText(status: UpstreamStatus | undefined, asked: Asked): string {
   return status ? `: ${upstreamSentence(status, asked)}` : ''
 }
 
-/** `3 servers`, for who is asked to choose. */
-export function amountOf(servers: readonly ForeignServer[]): string {
-  return count(servers.filter(server => server.entry !== undefined).length, 'server')
+/** How many can be had, and how, for who is asked to choose: what is for another folder alone comes only by its name. */
+export function choiceText(servers: readonly ForeignServer[]): string {
+  const importable = servers.filter(server => server.entry !== undefined)
+  const here = importable.filter(server => server.elsewhere === undefined).length
+  const elsewhere = importable.length - here
+  const all = `${count(here, 'server')} can be imported: quartermaster import --all, or name a client or servers\n`
+  const named = `${count(elsewhere, 'server')} for other folders can be imported by name: quartermaster import NAME\n`
+  if (importable.length === 0) return 'None of them can be imported. Name a file: quartermaster import FILE\n'
+  return `${here > 0 ? all : ''}${elsewhere > 0 ? named : ''}`
 }

@@ -18,7 +18,7 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   TOOL_DISABLED: enableTool,
   INPUT_INVALID: ({ tool }) => (tool ? `See what it takes: ${command('tools', tool)}` : undefined),
   CONSENT_REQUIRED: allow,
-  DEADLINE_EXCEEDED: () => 'Give it more time: add --timeout 2m',
+  DEADLINE_EXCEEDED: giveMoreTime,
   DEPENDENCY_UNAVAILABLE: seeWhatIsDown,
   DEPENDENCY_UNKNOWN: () => `See all dependencies: ${command('status')}`,
   OUTCOME_UNKNOWN: lookFirst,
@@ -33,6 +33,11 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
   STORE_LOCKED: waitOrShare,
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
+}
+
+function giveMoreTime(_: Hints, { details }: AppError): string {
+  if (details?.runLimitMs === undefined) return 'Give it more time: add --timeout 2m'
+  return 'That is its own limit. Give it more as "timeoutMs" where it is defined: for a tool of an MCP server in its entry of mcpServers.'
 }
 
 /** A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. */

@@ -1,11 +1,20 @@
-import { messageOf } from '../../contracts/index.ts'
+import { type AddedUpstream, messageOf } from '../../contracts/index.ts'
+import { findUnpinned, type Unpinned, withTexts } from '../../core/kernel/index.ts'
 import type { CliHost } from './host.ts'
-import { findUnpinned, findUnread, type Unpinned, unpinnedWarning, unreadWarning, withTexts } from './package-pin.ts'
+import { findUnread, unpinnedWarning, unreadWarning } from './package-pin.ts'
 
 /** An entry whose packages have a version, or a word about each that has none. */
 export interface PinnedEntry {
   readonly entry: Readonly<Record<string, unknown>>
   readonly notes: readonly string[]
+  /** Those of the notes that are about a package without any version, by its name. */
+  readonly versionless: ReadonlyMap<string, string>
+}
+
+/** The notes on an entry without those that are not so, because the package stays in the version which it has here. */
+export function notesBut({ notes, versionless }: PinnedEntry, kept: AddedUpstream['keptVersions'] = {}): string[] {
+  const wrong = new Set(Object.keys(kept).map(name => versionless.get(name)))
+  return notes.filter(note => !wrong.has(note))
 }
 
 /** Looks whether an entry runs packages without a version, and gives them the present one where that is asked for. */
@@ -20,7 +29,7 @@ export async function pinEntry(
     typeof command === 'string' ? findUnpinned(command, args).map(one => (isElsewhere ? byHand(one) : one)) : []
   const unpinned = find(words)
   const unread = typeof command === 'string' ? findUnread(command, words).map(unreadWarning) : []
-  if (unpinned.length === 0 || !pin) return { entry, notes: once([...unpinned.map(unpinnedWarning), ...unread]) }
+  if (unpinned.length === 0 || !pin) return { entry, ...notesOn(unpinned, unpinnedWarning, unread) }
   const { versions, faults } = await versionsOf(unpinned, host)
   const changes = unpinned.flatMap(({ wanted, package: name, place }) => {
     const version = versions.get(wanted)
@@ -33,9 +42,19 @@ export async function pinEntry(
     const version = versions.get(wanted)
     return version === undefined || left.some(one => one.wanted === wanted) ? [] : [`Pinned: ${name}@${version}.`]
   })
+  const { notes, versionless } = notesOn(left, one => faults.get(one.wanted) ?? leftNote(one, isElsewhere), unread)
   return {
     entry: changes.length > 0 ? { ...entry, args: pinned } : entry,
-    notes: once([...done, ...left.map(one => faults.get(one.wanted) ?? leftNote(one, isElsewhere)), ...unread]),
+    notes: once([...done, ...notes]),
+    versionless,
+  }
+}
+
+function notesOn(unpinned: readonly Unpinned[], noteOn: (one: Unpinned) => string, more: readonly string[]) {
+  const versionless = unpinned.filter(one => one.wanted === one.package)
+  return {
+    notes: once([...unpinned.map(noteOn), ...more]),
+    versionless: new Map(versionless.map(one => [one.package, noteOn(one)])),
   }
 }
 

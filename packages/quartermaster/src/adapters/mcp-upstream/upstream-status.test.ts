@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
-import type { HeldDefinition } from '../../core/upstreams/index.ts'
+import type { HeldDefinition, OfferedDefinition } from '../../core/upstreams/index.ts'
 import type { Connection } from './supervision/connection.ts'
 import type { ConnectionState } from './supervision/connection-state.ts'
 import type { Connections } from './supervision/connections.ts'
@@ -48,19 +48,29 @@ describe('what waits for a person', () => {
     held('resource', 'note://a'),
     held('template', 'note://{id}'),
   ]
+  const warned = (kind: OfferedDefinition['kind'], name: string) => ({
+    kind,
+    name,
+    hash: '',
+    value: {},
+    isWarned: true,
+  })
+  const OFFERED = [warned('tool', 'find'), warned('tool', 'left'), warned('prompt', 'greet')]
 
   function counts(options: object = {}) {
     const config = UpstreamConfig.parse({ command: 'notes', leaveOut: ['left'], ...options })
     const connections = { all: () => [], withLeft: () => [] } as unknown as Connections
-    return countsOf({ offered: [], held: HELD, gone: [], problems: [] }, { connections, config })
+    return countsOf({ offered: OFFERED, held: HELD, gone: [], problems: [] }, { connections, config })
   }
 
   it('is counted beside the tools too: instructions, prompts, resources and templates', () => {
-    expect(counts()).toMatchObject({ tools: { offered: 0, held: 1 }, othersHeld: 4 })
+    expect(counts()).toMatchObject({ tools: { offered: 1, held: 1 }, othersHeld: 4 })
   })
 
   it('is not what the owner leaves out', () => {
     expect(counts({ prompts: false })).toMatchObject({ othersHeld: 3 })
     expect(counts({ prompts: false, resources: false })).toMatchObject({ othersHeld: 1 })
+    expect(counts()).toMatchObject({ warned: 2 })
+    expect(counts({ prompts: false })).toMatchObject({ warned: 1 })
   })
 })

@@ -88,7 +88,7 @@ export function countsOf(
   const all = connections.all()
   const left = held.filter(isWanted)
   const waiting = left.filter(isWaiting)
-  const warned = offered.filter(one => one.isWarned && (one.kind !== 'tool' || isWanted(one))).length
+  const warned = offered.filter(one => one.isWarned && isWanted(one)).length
   const rejected = count(left, 'tool') - count(waiting, 'tool')
   const othersHeld = waiting.length - count(waiting, 'tool')
   return {

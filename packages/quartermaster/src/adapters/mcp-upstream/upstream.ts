@@ -140,10 +140,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   }
 }
 
-/** Another policy may offer what was held back, also of a server that sleeps. */
+/** Another policy may offer what was held back, also of a server that sleeps, or is judged by the one before while it starts. */
 function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: UpstreamConfig): void {
-  if (main.session()) sightings.again()
-  else if (enabled) main.start()
+  sightings.again()
+  if (enabled) main.start()
 }
 
 function mayBeDownloading(parts: Workings, config: UpstreamConfig): boolean {

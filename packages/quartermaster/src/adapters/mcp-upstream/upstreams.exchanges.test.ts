@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { UpstreamConfig } from '../../contracts/index.ts'
+import { expect, it, vi } from 'vitest'
+import { type Answer, UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
@@ -187,6 +187,44 @@ it('wakes a server that sleeps for whoever subscribes to a resource of it, until
   if (typeof stop === 'function') stop()
   await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
 })
+
+it('ends a call at once whose server asks something in a session that it has forgotten, and asks nobody', async () => {
+  const { configure, units, isUp } = await stage()
+  const calling = deferred<Visit>()
+  let sessions = 0
+  let isForgotten = false
+  const server = await httpEndpoint(visit => {
+    const { body, headers } = visit
+    if (body.method === 'initialize') return visit.result(TRACKER, { 'mcp-session-id': `s${++sessions}` })
+    if (isForgotten && headers['mcp-session-id'] === 's1') return visit.json(404)
+    if (body.method === 'tools/call' && !isForgotten) return calling.resolve(visit)
+    answerLegacy(visit)
+  })
+  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy' }) })
+  await isUp('tracker')
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const ask = vi.fn<() => Promise<Answer>>(async () => ({ action: 'accept', content: {} }))
+  const common = { caller: { name: 'ada' }, signal: SIGNAL, canAnswer: () => true, progress() {}, ask }
+  const call = (client: string) => tool?.handler({} as never, { ...common, client } as never) as Promise<unknown>
+  const first = call('one')
+  const write = (await calling.promise).events()
+  isForgotten = true
+  expect(await call('two')).toMatchObject({ content: [{ text: '3 issues' }] })
+  const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
+  write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params })}\n\n`)
+  await expect(first).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    message: expect.stringContaining('It asked something, and could not be given the answer'),
+  })
+  expect(ask).not.toHaveBeenCalled()
+})
+
+const TRACKER = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'tracker', version: '1' },
+}
 
 const WRITE = { name: 'write', description: 'Writes a letter.', inputSchema: { type: 'object' } }
 

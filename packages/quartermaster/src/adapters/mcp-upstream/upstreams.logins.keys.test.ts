@@ -18,16 +18,16 @@ interface Situation {
   readonly expiresIn?: number
 }
 
-/** A server whose tool says by which key or token it was called, and an issuer that can be told to renew nothing more. */
+/** A server whose tool says by which key or token it was called, and an issuer that can be told how to renew nothing more. */
 async function namingServer({ entry = {}, takes = () => true, expiresIn = 3600 }: Situation = {}) {
-  let isRevoked = false
+  let refusal: readonly [status: number, answer: object] | undefined
   const place = await oauthPlace({
     tokens: { expires_in: expiresIn },
     takes: token => token.startsWith('key-') || takes(token),
     onToken(visit) {
-      const isRefused = isRevoked && visit.text.includes('grant_type=refresh_token')
-      if (isRefused) visit.json(400, { error: 'invalid_grant' })
-      return isRefused
+      const said = visit.text.includes('grant_type=refresh_token') ? refusal : undefined
+      if (said) visit.json(...said)
+      return said !== undefined
     },
     serve: visit => answerLegacy(visit, { 'tools/call': () => ({ content: [{ type: 'text', text: whoIn(visit) }] }) }),
   })
@@ -50,7 +50,9 @@ async function namingServer({ entry = {}, takes = () => true, expiresIn = 3600 }
   }
   const shown = () => place.endpoint.visits.filter(({ body }) => body.method === 'tools/list').map(whoIn)
   await configure(entry)
-  return { ...desk, place, configure, signIn, calledBy, shown, revoke: () => void (isRevoked = true) }
+  const renewWith = (answer: typeof refusal) => void (refusal = answer)
+  const revoke = () => renewWith([400, { error: 'invalid_grant' }])
+  return { ...desk, place, configure, signIn, calledBy, shown, revoke, renewWith }
 }
 
 describe('an agent with a key of its own', () => {
@@ -69,6 +71,21 @@ describe('an agent with a key of its own', () => {
     await expect(calledBy('ada')).rejects.toMatchObject({
       message: expect.stringContaining('Change "agents.ada.headers.Authorization" in its entry'),
     })
+  })
+})
+
+describe('keys whose names are written in capitals here and not there', () => {
+  it('are one: that of the agent goes, and is the one to change', async () => {
+    const entry = {
+      headers: { Authorization: 'Bearer access-1' },
+      agents: { ada: { headers: { authorization: 'Bearer wrong' } } },
+    }
+    const { isUp, calledBy } = await namingServer({ entry, takes: token => token === 'access-1' })
+    await isUp('desk')
+    await expect(calledBy('ada')).rejects.toMatchObject({
+      message: expect.stringContaining('Change "agents.ada.headers.authorization" in its entry'),
+    })
+    expect(await calledBy('bob')).toBe('access-1')
   })
 })
 
@@ -113,5 +130,60 @@ describe('a login that is over and that nobody renews any more', () => {
     await signIn()
     await expect.poll(() => status('desk')?.state, PATIENT).toBe('needsLogin')
     expect(shown().slice(before)).toEqual([])
+  })
+})
+
+describe('a login of all that nobody can renew for now', () => {
+  it('takes the server from no agent with credentials of its own, and is tried again', async () => {
+    const taken = new Set(['access-2'])
+    const { signIn, isUp, calledBy, renewWith } = await namingServer({ takes: token => taken.has(token) })
+    renewWith([503, {}])
+    await signIn()
+    await signIn('ada')
+    await isUp('desk')
+    expect(await calledBy('ada')).toBe('access-2')
+    await expect(calledBy('bob')).rejects.toMatchObject({ message: expect.stringContaining('could not be renewed') })
+    renewWith(undefined)
+    taken.add('access-1')
+    await expect.poll(() => calledBy('bob').catch(() => 'not yet'), PATIENT).toBe('access-1')
+    expect(await calledBy('ada')).toBe('access-2')
+  })
+
+  it('is no reason to ask a person for anything where the login of an agent is over for good', async () => {
+    const { signIn, status, revoke, renewWith } = await namingServer({ takes: () => false })
+    revoke()
+    await signIn('ada')
+    await expect.poll(() => status('desk')?.state, PATIENT).toBe('needsLogin')
+    renewWith([503, {}])
+    await signIn()
+    await expect.poll(() => status('desk')?.lastError?.message, PATIENT).toMatch(/could not be renewed/)
+    expect(status('desk')?.state).not.toBe('needsLogin')
+  })
+})
+
+describe('a server that lets nobody in, whatever is shown', () => {
+  const login = 'Sign in: quartermaster login desk'
+  const ofAda = `${login} --agent ada`
+  const key = { headers: { Authorization: 'Bearer no' } }
+  it.each([
+    ['the login of all, where there is one', { isForAll: true, entry: {} }, 'needsLogin', login],
+    [
+      'the key of all, where there is one',
+      { isForAll: false, entry: key },
+      'keyRefused',
+      '"headers.Authorization" in its entry',
+    ],
+    ['the login of an agent otherwise', { isForAll: false, entry: {} }, 'needsLogin', ofAda],
+  ])('has everybody told of %s', async (_, { isForAll, entry }, state, told) => {
+    const { signIn, status, place, revoke } = await namingServer({ entry, takes: () => false })
+    revoke()
+    if (isForAll) await signIn()
+    await signIn('ada')
+    // The one that was issued last is hers.
+    const hers = `access-${isForAll ? 2 : 1}`
+    const isShown = () => place.endpoint.visits.some(visit => visit.path === '/mcp' && whoIn(visit) === hers)
+    await expect.poll(() => [isShown(), status('desk')?.state], PATIENT).toEqual([true, state])
+    const message = status('desk')?.lastError?.message ?? ''
+    expect([message.includes(told), message.includes(ofAda)]).toEqual([true, told === ofAda])
   })
 })

@@ -7,7 +7,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
-import { type Decision, type ListOptions, type LoginOwner, wantsTool } from '../../core/upstreams/index.ts'
+import { type Decision, type ListOptions, type LoginOwner, wantsDefinition } from '../../core/upstreams/index.ts'
 import type { FirstMeetings } from './first-meetings.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
@@ -76,13 +76,13 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 
   const configs = () => new Map([...guests.configs(), ...configured])
 
-  /** With what agents would call it, where its server is mounted and that is another name. */
+  /** With what agents would call it, where that is known. */
   function withName(item: ReviewItem): ReviewItem {
     const name = mounts
       .all()
       .find(one => one.name === item.upstream)
       ?.nameOf(item.kind, item.name)
-    return name === undefined || name === item.name ? item : { ...item, calledAs: name }
+    return name === undefined ? item : { ...item, calledAs: name }
   }
 
   function adopt(): Promise<void> {
@@ -110,8 +110,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()
-      const items = await pins.list(name, options)
-      const isShown = (item: ReviewItem) => item.state !== 'warned' || isTold(item, configs().get(item.upstream))
+      const known = configs()
+      const items = (await pins.list(name, options)).filter(item => isWanted(item, known.get(item.upstream)))
+      const isShown = (item: ReviewItem) => item.state !== 'warned' || isTold(known.get(item.upstream))
       const shown = options?.offered
         ? items.map(item => (isShown(item) ? item : { ...item, state: 'offered' as const }))
         : items.filter(isShown)
@@ -147,7 +148,12 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   }
 }
 
-/** Whoever allows what is found, or has left a tool out, is not told of it. */
-function isTold({ kind, name }: ReviewItem, config: UpstreamConfig | undefined): boolean {
-  return config !== undefined && config.findings !== 'allow' && (kind !== 'tool' || wantsTool(config, name))
+/** What the owner leaves out waits for nobody: accepted, it would not be offered either. It does when it is left out no longer. */
+function isWanted(item: ReviewItem, config: UpstreamConfig | undefined): boolean {
+  return config === undefined || wantsDefinition(config, item)
+}
+
+/** Whoever allows what is found is not told of it. */
+function isTold(config: UpstreamConfig | undefined): boolean {
+  return config !== undefined && config.findings !== 'allow'
 }

@@ -5,7 +5,7 @@ import { excerptOf, type OtherNames, type PinBook, type UpstreamMemory } from '.
 import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintance.ts'
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
-import { createSightings, type Sightings } from './acquaintance/sightings.ts'
+import { createSightings, type OwnConnection, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
 import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
@@ -72,7 +72,7 @@ export interface Workings {
 /**
  * Puts the parts together. They know each other in three circles, so in each of these one asks for the other only when it needs it:
  * - `dependency` looks at the main one of `connections`, and a connection tells it that something has changed;
- * - a connection is opened (`open`) by `meetings`, `sightings` and `subscriptions`, which ask for connections and end them;
+ * - a connection is opened (`opening`) by `meetings`, `sightings` and `subscriptions`, which ask for connections and end them;
  * - `own` compares with what `offer` shows, and the `calls` of that are checked by `own`.
  */
 export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig): Workings {
@@ -104,7 +104,9 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     create(agent) {
       const isWatched = () => subscriptions.isWatched(made)
       const onOwnState = () => subscriptions.roomMade()
-      const own = { isWatched, onOwnState, open: (signal: AbortSignal) => open({ agent, connection: made }, signal) }
+      const open = (signal: AbortSignal) => opening.open({ agent, connection: made }, signal)
+      const onUp = (session: Session) => opening.up({ agent, connection: made }, session)
+      const own = { isWatched, onOwnState, open, onUp }
       const made: Connection = leased(agent, { ...deps, config, dependency, acquaintance, ...own })
       return made
     },
@@ -122,10 +124,9 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const watch: OfferDeps['watch'] = (...wish) => serving().subscriptions.add(...wish)
   const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch })
   const verdicts = createVerdicts({ ...deps, offer, config, note })
-  const connectionOf = connections.own
-  const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })
+  const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, note })
   const meetings = createMeetings({ ...deps, acquaintance, config, separate: () => separate('refused') })
-  const open = opening({
+  const opening = createOpening({
     meetings,
     sightings,
     subscriptions,
@@ -149,6 +150,7 @@ interface Connecting extends UpstreamDeps {
   /** An agent's own stands elsewhere than before: it may be of no more use, and make room. */
   onOwnState(): void
   open(signal: AbortSignal): Promise<Session>
+  onUp(session: Session): void
 }
 
 type Connectable = Omit<Connecting, 'config'> & ConfigNow
@@ -169,7 +171,8 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
 
 /** A connection for an agent, or the main one for nobody. */
 function connect(agent: string | undefined, deps: Connectable): Connection {
-  const { name, clock, random, target, log, acquaintance, isWatched, open, config, callMs, onState, onOwnState } = deps
+  const { name, clock, random, target, log, acquaintance, isWatched, open, onUp, config, callMs, onState, onOwnState } =
+    deps
   const { idleSeconds } = config()
   const dependency = deps.dependency.definition.name
   const isMain = agent === undefined
@@ -190,6 +193,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     isKept: isMain,
     isWatched,
     open,
+    onUp,
     fingerprint: target.fingerprint,
     onChange: isMain ? changed : onOwnState,
     note: text => addOnce(log, isMain ? text : `[${agent}] ${text}`),
@@ -217,27 +221,37 @@ interface Opened {
   readonly connection: Connection
 }
 
-type Opening = (opened: Opened, signal: AbortSignal) => Promise<Session>
+interface Opening {
+  /** Nobody uses a connection before what it shows was looked at. */
+  open(opened: Opened, signal: AbortSignal): Promise<Session>
+  /** Does what came in until then and found no session: changes the server told of, another policy, addresses to listen at. */
+  up(opened: Opened, session: Session): void
+}
 
-/** Nobody uses a connection before what it shows was looked at. */
-function opening(parts: Listening & Pick<Workings, 'meetings'>): Opening {
+function createOpening(parts: Listening & Pick<Workings, 'meetings'>): Opening {
   const { meetings, sightings, subscriptions } = parts
-  return async (opened, signal) => {
-    const { agent, connection } = opened
-    const events = eventsOf(opened, parts)
-    const session = await (agent === undefined
-      ? meetings.asAnybody(events, signal)
-      : meetings.as(agent, events, signal))
-    try {
-      if (agent === undefined) await sightings.take(session, signal)
-      else await sightings.compare(session, signal, agent)
-      subscriptions.apply(connection, session)
-      return session
-    } catch (error) {
-      await session.close()
-      throw error
-    }
+  return {
+    async open(opened, signal) {
+      const own = ownOf(opened)
+      const events = eventsOf(opened, parts)
+      const session = await (own ? meetings.as(own.agent, events, signal) : meetings.asAnybody(events, signal))
+      try {
+        await (own ? sightings.compare(own, session, signal) : sightings.take(session, signal))
+        return session
+      } catch (error) {
+        await session.close()
+        throw error
+      }
+    },
+    up(opened, session) {
+      sightings.up(ownOf(opened))
+      subscriptions.apply(opened.connection, session)
+    },
   }
+}
+
+function ownOf({ agent, connection }: Opened): OwnConnection | undefined {
+  return agent === undefined ? undefined : { agent, connection }
 }
 
 interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'connections' | 'crowds'> {
@@ -248,15 +262,16 @@ interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'conn
   isInUse(connection: Connection): boolean
 }
 
-function eventsOf({ agent, connection }: Opened, parts: Listening): SessionEvents {
+function eventsOf(opened: Opened, parts: Listening): SessionEvents {
   const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
-  const isMain = agent === undefined
-  const whose = isMain ? '' : `[${agent}] `
+  const { connection } = opened
+  const own = ownOf(opened)
+  const whose = own ? `[${own.agent}] ` : ''
   return {
     onListChanged() {
       if (!isInUse(connection)) return
-      if (isMain) sightings.again()
-      else sightings.compareAgain(agent)
+      if (own) sightings.compareAgain(own)
+      else sightings.again()
     },
     onResourceUpdated: uri => subscriptions.updated(connection, uri),
     onNotSubscribed(uri, reason) {

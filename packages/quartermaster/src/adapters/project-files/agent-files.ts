@@ -28,6 +28,8 @@ export interface AgentFiles {
   load(): Promise<AgentEntry[]>
   /** One of them, read anew; `undefined` when there is no such file. */
   read(name: string): Promise<AgentEntry | undefined>
+  /** Whether an agent's file may name this capability. Also of one that is wrong, by its text; one that cannot be read may. */
+  mayName(name: string, capability: string): Promise<boolean>
   /** Calls back when files changed, or may have before they were watched, if watching is on. Returns how to stop. */
   onChange(listener: (change: ProjectChange) => void): () => void
   /** Resolves when a change would be noticed. */
@@ -52,6 +54,10 @@ export function createAgentFiles(options: AgentFilesOptions): AgentFiles {
       return entries.filter(entry => entry !== undefined)
     },
     read: async name => (Name.safeParse(name).success ? readEntry(name) : undefined),
+    async mayName(name, capability) {
+      const read = await readText(join(projectDir, agentFile(name)))
+      return read.kind === 'text' ? read.text.includes(JSON.stringify(capability)) : read.kind === 'fault'
+    },
     onChange(listener) {
       if (closed) return () => undefined
       listeners.add(listener)

@@ -1,7 +1,8 @@
 import { basename, join } from 'node:path'
 import { type AddedUpstream, AppError, isAppError, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
-import { canonicalJson, consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
+import { consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
+import { isSameServer, partsOf, type Succession, settingsIn, withKept, withPresentVersions } from './entry-parts.ts'
 import { problemsError } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
@@ -18,7 +19,7 @@ import { entryFaults, readUpstreams, SERVERS, tooMuchLike } from './upstream-ent
 import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
 
 /** An upstream that was written down. */
-export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'> {
+export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'>, Succession {
   /** The names under which its secrets are kept. */
   readonly secrets: readonly string[]
   /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
@@ -56,8 +57,9 @@ export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded'> {
 /** Changes the configuration and the secrets beside it, one step at a time, and leaves everything else in them as it was written. */
 export interface ConfigEditor {
   /**
-   * Writes one entry of `mcpServers` and its secrets. A secret takes no name that anything else refers to; the references of
-   * the entry follow. Throws `NAME_TAKEN` when another one has the name, unless it is to be replaced, or one too much like
+   * Writes one entry of `mcpServers` and its secrets. Of another one that it replaces, what it does not speak of stays, unless
+   * that is about how the server is reached. A secret takes no name that anything else refers to; the references of the entry
+   * follow. Throws `NAME_TAKEN` when another one has the name, unless it is to be replaced, or one too much like
    * it, and `CONFIG_INVALID` when the entry would not be right; then no secret is left behind either.
    */
   setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
@@ -138,14 +140,20 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
   return edit(config, async current => {
     const { fields, servers, withServers } = configText(current, config.file)
     const present = presentEntry(name, servers)
-    const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
-    const place = { secretsFile, projectDir, configFile: config.path, present, others, added, edit }
-    const named = await nameSecrets(entry, { secrets, missing }, place)
-    const outcome = present === undefined ? 'added' : isSame(present, named.entry) ? 'unchanged' : 'replaced'
+    const { entry: wanted, ...versions } = withPresentVersions(entry, present)
+    const parts = partsOf(present, wanted)
+    const others = { ...fields, [SERVERS]: { ...servers, [name]: parts.kept } }
+    const place = { secretsFile, projectDir, configFile: config.path, stated: parts.stated, others, added, edit }
+    const named = await nameSecrets(wanted, { secrets, missing }, place)
+    const isThere = present !== undefined && isSameServer(parts.stated, named.entry)
+    const outcome = present === undefined ? 'added' : isThere ? 'unchanged' : 'replaced'
     if (outcome === 'replaced' && !replace) throw taken(name)
-    const text = withServers({ ...servers, [name]: named.entry })
-    refuseFaults(name, parseDocument(text), config.file)
-    return { text, file: config.path, outcome, ...facts(named, present) } as const
+    const next = isThere ? present : withKept(named.entry, parts.kept)
+    const text = withServers({ ...servers, [name]: next })
+    // Where nothing is written there is nothing to refuse: what is wrong in the file is told of like any other problem of it.
+    if (!isThere) refuseFaults(name, parseDocument(text), config.file)
+    const settings = outcome === 'replaced' ? settingsIn(parts, wanted) : {}
+    return { text, file: config.path, outcome, ...facts(named, present, next), ...settings, ...versions } as const
   })
 }
 
@@ -213,8 +221,8 @@ function presentEntry(name: string, servers: Fields): unknown {
   throw new AppError('NAME_TAKEN', `An upstream cannot be named "${name}". ${tooMuchLike(twin)} Choose another name.`)
 }
 
-function facts({ entry, texts, missing }: NamedEntry, present: unknown) {
-  const named = new Set(secretNamesIn(entry))
+function facts({ texts, missing }: NamedEntry, present: unknown, next: unknown) {
+  const named = new Set(secretNamesIn(next))
   return { texts, missing, unneeded: secretNamesIn(present).filter(name => !named.has(name)) }
 }
 
@@ -246,10 +254,6 @@ function refuseFaults(name: string, document: JsonDocument, where: string): void
     return { severity: 'error', code: 'CONFIG_INVALID', where, ...(field !== '' && { field }), message, mend }
   })
   if (problems.length > 0) throw problemsError('CONFIG_INVALID', `The upstream "${name}" would not be right:`, problems)
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return canonicalJson(one) === canonicalJson(other)
 }
 
 function taken(name: string): AppError {

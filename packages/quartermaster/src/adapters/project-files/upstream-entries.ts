@@ -114,7 +114,8 @@ function schemaOf(entry: unknown): z.ZodType<UpstreamEntry> {
   return transportOf(entry) === 'http' ? HttpEntry : StdioEntry
 }
 
-function transportOf(entry: unknown): 'stdio' | 'http' {
+/** How a server is reached by what its entry has. */
+export function transportOf(entry: unknown): 'stdio' | 'http' {
   return isRecord(entry) && 'url' in entry ? 'http' : 'stdio'
 }
 

@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Fields } from './config-text.ts'
+import { isSameServer } from './entry-parts.ts'
 import { secretNamesIn } from './references.ts'
 import { isNumberOf, lookWhoSpeaks, withSecretNames } from './secret-names.ts'
 import { addSecrets, nameMissing, secretsThere } from './secrets-editor.ts'
@@ -17,8 +17,8 @@ export interface NamingPlace {
   readonly secretsFile: string
   readonly projectDir: string
   readonly configFile: string
-  /** What stands in the place of the entry now. */
-  readonly present: unknown
+  /** What stands in the place of the entry now, as far as the entry speaks of it. */
+  readonly stated: Fields
   /** What the configuration says about everything else. */
   readonly others: unknown
   /** Is told what is in the secrets file only because of this entry, to be taken back when it is refused. */
@@ -40,13 +40,13 @@ export interface NamedEntry {
 export async function nameSecrets(
   entry: Fields,
   { secrets, missing }: WrittenSecrets,
-  { secretsFile, projectDir, configFile, present, others, added, edit }: NamingPlace,
+  { secretsFile, projectDir, configFile, stated, others, added, edit }: NamingPlace,
 ): Promise<NamedEntry> {
   const isSpokenFor = await lookWhoSpeaks([...Object.keys(secrets), ...missing], { projectDir, configFile, others })
   const kept = await addSecrets(secretsFile, secrets, { isSpokenFor, edit })
   added.push(...kept.added)
   const given = withSecretNames(entry, kept.names)
-  const names = sameNames(given, present, missing) ?? (await nameMissing(secretsFile, missing, isSpokenFor))
+  const names = sameNames(given, stated, missing) ?? (await nameMissing(secretsFile, missing, isSpokenFor))
   const there = (await secretsThere(secretsFile, Object.values(names))) ?? []
   return {
     entry: withSecretNames(entry, { ...kept.names, ...names }),
@@ -59,14 +59,13 @@ export async function nameSecrets(
  * The names that an entry has for them already, where it is the same but for that: what was written into the secrets file
  * since is its own. In any other one they would be somebody else's.
  */
-function sameNames(entry: Fields, present: unknown, missing: readonly string[]): Record<string, string> | undefined {
-  const known = secretNamesIn(present)
+function sameNames(entry: Fields, stated: Fields, missing: readonly string[]): Record<string, string> | undefined {
+  const known = secretNamesIn(stated)
   const names = Object.fromEntries(
     missing.flatMap(name => {
       const now = known.find(candidate => isNumberOf(candidate, name))
       return now === undefined ? [] : [[name, now]]
     }),
   )
-  const isSame = present !== undefined && canonicalJson(withSecretNames(entry, names)) === canonicalJson(present)
-  return isSame ? names : undefined
+  return isSameServer(stated, withSecretNames(entry, names)) ? names : undefined
 }

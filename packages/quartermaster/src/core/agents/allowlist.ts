@@ -1,4 +1,4 @@
-import type { CatalogueCapability, WithheldTool } from '../catalogue/index.ts'
+import { absentTools, type CatalogueCapability, type WithheldTool } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CapabilityIssue } from './grants.ts'
 
@@ -10,8 +10,8 @@ export interface Allowlist {
   readonly offered: ReadonlySet<string>
   /** Asked for and not offered now, each with the reason. */
   readonly withheld: readonly WithheldTool[]
-  /** What was there once, where all there is was asked for: told to whoever calls one. */
-  readonly gone: readonly WithheldTool[]
+  /** What was there once or is left out, where all there is was asked for: told to whoever calls one. */
+  readonly absent: readonly WithheldTool[]
 }
 
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
@@ -20,8 +20,8 @@ export function checkAllowlist(
   capability: CatalogueCapability,
 ): CapabilityIssue[] {
   const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
-  // A server that drops a tool must not take all others from whoever names it.
-  const isKnown = new Set([...known, ...(capability.gone ?? []).map(({ name }) => name)])
+  // A server that drops a tool, or an owner who leaves one out, must not take all others from whoever names it.
+  const isKnown = new Set([...known, ...absentTools(capability).map(({ name }) => name)])
   const seen = new Set<string>()
   return (tools ?? []).flatMap((name, index) => {
     if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
@@ -35,10 +35,11 @@ export function checkAllowlist(
 
 /** Divides what was asked for, which was checked, into what is offered and what is not. */
 export function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
-  const { descriptors, leftOut, gone = [], unseen } = capability
+  const { descriptors, leftOut, unseen } = capability
+  const absent = absentTools(capability)
   const offered = new Set(descriptors.map(({ name }) => name))
-  // Of what is gone only those hear who ask for it.
-  const held = new Map([...(tools ? gone : []), ...leftOut].map(tool => [tool.name, tool]))
+  // Of what is gone or left out only those hear who ask for it.
+  const held = new Map([...(tools ? absent : []), ...leftOut].map(tool => [tool.name, tool]))
   const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
   return {
     names,
@@ -47,7 +48,7 @@ export function readAllowlist(tools: readonly string[] | undefined, capability: 
       if (offered.has(name)) return []
       return held.get(name) ?? (unseen === undefined ? [] : [{ name, reason: unseen }])
     }),
-    gone: tools ? [] : gone,
+    absent: tools ? [] : absent,
   }
 }
 

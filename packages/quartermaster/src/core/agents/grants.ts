@@ -37,8 +37,11 @@ export interface Resolution {
   readonly shadowed: readonly ShadowedResources[]
   /** What was asked for and is not there, with the reason. */
   readonly withheld: readonly ResolutionEntry[]
-  /** What those had once of which all was asked for, with the reason. Whoever calls one is told; nobody else asked for it. */
-  readonly gone: readonly ResolutionEntry[]
+  /**
+   * What those had once, or have left out, of which all was asked for, with the reason. Whoever calls one is told; nobody else
+   * asked for it.
+   */
+  readonly absent: readonly ResolutionEntry[]
   /** What is wrong with the configuration; when there is anything, nothing is granted. */
   readonly issues: readonly CapabilityIssue[]
 }
@@ -62,6 +65,6 @@ export const NOTHING_GRANTED: Resolution = Object.freeze({
   skills: [],
   shadowed: [],
   withheld: [],
-  gone: [],
+  absent: [],
   issues: [],
 })

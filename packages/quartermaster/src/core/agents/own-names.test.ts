@@ -141,6 +141,33 @@ it.each([
   },
 )
 
+describe('a tool that the owner has left out', () => {
+  const reason = 'The owner leaves it out.'
+  const unwanted = [{ name: 'delete_repo', calledAs: 'github_delete_repo', reason }]
+
+  it('is unavailable to those who list it, and takes nothing else from them', async () => {
+    const { hub, report, problems } = await hubWith({ github: { tools: ['issues', 'delete_repo'] } }, { unwanted })
+    expect(problems()).toEqual([])
+    expect(hub.toolNamesFor('coder')).toEqual(['github_issues'])
+    expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason })
+    const call = hub.callAs('coder', 'github_delete_repo')
+    await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED', message: expect.stringContaining(reason) })
+    expect(hub.agents.seat('coder').view().facts().withheld).toEqual([
+      { tool: 'github_delete_repo', capability: 'github', reason },
+    ])
+  })
+
+  it('is nothing to those who have all there are until they call it, and no name to whoever mistypes one', async () => {
+    const { hub, report } = await hubWith({ github: {} }, { unwanted })
+    expect(report().map(({ tool }) => tool)).toEqual(['issues', 'pull.merge'])
+    const call = hub.callAs('coder', 'github_delete_repo')
+    await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED', message: expect.stringContaining(reason) })
+    expect(() => hub.catalogue.tool('github_delete_repo')).toThrow(`not offered now. ${reason}`)
+    const { problems } = await hubWith({ github: { tools: ['delete_rep'] } }, { unwanted })
+    expect(problems()).toEqual(['Capability "github" has no tool "delete_rep". It has: issues, pull.merge.'])
+  })
+})
+
 describe('a tool that its server has no more', () => {
   const gone = [
     { name: 'delete_repo', calledAs: 'github_delete_repo', reason: 'Its server does not list it any more.' },

@@ -46,7 +46,7 @@ export function resolveCapabilities(
     ...takeAddresses(ordered.flatMap(step => step.resources)),
     skills: [],
     withheld,
-    gone: steps.flatMap(step => step.gone),
+    absent: steps.flatMap(step => step.absent),
     issues,
   }
 }
@@ -95,7 +95,7 @@ interface Step {
   readonly prompts: readonly PromptGrant[]
   readonly resources: readonly ResourceGrant[]
   readonly withheld: readonly ResolutionEntry[]
-  readonly gone: readonly ResolutionEntry[]
+  readonly absent: readonly ResolutionEntry[]
   readonly issues: readonly CapabilityIssue[]
 }
 
@@ -145,7 +145,7 @@ function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
 }
 
 function failed(issues: readonly CapabilityIssue[]): Step {
-  return { position: 0, grants: [], prompts: [], resources: [], withheld: [], gone: [], issues }
+  return { position: 0, grants: [], prompts: [], resources: [], withheld: [], absent: [], issues }
 }
 
 function checkConfig(config: Record<string, unknown>, capability: CatalogueCapability): Validated {
@@ -191,7 +191,7 @@ export function checkResolved(resolved: unknown): ResolvedCapability | null {
 
 function grantAllowed(
   { key, position, ...capability }: CatalogueCapability,
-  { names, offered, withheld, gone }: Allowlist,
+  { names, offered, withheld, absent }: Allowlist,
   resolved: ResolvedCapability | null,
 ): Step {
   if (resolved === null) {
@@ -211,8 +211,8 @@ function grantAllowed(
   // The list of tools is about tools: whoever has the capability may read what it brings.
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
-  const absent = { withheld: unavailable(key, [...withheld, ...empty]), gone: unavailable(key, gone) }
-  return { position, grants, prompts, resources, ...absent, issues: [] }
+  const missing = { withheld: unavailable(key, [...withheld, ...empty]), absent: unavailable(key, absent) }
+  return { position, grants, prompts, resources, ...missing, issues: [] }
 }
 
 const NOTHING_TO_CALL = 'Its capability brought nothing that can be called.'

@@ -1,5 +1,5 @@
 import type { ResolutionEntry } from '../../contracts/index.ts'
-import { type Generation, LOST_NAME } from '../catalogue/index.ts'
+import { absentTools, type Generation, LOST_NAME } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 
 interface SeenParts {
@@ -9,12 +9,12 @@ interface SeenParts {
 }
 
 export interface WithheldParts extends SeenParts {
-  readonly gone: readonly ResolutionEntry[]
+  readonly absent: readonly ResolutionEntry[]
 }
 
 /** What an agent was given and cannot call now by this name, with the reason. For whoever calls it, so only when somebody has. */
 export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
-  const { withheld, gone, generation } = parts
+  const { withheld, absent, generation } = parts
   const isCalled = ({ tool: own, calledAs = own }: ResolutionEntry) => calledAs === tool
   const known = withheld.filter(entry => isCalled(entry) && entry.reason !== undefined)
   // Whoever calls it means the one that has the name, also while nobody is offered under it.
@@ -22,7 +22,7 @@ export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntr
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
   const held = owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0]
-  return held ?? gone.find(isCalled) ?? perhapsOf(tool, parts)
+  return held ?? absent.find(isCalled) ?? perhapsOf(tool, parts)
 }
 
 /** The unit that may have a tool of this name, where nobody knows yet what it has. */
@@ -44,13 +44,14 @@ function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined 
   return { ...found, tool, reason: why }
 }
 
-/** Of what is held back, or is there no more, it is known by which name it would be called. */
-function isSeen({ capability, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
-  const { leftOut = [], gone = [] } = generation.capabilities.get(capability) ?? {}
-  return [...leftOut, ...gone].some(({ name }) => name === tool)
+/** Of what is held back, is there no more or is left out, it is known by which name it would be called. */
+function isSeen({ capability: key, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
+  const capability = generation.capabilities.get(key)
+  if (!capability) return false
+  return [...capability.leftOut, ...absentTools(capability)].some(({ name }) => name === tool)
 }
 
-/** The tools that an agent was given and that are held back, or are there no more. */
+/** The tools that an agent was given and that are held back, are there no more, or are left out. */
 export function heldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
   return parts.withheld.flatMap(entry => {
     const { tool, calledAs = tool, capability, state, reason } = entry

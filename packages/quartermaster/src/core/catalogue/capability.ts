@@ -66,6 +66,8 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   withheld?: readonly WithheldTool[]
   /** Tools that it had once. An agent that lists one is told why it has none, and has the rest of what it was given. */
   gone?: readonly WithheldTool[]
+  /** Tools that the owner has left out. An agent that lists one is told where, and has the rest of what it was given. */
+  unwanted?: readonly WithheldTool[]
   /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
   unseen?: string
   /** How an agent works, and not what it could be asked for: its tools are on no card. */
@@ -88,6 +90,7 @@ export interface Capability extends CapabilityResolver {
   readonly effectKinds: readonly EffectDefinition[]
   readonly withheld: readonly WithheldTool[]
   readonly gone: readonly WithheldTool[]
+  readonly unwanted: readonly WithheldTool[]
   readonly unseen: string | undefined
   readonly inward: boolean
 }

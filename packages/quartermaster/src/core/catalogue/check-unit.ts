@@ -132,6 +132,7 @@ const CAPABILITY_LISTS = [
   'effectKinds',
   'withheld',
   'gone',
+  'unwanted',
 ]
 
 function* checkCapability(
@@ -161,6 +162,7 @@ function* checkCapability(
     resources,
     leftOut: leftOutOf(capability, tools, place),
     gone: goneFrom(capability, place),
+    unwanted: capability.unwanted,
     unseen: capability.unseen,
     inward: capability.inward === true,
     configSchema: config?.described,

@@ -70,6 +70,7 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
     effectKinds: definition.effectKinds ?? [],
     withheld: definition.withheld ?? [],
     gone: definition.gone ?? [],
+    unwanted: definition.unwanted ?? [],
     unseen: definition.unseen,
     inward: definition.inward ?? false,
     get configSchema(): JsonSchema | undefined {

@@ -140,6 +140,8 @@ export interface CatalogueCapability extends Origin {
   readonly leftOut: readonly WithheldTool[]
   /** Tools that it had once: nobody is told of one but who lists it. */
   readonly gone?: readonly WithheldTool[]
+  /** Tools that the owner has left out: nobody is told of one but who lists it. */
+  readonly unwanted?: readonly WithheldTool[]
   /** Why its tools are not known yet. */
   readonly unseen: string | undefined
   /** Whether its tools are nothing that others could ask an agent for. */

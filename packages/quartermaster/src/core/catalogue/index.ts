@@ -46,7 +46,7 @@ export {
 export { heldBackBy, holdBack, letGo } from './held-back.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
 export { defineInjection, type Injection } from './injection.ts'
-export { LOST_NAME, notOffered } from './left-out.ts'
+export { absentTools, LOST_NAME, notOffered } from './left-out.ts'
 export {
   collectDefinitions,
   type Definition,

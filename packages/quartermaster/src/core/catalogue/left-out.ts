@@ -36,16 +36,24 @@ export function goneFrom({ key, gone }: Capability, { kind }: UnitPlace): Withhe
   return gone.map(tool => ({ ...tool, reason: `${tool.reason}${step}` }))
 }
 
+/** The tools of a capability of which nobody hears but who asks for them: that were there once, or that the owner has left out. */
+export function absentTools({
+  gone = [],
+  unwanted = [],
+}: Pick<CatalogueCapability, 'gone' | 'unwanted'>): WithheldTool[] {
+  return [...gone, ...unwanted]
+}
+
 /**
- * Why nobody is offered anything under this name, if that is held back or was there once. Whose it would be counts before who
- * lost it.
+ * Why nobody is offered anything under this name, if that is held back, was there once or is left out. Whose it would be counts
+ * before who lost it.
  */
 export function whyLeftOut(
   name: string,
-  capabilities: Iterable<Pick<CatalogueCapability, 'leftOut' | 'gone'>>,
+  capabilities: Iterable<Pick<CatalogueCapability, 'leftOut' | 'gone' | 'unwanted'>>,
 ): string | undefined {
   const all = [...capabilities]
-  const known = [...all.flatMap(({ leftOut: held }) => held), ...all.flatMap(({ gone = [] }) => gone)]
+  const known = [...all.flatMap(({ leftOut: held }) => held), ...all.flatMap(absentTools)]
   const reasons = known.filter(one => (one.calledAs ?? one.name) === name).map(({ reason }) => reason)
   return reasons.find(reason => reason !== LOST_NAME) ?? reasons[0]
 }

@@ -32,6 +32,7 @@ export {
 export type { Decision } from './pin-writes.ts'
 export type { ListOptions } from './review-items.ts'
 export {
+  askableConsent,
   consentOperationsOf,
   contradictionIn,
   type ToolFactsOptions,
@@ -58,4 +59,4 @@ export {
 } from './verdict.ts'
 export { excerptOf, shortened, showHidden } from './visible-text.ts'
 export { MOST_WANTED, wantedWith } from './wanted-scope.ts'
-export { type ToolWishes, unknownTools, wantsDefinition, wantsTool } from './wanted-tools.ts'
+export { type ToolWishes, unknownTools, unwantedTools, wantsDefinition, wantsTool } from './wanted-tools.ts'

@@ -67,6 +67,13 @@ export function consentOperationsOf(
   })
 }
 
+/** The consent operations that tools of this server can ask for: a word about any other would do nothing, silently. */
+export function askableConsent(upstream: string, { tools }: Pick<UpstreamConfig, 'tools'>): string[] {
+  const own = `${consentPrefix(upstream)}.`
+  const named = Object.values(tools).flatMap(({ consent = [] }) => consent.filter(name => name.startsWith(own)))
+  return [...new Set([destructiveConsent(upstream), ...named])]
+}
+
 /** A tool that says it changes nothing and destroys something is told of; the careful half is believed. */
 export function contradictionIn(upstream: string, raw: Readonly<Record<string, unknown>>): Problem | undefined {
   const { readOnlyHint, destructiveHint } = recordIn(raw, 'annotations') ?? {}
@@ -91,8 +98,12 @@ function safetyOf(upstream: string, raw: object, options: UpstreamToolOptions | 
   return {
     mutates,
     idempotent: options?.idempotent ?? (!mutates || hints.idempotentHint === true),
-    consent: options?.consent ?? (isDestructive ? [`${consentPrefix(upstream)}.destructive`] : []),
+    consent: options?.consent ?? (isDestructive ? [destructiveConsent(upstream)] : []),
   }
+}
+
+function destructiveConsent(upstream: string): string {
+  return `${consentPrefix(upstream)}.destructive`
 }
 
 function reasonFor(upstream: string, operation: string): string {

@@ -5,11 +5,29 @@ import { didYouMean } from '../kernel/index.ts'
 export type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
 
 /** Whether the configuration lets this tool of a server through, by the server's own name. */
-export function wantsTool({ offer, leaveOut, tools }: ToolWishes, name: string): boolean {
+export function wantsTool(wishes: ToolWishes, name: string): boolean {
+  return whyUnwanted(wishes, name) === undefined
+}
+
+/** What in its entry leaves this tool out, for whoever would have it; nothing where it is wanted. */
+function whyUnwanted({ offer, leaveOut, tools }: ToolWishes, name: string): string | undefined {
   const options = Object.hasOwn(tools, name) ? tools[name] : undefined
-  if (options?.offer === false) return false
-  if (offer !== undefined && !offer.includes(name)) return false
-  return !(leaveOut?.includes(name) ?? false)
+  if (options?.offer === false) return '"tools" says "offer": false of it'
+  if (offer !== undefined && !offer.includes(name)) return '"offer" does not name it'
+  return leaveOut?.includes(name) ? '"leaveOut" names it' : undefined
+}
+
+/** Those of a server's tools that the configuration leaves out, each with the place where that can be changed. */
+export function unwantedTools(
+  upstream: string,
+  wishes: ToolWishes,
+  names: Iterable<string>,
+): { readonly name: string; readonly reason: string }[] {
+  return [...new Set(names)].flatMap(name => {
+    const why = whyUnwanted(wishes, name)
+    if (why === undefined) return []
+    return [{ name, reason: `The owner leaves it out: in the entry of "${upstream}" in "mcpServers", ${why}.` }]
+  })
 }
 
 /** The same of anything that a server has. Its instructions come with whatever else is used. */

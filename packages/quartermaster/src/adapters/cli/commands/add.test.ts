@@ -322,33 +322,3 @@ describe('an address that is none', () => {
     },
   )
 })
-
-describe('remove', () => {
-  it('says from whom it was taken, and who still names it', async () => {
-    const secrets = { removedSecrets: ['KEY'], keptSecrets: [{ name: 'TOKEN', usedBy: ['agents/ada.json'] }] }
-    const answer = { file: '/p/c.json', revokedFrom: ['default'], stillNamedBy: ['ada'], ...secrets }
-    const { host, seen } = createFakeCliHost({ control: { removeUpstream: async () => answer } })
-    expect(await runCli(['remove', 'notes'], host)).toBe(1)
-    expect(seen.stdout).toContain('✓ "notes" is removed. (/p/c.json)\n  Taken from: default.\n')
-    expect(seen.stdout).toContain(
-      '  Taken out of the secrets file: KEY.\n  Still in the secrets file: TOKEN, named in agents/ada.json.\n',
-    )
-    expect(seen.stdout).toContain('quartermaster grant ada notes --revoke')
-  })
-
-  it('keeps its secrets on request', async () => {
-    const asked: object[] = []
-    const answer = { file: 'c', revokedFrom: [], stillNamedBy: [], removedSecrets: [], keptSecrets: [] }
-    const { host } = createFakeCliHost({ control: { removeUpstream: async input => (asked.push(input), answer) } })
-    await runCli(['remove', 'notes'], host)
-    await runCli(['remove', 'notes', '--keep-secrets'], host)
-    expect(asked).toEqual([{ name: 'notes' }, { name: 'notes', keepSecrets: true }])
-  })
-
-  it('says what there is when the name is wrong', async () => {
-    const removeUpstream = () => Promise.reject(new AppError('NAME_UNKNOWN', 'There is none.'))
-    const { host, seen } = createFakeCliHost({ control: { removeUpstream } })
-    expect(await runCli(['remove', 'nots'], host)).toBe(4)
-    expect(seen.stderr).toContain('See all upstreams: quartermaster upstreams')
-  })
-})

@@ -10,7 +10,7 @@ import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
 import { firstStates } from '../first-states.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { type JudgedAgain, judgedText, watchReview } from '../judged-again.ts'
-import { pinEntry } from '../pinning.ts'
+import { notesBut, pinEntry } from '../pinning.ts'
 import { addExamples, type Register } from '../register.ts'
 import { repeated } from '../repeated.ts'
 import type { Session } from '../session.ts'
@@ -61,9 +61,8 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const written = toEntry(words, options, session.host.cwd)
   // First of all, so that nothing which is said later holds one.
   const { entry: open, secrets, note } = separateSecrets(name, written, { isToRun: true })
-  const { entry, notes } = await session.attend('Looking for the version', () =>
-    pinEntry(open, { pin, host: session.host }),
-  )
+  const pinned = await session.attend('Looking for the version', () => pinEntry(open, { pin, host: session.host }))
+  const { entry } = pinned
   const request = { name, entry, secrets, wait: false, ...toGrant(options), ...defined({ replace }) }
   const added = await session.connect(async control => {
     const judged = await watchReview(session, control)
@@ -73,6 +72,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
     const judgedAgain = await judged([name])
     return { ...written, ...defined({ status: states.get(name) ?? written.status }), judgedAgain }
   })
+  const notes = notesBut(pinned, added.keptVersions)
   const left = note === undefined ? [] : [note]
   await print(session, added, [...notes, ...left, ...doubtfulArguments(entry), ...argumentNotes(entry)])
   return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done

@@ -240,6 +240,13 @@ describe('call: errors', () => {
     },
   )
 
+  it('tell how to give more time: whoever called, or whoever has set the limit of the tool', async () => {
+    const late = (details = {}) => new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details })
+    expect(nextOf((await run(['weather'], { error: late() })).stderr)).toEqual(['Give it more time: add --timeout 2m'])
+    const [step] = nextOf((await run(['weather'], { error: late({ runLimitMs: 300 }) })).stderr)
+    expect(step).toMatch(/^That is its own limit\. Give it more as "timeoutMs"/)
+  })
+
   it('are the one JSON value on standard output with --json', async () => {
     const error = new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details: { tool: 'read_file' } })
     const { code, stdout, stderr } = await run(['read_file', '--json'], { error })

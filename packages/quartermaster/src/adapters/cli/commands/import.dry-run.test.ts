@@ -57,6 +57,21 @@ describe('import that is only tried', () => {
     )
   })
 
+  it('shows what would stay of an entry that is replaced, and what would not', async () => {
+    const keptVersions = { files: 'files@3.0.0' }
+    const given = { granted: [], keptSettings: ['leaveOut', 'agents'], goneSettings: ['oauth'], keptVersions }
+    const look = (outcome: 'replaced' | 'unchanged', ...more: string[]) =>
+      run(['claude', 'files', '--dry-run', ...more], { given, outcomes: { files: outcome } })
+    const { stdout } = await look('replaced')
+    expect(stdout).toContain(
+      '  Would stay in its entry: leaveOut, agents.\n  Would go from its entry, because it would be reached in another way: oauth.\n  Would stay in its version: files@3.0.0.\n',
+    )
+    expect(stdout).not.toContain('has no version')
+    expect((await look('unchanged')).stdout).toContain('  Stays in its version: files@3.0.0.\n')
+    const { servers } = JSON.parse((await look('replaced', '--json')).stdout)
+    expect(servers).toMatchObject([{ keptSettings: ['leaveOut', 'agents'], goneSettings: ['oauth'], keptVersions }])
+  })
+
   it('promises nothing that is so already', async () => {
     const given = { granted: [], alsoHave: ['default'] }
     const { stdout } = await run(['claude', 'git hub', '--dry-run'], { given, outcomes: { 'git-hub': 'unchanged' } })

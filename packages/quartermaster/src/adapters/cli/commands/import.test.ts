@@ -29,8 +29,20 @@ describe('import', () => {
     expect(stdout).toContain('git hub  Claude Desktop  gh')
     expect(stdout).toContain('for /work/other alone; imported when named')
     expect(stdout).toContain('! /home/me/.cursor/mcp.json: It is not JSON.')
-    expect(stderr).toContain('3 servers can be imported')
+    // As many as `--all` takes: what is for another folder alone comes by its name.
+    expect(stderr).toBe(
+      '2 servers can be imported: quartermaster import --all, or name a client or servers\n1 server for other folders can be imported by name: quartermaster import NAME\n',
+    )
     expect((await run(['--json'])).stdout).not.toContain('hush')
+  })
+
+  it.each([
+    [server('far', { elsewhere: '/work/other' }), '1 server for other folders can be imported by name: '],
+    [server('old', { entry: undefined, skipped: 'It is old.' }), 'None of them can be imported. Name a file: '],
+  ])('without a source offers nothing that would not come', async (only, hint) => {
+    const { stderr } = await run([], { found: { places: [], servers: [only] } })
+    expect(stderr.startsWith(hint)).toBe(true)
+    expect(stderr).not.toContain('--all')
   })
 
   it('takes over everything of a source that is for this folder, one by one, and sums it up', async () => {
@@ -98,6 +110,18 @@ describe('import', () => {
     expect(nobody.stdout).toContain('  Given to nobody. Give it: quartermaster grant AGENT files\n')
     const first = await run(['claude', 'files'], { given: { granted: ['default'], madeAgent: 'default' } })
     expect(first.stdout).toContain('  Given to: default (made now, as the first agent here; it may also read')
+  })
+
+  it('says what stays of an entry that it replaces, and warns of no version that is kept', async () => {
+    const keptVersions = { files: 'files@3.0.0' }
+    const given = { granted: [], keptSettings: ['leaveOut', 'agents'], goneSettings: ['oauth'], keptVersions }
+    const { stdout } = await run(['claude', 'files', '--replace'], { given })
+    expect(stdout).toContain(
+      '  Stays in its entry: leaveOut, agents.\n  Gone from its entry, because it is reached in another way now: oauth.\n  Stays in its version: files@3.0.0.\n',
+    )
+    expect(stdout).not.toContain('has no version')
+    const { servers } = JSON.parse((await run(['claude', 'files', '--replace', '--json'], { given })).stdout)
+    expect(servers).toMatchObject([{ keptSettings: ['leaveOut', 'agents'], goneSettings: ['oauth'], keptVersions }])
   })
 
   it('pins packages on request', async () => {

@@ -6,7 +6,7 @@ import { defined } from '../defined.ts'
 import { EXIT, EXIT_CODES } from '../errors.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { importServers } from '../import-servers.ts'
-import { amountOf, foundText, importedText } from '../import-text.ts'
+import { choiceText, foundText, importedText } from '../import-text.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { registerImportOpenapi } from './import-openapi.ts'
@@ -116,7 +116,7 @@ async function listFound(session: Session, found: ForeignServers): Promise<numbe
   await session.out.write(foundText(found, session.out))
   const next =
     found.servers.length > 0
-      ? `${amountOf(found.servers)} can be imported: quartermaster import --all, or name a client or servers\n`
+      ? choiceText(found.servers)
       : 'No MCP servers of Claude, Cursor or VS Code were found. Name a file: quartermaster import FILE\n'
   await session.notices.write(next)
   return EXIT.done

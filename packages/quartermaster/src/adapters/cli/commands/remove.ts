@@ -2,7 +2,8 @@ import type { RemovedUpstream } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
-import { escapeLine } from '../escape.ts'
+import { escapeLine, toVisibleJsonText } from '../escape.ts'
+import { problemBlock } from '../explain.ts'
 import { paragraph } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -39,16 +40,23 @@ async function remove(session: Session, name: string, { keepSecrets }: RemoveOpt
 }
 
 function removedText(name: string, removed: RemovedUpstream, out: Printer): string {
-  const { file, revokedFrom, stillNamedBy } = removed
   const wide = { ...out, width: undefined }
-  const lines = [revokedFrom.length > 0 ? `Taken from: ${revokedFrom.join(', ')}.` : '', ...releasedLines(removed)]
-  const still = stillNamedBy.map(agent => {
-    const text = `"${agent}" still names it and has no tools until that is taken out: quartermaster grant ${agent} ${name} --revoke`
-    return `${out.paint.yellow('!')} ${paragraph(text, wide)}`
-  })
   return [
-    `${out.paint.green('✓')} ${escapeLine(`"${name}" is removed. (${file})`)}\n`,
-    ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
-    ...still,
+    `${out.paint.green('✓')} ${escapeLine(`"${name}" is removed. (${removed.file})`)}\n`,
+    ...[...takenLines(name, removed), ...releasedLines(removed)].map(line => paragraph(line, wide, '  ')),
+    ...removed.problems.map(problem => problemBlock(problem, out)),
   ].join('')
+}
+
+/** Of a list that somebody has written for an agent there is no other copy, so it is shown as it stood. */
+function takenLines(name: string, { taken }: RemovedUpstream): string[] {
+  const all = Object.entries(taken)
+  const whole = all.flatMap(([agent, had]) => (Object.keys(had).length === 0 ? [agent] : []))
+  const narrowed = all.filter(([agent]) => !whole.includes(agent))
+  return [
+    ...(whole.length > 0 ? [`Taken from: ${whole.join(', ')}.`] : []),
+    ...narrowed.map(
+      ([agent, had]) => `Taken from ${agent}, whose file had "${name}": ${toVisibleJsonText(had, { pretty: false })}`,
+    ),
+  ]
 }

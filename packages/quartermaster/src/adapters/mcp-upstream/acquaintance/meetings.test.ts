@@ -58,6 +58,7 @@ async function stage(
           log() {},
         }),
       fingerprint: async () => '',
+      hasForAll: async () => false,
       agentsSignedIn: async () => signedIn,
     },
     client: { name: 'test', version: '1' },

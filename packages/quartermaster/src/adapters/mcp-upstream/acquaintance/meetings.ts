@@ -1,5 +1,6 @@
 import type { UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { NotRenewed } from '../http/http-auth.ts'
 import { ChannelFailure, SendFailure } from '../session/channel.ts'
 import { isAboutEras, openSession } from '../session/open-session.ts'
 import type { Era, Session, SessionEvents } from '../session/session.ts'
@@ -67,9 +68,9 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
     }
   }
 
-  /** One whose key is no good takes the server from nobody else. Throws what it said when it refused the last of them. */
-  async function asSomebody(events: SessionEvents, signal: AbortSignal, refusal: unknown): Promise<Session> {
-    let last = refusal
+  /** One whose key is no good, or whose login nobody can renew now, takes the server from nobody else. */
+  async function asSomebody(events: SessionEvents, signal: AbortSignal, first: unknown): Promise<Session> {
+    const turnedAway = [first]
     const known = welcome
     for (const agent of [...credentialed].toSorted((a, b) => Number(b === known) - Number(a === known))) {
       try {
@@ -78,17 +79,28 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
         metAs = agent
         return session
       } catch (error) {
-        if (!isRefused(error)) throw error
-        last = error
+        if (signal.aborted || !isTurnedAway(error)) throw error
+        turnedAway.push(error)
       }
     }
-    throw last
+    throw await tellingOf(turnedAway)
+  }
+
+  /**
+   * Which of them everybody is told who comes now. What somebody has to do is said only where it cannot come right by itself. Then
+   * it is about what there is for all, which helps everybody, and about the last agent where there is no such thing.
+   */
+  async function tellingOf(turnedAway: readonly unknown[]): Promise<unknown> {
+    const passing = turnedAway.find(isNotRenewed)
+    if (passing !== undefined) return passing
+    return turnedAway.at((await target.hasForAll()) ? 0 : -1)
   }
 
   return {
     /**
-     * A server that lets nobody in without credentials is asked what it has with those of an agent that has some. Calls never
-     * go that way: from then on each agent has a connection of its own, with what it may show.
+     * A server that lets nobody in without credentials is asked what it has with those of an agent that has some, and so is one
+     * to which those of all cannot be shown for now. Calls never go that way: from then on each agent has a connection of its own,
+     * with what it may show, and one that has to show what all share tries that again by itself.
      */
     async asAnybody(events, signal) {
       try {
@@ -96,7 +108,8 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
         metAs = undefined
         return session
       } catch (error) {
-        if (credentialed.size === 0 || !isUnauthorized(error)) throw error
+        const isAboutUs = isUnauthorized(error) || isNotRenewed(error)
+        if (credentialed.size === 0 || signal.aborted || !isAboutUs) throw error
         separate()
         return asSomebody(events, signal, error)
       }
@@ -116,9 +129,14 @@ interface Meeting {
   readonly events: SessionEvents
 }
 
-/** Also where credentials are known, and no good for this. */
-function isRefused(error: unknown): boolean {
-  return isUnauthorized(error) || (error instanceof SendFailure && error.status === 403)
+/** Also where credentials are known and no good for this, or could not be shown at all. */
+function isTurnedAway(error: unknown): boolean {
+  return isUnauthorized(error) || isNotRenewed(error) || (error instanceof SendFailure && error.status === 403)
+}
+
+/** Nothing was sent, for want of a token that its issuer may still give. */
+function isNotRenewed(error: unknown): boolean {
+  return error instanceof SendFailure && error.cause instanceof NotRenewed
 }
 
 function isUnauthorized(error: unknown): boolean {

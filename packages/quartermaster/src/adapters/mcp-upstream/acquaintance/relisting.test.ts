@@ -94,3 +94,28 @@ it('asks every now and then where it is needed, and not after its end', async ()
   await clock.advance(120_000)
   expect(server.lists).toBe(1)
 })
+
+it('asks once it can what it was told to, unless it was asked meanwhile for another reason', async () => {
+  const clock = createFakeClock()
+  const server = { isUp: false, lists: 0 }
+  const relisting = createRelisting({
+    clock,
+    async list() {
+      if (server.isUp) server.lists++
+    },
+  })
+  relisting.soon()
+  await clock.advance(1_000)
+  server.isUp = true
+  relisting.begun()
+  relisting.up()
+  await clock.advance(1_000)
+  expect(server.lists).toBe(0)
+  server.isUp = false
+  relisting.soon()
+  await clock.advance(1_000)
+  server.isUp = true
+  relisting.up()
+  await clock.advance(1_000)
+  expect(server.lists).toBe(1)
+})

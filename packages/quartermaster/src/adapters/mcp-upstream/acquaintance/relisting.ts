@@ -4,6 +4,10 @@ import type { Cancel, Clock } from '../../../core/kernel/index.ts'
 export interface Relisting {
   /** As soon as it may be. */
   soon(): void
+  /** It is being asked, whoever had it asked: what was told before is in what it lists. */
+  begun(): void
+  /** There is a connection: what was told since the last asking began, and found none, is looked at as soon as it may be. */
+  up(): void
   /** In a while, unless it happens before; as long again where it is not needed then. */
   later(ms: number, isNeeded: () => boolean): void
   /** It was listed, or could not be: whether anything had changed, and how long finding out took. */
@@ -13,6 +17,7 @@ export interface Relisting {
 
 export interface RelistingDeps {
   readonly clock: Clock
+  /** May do nothing where there is no connection: it is wanted again when there is one. */
   list(): Promise<void>
 }
 
@@ -30,11 +35,14 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
   let paidAt = Number.NEGATIVE_INFINITY
   /** It will be asked: whatever is told until then is looked at with it. */
   let isDue = false
+  /** Since the last asking began: what is told while a connection is opened may come too late for what is listed there. */
+  let isWanted = false
   let isOver = false
   let lists: Promise<void> = Promise.resolve()
   let cancelLater: Cancel = () => {}
 
   function soon(): void {
+    isWanted = true
     if (isDue || isOver) return
     isDue = true
     const next = Math.max(last + PAUSE_MS, paidAt - SAVED_MS)
@@ -55,6 +63,12 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
 
   return {
     soon,
+    begun() {
+      isWanted = false
+    },
+    up() {
+      if (isWanted) soon()
+    },
     later,
     listed({ changed, tookMs }) {
       last = clock.now()

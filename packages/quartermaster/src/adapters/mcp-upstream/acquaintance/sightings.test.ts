@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { otherNamesIn } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
@@ -21,9 +21,14 @@ function stage(tools = {}) {
     listeningSince: clock.now() as number | undefined,
     /** While it answers somebody puts another one in its place. */
     isReplaced: false,
+    /** Whether it is there for whoever asks by itself; not while it is being opened. */
+    isUp: true,
+    /** It tells of something while it lists what it has. */
+    onList() {},
   }
   const listed = listedSession(async (_kind, _cursor, signal) => {
     server.lists++
+    server.onList()
     if (server.fails) throw server.fails
     if (server.isReplaced) current = { ...session }
     return server.isSlow ? untilAborted(signal) : { tools: [] }
@@ -36,7 +41,7 @@ function stage(tools = {}) {
   const store = { fails: undefined as Error | undefined }
   const compared: string[] = []
   const notes: string[] = []
-  const own = { session: () => session }
+  const own = { agent: 'ada', connection: { session: () => (server.isUp ? session : undefined) } }
   const config = UpstreamConfig.parse({ command: 'server' })
   const sightings = createSightings({
     clock,
@@ -54,6 +59,7 @@ function stage(tools = {}) {
       },
       async compare(_session, signal) {
         compared.push('definitions')
+        server.onList()
         if (server.isSlow) await untilAborted(signal)
         return true
       },
@@ -67,12 +73,11 @@ function stage(tools = {}) {
       remember: () => void written.push('facts'),
     },
     config: () => config,
-    main: () => ({ session: () => current, suspect: async () => {} }),
-    connectionOf: agent => (agent === 'ada' ? own : undefined),
+    main: () => ({ session: () => (server.isUp ? current : undefined), suspect: async () => {} }),
     otherTools: async () => otherNamesIn([]),
     note: text => void notes.push(text),
   })
-  return { clock, server, session, sightings, written, taken, store, compared, notes }
+  return { clock, server, session, sightings, own, written, taken, store, compared, notes }
 }
 
 it('lists a server every now and then, also after a listing that took too long', async () => {
@@ -207,9 +212,9 @@ it('does not write down either what was being listed when it went', async () => 
 })
 
 it('looks together at what is told in quick succession on the connection of an agent, one look at a time', async () => {
-  const { clock, server, sightings, compared, notes } = stage()
+  const { clock, server, sightings, own, compared, notes } = stage()
   const tell = () => {
-    for (let notice = 0; notice < 1_000; notice++) sightings.compareAgain('ada')
+    for (let notice = 0; notice < 1_000; notice++) sightings.compareAgain(own)
   }
   tell()
   await clock.advance(100)
@@ -224,11 +229,72 @@ it('looks together at what is told in quick succession on the connection of an a
   expect(notes).toContain('[ada] What it has could not be listed again: It took too long.')
 })
 
-it('leaves alone an agent without a connection of its own, and everybody once it is stopped', async () => {
-  const { clock, sightings, compared } = stage()
-  sightings.compareAgain('bob')
-  sightings.compareAgain('ada')
+it('leaves the connections of agents alone once it is stopped', async () => {
+  const { clock, sightings, own, compared } = stage()
+  sightings.compareAgain(own)
   sightings.stop()
   await clock.advance(60_000)
   expect(compared).toEqual([])
+})
+
+describe('what comes in while a connection is being opened', () => {
+  /** It is told of something again and again from when it is asked what it has, for as long as its opening takes. */
+  async function opened({ isOwn, times = 1 }: { isOwn: boolean; times?: number }) {
+    const desk = stage({ listChanged: true })
+    const { clock, server, session, sightings, own } = desk
+    const again = () => (isOwn ? sightings.compareAgain(own) : sightings.again())
+    server.isUp = false
+    server.onList = again
+    await (isOwn ? sightings.compare(own, session, FOREVER) : sightings.take(session, FOREVER))
+    server.onList = () => {}
+    for (let time = 1; time < times; time++) {
+      await clock.advance(10)
+      again()
+    }
+    // Nobody is there to be asked until it is up.
+    await clock.advance(1_000)
+    const looks = () => (isOwn ? desk.compared.length : server.lists)
+    expect(looks()).toBe(1)
+    server.isUp = true
+    sightings.up(isOwn ? own : undefined)
+    return { ...desk, again, looks }
+  }
+
+  it.each([true, false])("is looked at once it is up (an agent's own: %s)", async isOwn => {
+    const { clock, looks } = await opened({ isOwn })
+    await clock.advance(200)
+    expect(looks()).toBe(2)
+    await clock.advance(50_000)
+    expect(looks()).toBe(2)
+  })
+
+  it.each([true, false])("is looked at together, however much it is (an agent's own: %s)", async isOwn => {
+    const { clock, looks } = await opened({ isOwn, times: 1_000 })
+    await clock.advance(50_000)
+    expect(looks()).toBe(2)
+  })
+
+  it.each([true, false])("is in what it lists where that was asked for later (an agent's own: %s)", async isOwn => {
+    const { clock, server, session, sightings, own, compared } = stage({ listChanged: true })
+    server.isUp = false
+    if (isOwn) sightings.compareAgain(own)
+    else sightings.again()
+    await clock.advance(1_000)
+    await (isOwn ? sightings.compare(own, session, FOREVER) : sightings.take(session, FOREVER))
+    server.isUp = true
+    sightings.up(isOwn ? own : undefined)
+    await clock.advance(50_000)
+    expect(isOwn ? compared.length : server.lists).toBe(1)
+  })
+
+  it.each([true, false])("is looked at no more often than all that is told later (an agent's own: %s)", async isOwn => {
+    const { clock, server, again, looks } = await opened({ isOwn, times: 1_000 })
+    // It tells of a change with every list that it gives.
+    server.onList = again
+    await clock.advance(300_000)
+    const before = looks()
+    await clock.advance(60_000)
+    expect(looks() - before).toBeGreaterThan(1)
+    expect(looks() - before).toBeLessThanOrEqual(61)
+  })
 })

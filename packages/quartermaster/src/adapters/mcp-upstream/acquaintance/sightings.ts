@@ -17,13 +17,21 @@ export interface Sightings {
   /** Of the connection by which it is known. */
   take(session: Session, signal: AbortSignal): Promise<void>
   /** Of an agent's own connection: compares it with what was looked at. */
-  compare(session: Session, signal: AbortSignal, agent?: string): Promise<void>
-  /** The same as soon as it may be, if the agent has such a connection. */
-  compareAgain(agent: string): void
-  /** As soon as it may be. */
+  compare(own: OwnConnection, session: Session, signal: AbortSignal): Promise<void>
+  /** The same as soon as it may be: once it is up. */
+  compareAgain(own: OwnConnection): void
+  /** As soon as it may be: once there is a connection. */
   again(): void
+  /** There is one, by which it is known or which an agent has to itself: what came in while it was being opened is looked at. */
+  up(own?: OwnConnection): void
   /** From here on nothing is listed by itself, and nothing written down: what is opened to finish with it is compared. */
   stop(): void
+}
+
+/** The connection that an agent has to itself. */
+export interface OwnConnection {
+  readonly agent: string
+  readonly connection: Pick<Connection, 'session'>
 }
 
 export interface SightingsDeps {
@@ -34,8 +42,6 @@ export interface SightingsDeps {
   config(): UpstreamConfig
   /** The connection by which it is known. */
   main(): Pick<Connection, 'session' | 'suspect'>
-  /** The connection that an agent has to itself, if there is one already. */
-  connectionOf(agent: string): Pick<Connection, 'session'> | undefined
   /** Names of tools that are not its own, once they are known. */
   otherTools(): Promise<OtherNames>
   note(text: string): void
@@ -64,6 +70,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
 
   async function take(session: Session, signal: AbortSignal, isStillThere = () => true): Promise<void> {
     const begunAt = clock.now()
+    relisting.begun()
     const listing = await fetchListing(session, signal)
     // What one has that is about to stop says nothing of the one in its place.
     if (!isStillThere()) throw new Error('Another one is there in its place.')
@@ -104,6 +111,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
 
   async function listAgain(): Promise<void> {
     const session = deps.main().session()
+    // Whoever is being opened is asked once it is up.
     if (!session) return
     const begunAt = clock.now()
     try {
@@ -136,7 +144,9 @@ export function createSightings(deps: SightingsDeps): Sightings {
     relisting.stop()
   }
 
-  return { take, ...comparing({ ...deps, isOver: () => isOver, again: relisting.soon }), again: relisting.soon, stop }
+  const again = relisting.soon
+  const { compare, compareAgain, upAgain } = comparing({ ...deps, isOver: () => isOver, again })
+  return { take, compare, compareAgain, again, up: own => (own ? upAgain(own) : relisting.up()), stop }
 }
 
 function inTime<T>({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -163,33 +173,37 @@ interface ComparingDeps extends SightingsDeps {
   again(): void
 }
 
-/** What is different for one agent may be different for all. */
-function comparing(deps: ComparingDeps): Pick<Sightings, 'compare' | 'compareAgain'> {
-  const { clock, own, connectionOf, note, isOver, again } = deps
-  type Own = NonNullable<ReturnType<typeof connectionOf>>
-  const relistings = new WeakMap<Own, Relisting>()
+interface Comparing extends Pick<Sightings, 'compare' | 'compareAgain'> {
+  upAgain(own: OwnConnection): void
+}
 
-  async function isSame(session: Session, signal: AbortSignal, agent?: string): Promise<boolean> {
-    const same = await own.compare(session, signal, agent)
+/** What is different for one agent may be different for all. */
+function comparing(deps: ComparingDeps): Comparing {
+  const { clock, note, isOver, again } = deps
+  const relistings = new WeakMap<OwnConnection['connection'], Relisting>()
+
+  /** Each pays for its own: what one agent's server tells keeps nobody else's from being looked at. */
+  function relistingOf(own: OwnConnection): Relisting {
+    const known = relistings.get(own.connection)
+    if (known) return known
+    const relisting = createRelisting({ clock, list: () => listAgain(own, relisting.listed) })
+    relistings.set(own.connection, relisting)
+    return relisting
+  }
+
+  async function isSame(own: OwnConnection, session: Session, signal: AbortSignal): Promise<boolean> {
+    relistingOf(own).begun()
+    const same = await deps.own.compare(session, signal, own.agent)
     if (!same) again()
     return same
   }
 
-  /** Each pays for its own: what one agent's server tells keeps nobody else's from being looked at. */
-  function relistingOf(connection: Own, agent: string): Relisting {
-    const known = relistings.get(connection)
-    if (known) return known
-    const relisting = createRelisting({ clock, list: () => listAgain(connection, agent, relisting.listed) })
-    relistings.set(connection, relisting)
-    return relisting
-  }
-
-  async function listAgain({ session: current }: Own, agent: string, listed: Relisting['listed']): Promise<void> {
-    const session = current()
+  async function listAgain(own: OwnConnection, listed: Relisting['listed']): Promise<void> {
+    const session = own.connection.session()
     if (!session || isOver()) return
     const begunAt = clock.now()
-    const same = await inTime(deps, signal => isSame(session, signal, agent)).catch(error => {
-      note(`[${agent}] What it has could not be listed again: ${messageOf(error)}`)
+    const same = await inTime(deps, signal => isSame(own, session, signal)).catch(error => {
+      note(`[${own.agent}] What it has could not be listed again: ${messageOf(error)}`)
       return true
     })
     listed({ changed: !same, tookMs: clock.now() - begunAt })
@@ -197,10 +211,8 @@ function comparing(deps: ComparingDeps): Pick<Sightings, 'compare' | 'compareAga
 
   return {
     compare: async (...given) => void (await isSame(...given)),
-    compareAgain(agent) {
-      const connection = connectionOf(agent)
-      if (connection) relistingOf(connection, agent).soon()
-    },
+    compareAgain: own => relistingOf(own).soon(),
+    upAgain: own => relistingOf(own).up(),
   }
 }
 

@@ -12,13 +12,21 @@ export class LoginOver extends Error {
   override readonly name = 'LoginOver'
 }
 
+/**
+ * There is a login that has to be renewed, and whoever does that could not be asked. That says nothing about the server, nor about
+ * others who have a login of their own.
+ */
+export class NotRenewed extends Error {
+  override readonly name = 'NotRenewed'
+}
+
 /** Where one channel's access token comes from. Either method rejects with `LoginOver` when there is no more to come. */
 export interface HttpAuth {
-  /** The token to send, if there is one; at once where it is known. Rejects when it has to be renewed and nobody can be asked. */
+  /** The token to send, if there is one; at once where it is known. Rejects with `NotRenewed` when nobody can be asked. */
   token(): Promise<string | undefined> | string | undefined
   /**
-   * The server does not take this token, or wants one. `signIn`: only a person can help. Rejects when a new one might be
-   * had and the other side cannot be asked.
+   * The server does not take this token, or wants one. `signIn`: only a person can help. Rejects with `NotRenewed` when a new one
+   * might be had and the other side cannot be asked.
    */
   renew(refused: string | undefined, challenge: Challenge): Promise<'renewed' | 'signIn'>
   /** The token is good and does not go far enough. Rejects when that could not be noted for good. */
@@ -27,13 +35,17 @@ export interface HttpAuth {
   agent(): string | undefined
 }
 
-/** The challenge in a `WWW-Authenticate` header (RFC 6750 §3, RFC 9728 §5.1). */
+/**
+ * What is wanted of a bearer of tokens in a `WWW-Authenticate` header (RFC 6750 §3, RFC 9728 §5.1). Other schemes may stand before
+ * it and after it (RFC 9110 §11.6.1), and their fields are theirs.
+ */
 export function parseChallenge(header: string | undefined): Challenge {
-  if (header === undefined || !/^\s*(bearer|dpop)\b/i.test(header)) return {}
   const fields = new Map<string, string>()
-  for (const [, name = '', quoted, plain] of header.matchAll(FIELD)) {
+  let isOurs = false
+  for (const [, scheme, name = '', quoted, plain] of (header ?? '').matchAll(PART)) {
+    if (scheme !== undefined) isOurs = /^(bearer|dpop)$/i.test(scheme)
     const key = name.toLowerCase()
-    if (!fields.has(key)) fields.set(key, quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '')
+    if (name !== '' && isOurs && !fields.has(key)) fields.set(key, quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '')
   }
   return {
     error: fields.get('error'),
@@ -42,4 +54,5 @@ export function parseChallenge(header: string | undefined): Challenge {
   }
 }
 
-const FIELD = /([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g
+/** The name of a scheme, which is not followed by a sign of equality; or a field, or the token of a scheme that has no fields. */
+const PART = /([\w-]+)(?![\w-]|\s*=)(?=\s|,|$)|([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g

@@ -168,7 +168,7 @@ describe('a stream by HTTP', () => {
     expect([streams[1]?.headers['last-event-id'], missed()]).toEqual(['e1', 0])
   })
 
-  it.each([400, 401, 403, 409])(
+  it.each([200, 400, 401, 403, 404, 405, 409])(
     'of a session is asked for again where it was there and is refused once (%i)',
     async status => {
       const { breakOff, opened, missed, lines } = await breaking('', status)
@@ -179,15 +179,28 @@ describe('a stream by HTTP', () => {
     },
   )
 
-  it.each([404, 405])('of a session is over where the server says that it has none (%i)', async status => {
-    const { breakOff, clock, lines, until } = await breaking('', status)
-    breakOff()
-    await whileAdvancing(
-      clock,
-      until(() => lines.length > 0),
-      500,
-    )
-    expect(lines).toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
+  it.each([404, 405])(
+    'of a session is asked for until it is there again, which people are told once (%i)',
+    async status => {
+      const { breakOff, opened, missed, lines } = await breaking('', status, 10)
+      breakOff()
+      await opened(2)
+      await expect.poll(missed).toBe(1)
+      expect(lines).toEqual([
+        `Nothing is heard from it beside its answers for now: The server answered with HTTP ${status}.`,
+      ])
+    },
+  )
+
+  it.each([404, 405])('of a session is over where the server has never had one (%i)', async status => {
+    const server = await httpEndpoint(visit => visit.json(visit.method === 'GET' ? status : 202))
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZED)
+    await expect
+      .poll(() => desk.lines)
+      .toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
+    await desk.clock.advance(60_000)
+    expect(server.visits.map(({ method }) => method)).toEqual(['POST', 'GET'])
   })
 
   it('of a session is over where the server refuses it again and again, and lets everything else in', async () => {
@@ -195,10 +208,11 @@ describe('a stream by HTTP', () => {
     breakOff()
     await whileAdvancing(
       clock,
-      until(() => lines.length > 0),
+      until(() => lines.some(line => line.endsWith('The server has no such stream.'))),
       500,
     )
-    expect([lines.length, streams.length]).toEqual([1, 1])
+    expect(lines.at(-1)).toBe('Nothing is heard from it beside its answers. The server has no such stream.')
+    expect(streams).toHaveLength(1)
   })
 
   it('that ends at once with nothing in it is asked for less and less often, however soon the server wants us back', async () => {

@@ -10,9 +10,9 @@ import {
   type OpenChannel,
   SendFailure,
 } from '../session/channel.ts'
+import { createGapTeller } from '../session/gap-teller.ts'
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
-import { createGapTeller } from './gap-teller.ts'
 import type { HttpAuth } from './http-auth.ts'
 import { createDoubts, isOurLook } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
@@ -52,6 +52,9 @@ export const CHANNEL_LIMITS: HttpLimits = {
   finishMs: 10 * 60_000,
 }
 
+/** A server that mixes up its ids may do so with every answer, and is told of no more often than this. */
+const FOREIGN_MS = 60_000
+
 /** A server that ends connections is said to no more often than this, and ever more seldom where it goes on. */
 const BROKEN_MS = { least: 10_000, most: 60_000 }
 
@@ -81,6 +84,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   let isOver = false
   let isHeardAlways = false
   let listeningSince: number | undefined
+  let foreignAt = Number.NEGATIVE_INFINITY
   let broke = { at: Number.NEGATIVE_INFINITY, pauseMs: BROKEN_MS.least }
 
   /** Some servers end every connection that rests for a moment, also that by which they were looked at for this. */
@@ -91,6 +95,13 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     const goesOn = goneMs < 2 * BROKEN_MS.most
     broke = { at, pauseMs: goesOn ? Math.min(2 * broke.pauseMs, BROKEN_MS.most) : BROKEN_MS.least }
     events.onBroken?.()
+  }
+
+  /** The request that it came for fails, and whoever made that is told. This is for whoever looks after the server. */
+  function foreign(): void {
+    if (clock.now() - foreignAt < FOREIGN_MS) return
+    foreignAt = clock.now()
+    options.log('It sent an answer with another id than that of the request, and nobody was given it.')
   }
 
   function end(why: ChannelEnd): void {
@@ -133,6 +144,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
     isHeardAlways: () => isHeardAlways,
     onMessage: message => isOver || receive(message),
+    onForeign: foreign,
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
     isEnded: () => ended !== undefined,
@@ -153,8 +165,11 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   async function listenAlways(): Promise<void> {
     const exchange = exchanges.open(undefined)
     isHeardAlways = true
-    const reason = await incoming.listenAlways(exchange, isOpen => {
-      listeningSince = isOpen ? clock.now() : undefined
+    const reason = await incoming.listenAlways(exchange, {
+      onStream(isOpen) {
+        listeningSince = isOpen ? clock.now() : undefined
+      },
+      onMissing: why => options.log(`Nothing is heard from it beside its answers for now: ${why}`),
     })
     isHeardAlways = false
     listeningSince = undefined

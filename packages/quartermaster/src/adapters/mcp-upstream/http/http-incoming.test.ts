@@ -32,6 +32,7 @@ function stage() {
     isEnded: () => false,
     listen: async () => BROKEN,
     onMessage() {},
+    onForeign() {},
     onLost: (id, reason) => void lost.push({ id, reason }),
     onEnd() {},
     onMissed() {},
@@ -52,5 +53,6 @@ it('loses a request whose stream cannot be followed, for whatever cause, and lea
 
 it('says so when what a server says beside its answers cannot be followed', async () => {
   const { exchanges, incoming } = stage()
-  expect(await incoming.listenAlways(exchanges.open(undefined), () => {})).toBe('The stream could not be followed.')
+  const events = { onStream() {}, onMissing() {} }
+  expect(await incoming.listenAlways(exchanges.open(undefined), events)).toBe('The stream could not be followed.')
 })

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../contracts/index.ts'
 import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import {
@@ -33,6 +34,8 @@ export interface HttpIncomingDeps {
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
   listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
   onMessage(message: Message): void
+  /** An answer came for one request with the id of another, or with none. */
+  onForeign(): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
   /** Whether nothing new is sent any more. */
@@ -47,11 +50,15 @@ export interface HttpIncomingDeps {
 export interface HttpIncoming {
   /** `followed`: it is a stream, and closes the exchange itself. Rejects with a `SendFailure`. */
   take(answer: HttpAnswer, message: Message, exchange: Exchange): Promise<'over' | 'followed'>
-  /**
-   * Hears what a legacy server says beside its answers, over every break of the stream. Says each time whether it is there.
-   * Resolves to why no more is heard.
-   */
-  listenAlways(exchange: Exchange, onStream: (isOpen: boolean) => void): Promise<string>
+  /** Hears what a legacy server says beside its answers, over every break of the stream. Resolves to why no more is heard. */
+  listenAlways(exchange: Exchange, events: StreamEvents): Promise<string>
+}
+
+export interface StreamEvents {
+  /** Whether it is there, each time that it is asked for. */
+  onStream(isOpen: boolean): void
+  /** It was asked for again and again, and is asked for still. Told once until it is there. */
+  onMissing(reason: string): void
 }
 
 /** An error's text is looked at for what it means. */
@@ -65,6 +72,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     discard,
     hasSession,
     onMessage,
+    onForeign,
     onLost,
     onEnd,
     onMissed,
@@ -78,11 +86,24 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     onMessage(message)
   }
 
-  function deliverAll(text: string, asked?: Id): undefined | Promise<void> {
-    const take = (messages: readonly Message[]) => {
-      for (const message of messages) deliver(message)
+  /**
+   * On the stream of no request, for that is where some legacy servers answer what they took in with 202. Whose answer it is only
+   * its id can tell there.
+   */
+  function deliverAll(text: string): undefined | Promise<void> {
+    return takeMessages(text, messages => messages.forEach(deliver))
+  }
+
+  /**
+   * In the exchange of a request. A server that mixes up its ids would have one caller get what is another's, so no answer counts
+   * there but the request's own.
+   */
+  function deliverOwn(text: string, id: Id, asked?: Id): undefined | Promise<void> {
+    const deliverOne = (message: Message) => {
+      if (isResponse(message) && message.id !== id) onForeign()
+      else deliver(message)
     }
-    return takeMessages(text, take, asked)
+    return takeMessages(text, messages => messages.forEach(deliverOne), asked)
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
@@ -107,7 +128,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       if (error instanceof BodyTooLong) return deliver(refusedAnswer(id, `It is longer than ${maxBytes} bytes.`))
       throw notTaken(error, answer.status)
     }
-    const delivering = deliverAll(text, id)
+    const delivering = deliverOwn(text, id, id)
     if (delivering) await delivering
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
@@ -117,21 +138,19 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       return await opened(wanted)
     } catch (error) {
       // Whoever lets everything else in means the stream, and would go on to.
-      if (isTurnedAway(error) && (await onDoubt()) === 'answered' && !isForNow(error, wanted)) return undefined
+      if (isTurnedAway(error) && (await onDoubt()) === 'answered' && !wanted.isKnown) return undefined
       throw error
     }
   }
 
   async function opened(wanted: Wanted): Promise<HttpAnswer | undefined> {
-    const { lastEventId, exchange } = wanted
+    const { lastEventId, exchange, isKnown } = wanted
     const answer = await deps.listen(lastEventId, exchange.signal)
-    if (isGood(answer) && mediaType(answer) === EVENTS) return answer
-    if (isGood(answer)) {
-      discard(answer.body)
-      return undefined
-    }
-    const { failure } = await refusalIn(answer)
-    if (isForLater(failure) || isTurnedAway(failure) || isForNow(failure, wanted)) throw failure
+    const type = mediaType(answer)
+    if (isGood(answer) && type === EVENTS) return answer
+    if (isGood(answer)) discard(answer.body)
+    const failure = isGood(answer) ? unreadable(type, answer.status) : (await refusalIn(answer)).failure
+    if (isKnown || isForLater(failure) || isTurnedAway(failure)) throw failure
     return undefined
   }
 
@@ -151,7 +170,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
         const ended = () => {
           if (exchange.isAnswered()) cancel ??= clock.after(TAIL_MS, exchange.abandon)
         }
-        const delivering = deliverAll(text)
+        const delivering = deliverOwn(text, id)
         if (delivering) return delivering.then(ended)
         ended()
         return undefined
@@ -173,24 +192,32 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   /** Opens it however often it breaks. What happened in between is told by a server that goes on from an event, and by no other. */
-  function opener(exchange: Exchange, onStream: (isOpen: boolean) => void): EventFollower['open'] {
+  function opener(exchange: Exchange, { onStream, onMissing }: StreamEvents): EventFollower['open'] {
     let isKnown = false
     let tries = 0
     /** An event from which the server does not go on: it may have forgotten it. */
     let forgotten: string | undefined
-    let refusals = 0
+    /** In a row. */
+    let failures = 0
+    let lockedOut = 0
+
+    function failed(error: unknown, lastEventId: string | undefined): void {
+      if (isRefusal(error)) forgotten = lastEventId
+      lockedOut = isLockedOut(error) ? lockedOut + 1 : 0
+      if (++failures === TOLD_AFTER && !exchange.signal.aborted) onMissing(messageOf(error))
+    }
+
     return async last => {
       const isGap = tries++ > 0
       const lastEventId = last === forgotten ? undefined : last
       onStream(false)
-      const answer = await listen({ lastEventId, exchange, isKnown: isKnown && refusals < MOST_REFUSALS }).catch(
-        error => {
-          refusals++
-          if (isRefusal(error)) forgotten = lastEventId
-          throw error
-        },
-      )
-      refusals = 0
+      const wanted = { lastEventId, exchange, isKnown: isKnown && lockedOut < MOST_LOCKED_OUT }
+      const answer = await listen(wanted).catch(error => {
+        failed(error, lastEventId)
+        throw error
+      })
+      failures = 0
+      lockedOut = 0
       onStream(answer !== undefined)
       isKnown ||= answer !== undefined
       if (answer && isGap && lastEventId === undefined) onMissed()
@@ -216,9 +243,9 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       }
       return 'over'
     },
-    listenAlways: (exchange, onStream) =>
+    listenAlways: (exchange, events) =>
       followed({
-        open: opener(exchange, onStream),
+        open: opener(exchange, events),
         onData: deliverAll,
         isOver: () => false,
         isEndless: true,
@@ -232,7 +259,10 @@ interface Wanted {
   /** After which event. */
   readonly lastEventId: string | undefined
   readonly exchange: Exchange
-  /** Whether the server has opened such a stream before. */
+  /**
+   * Whether the server has opened such a stream before. Then no answer says that there is none: a proxy says 404 and the like in
+   * its place while it restarts, and whoever believed that would hear nothing more for the rest of the session.
+   */
   readonly isKnown?: boolean | undefined
 }
 
@@ -254,15 +284,16 @@ function isRefusal(error: unknown): boolean {
   return status >= 400 && status < 500
 }
 
-/** Who has opened such a stream before has not said by any other refusal that there is none. */
-function isForNow({ status = 0 }: SendFailure, { isKnown = false }: Wanted): boolean {
-  return isKnown && !WITHOUT_STREAM.has(status)
+/** Refused for who we are, by what may want a person to change that. */
+function isLockedOut(error: unknown): boolean {
+  const { status } = error instanceof SendFailure ? error : {}
+  return status === 401 || status === 403
 }
 
-/** 405 by the specification; a server that has never heard of such a stream may as well say 404. */
-const WITHOUT_STREAM: ReadonlySet<number> = new Set([404, 405])
 /** Whoever lets everything else in and refuses this one so often means it. With each 401 another token would be had for it. */
-const MOST_REFUSALS = 5
+const MOST_LOCKED_OUT = 5
+/** What is over in a moment is nobody's concern. */
+const TOLD_AFTER = 5
 
 function notTaken(cause: unknown, status: number): SendFailure {
   const { reason, said } = reasonOf(cause)

@@ -15,16 +15,22 @@ export interface Discovery {
 export async function discoverAuthorizationServer({
   sdk,
   fetch,
-  url,
+  url: given,
   challenge,
 }: Discovery): Promise<AuthorizationServer> {
   const { resourceMetadata } = challenge
+  const url = withoutName(given)
+  const { heard, elsewhere } = redirectsOf(fetch)
   const found = await sdk.discoverOAuthServerInfo(url, {
-    fetchFn: fetch,
+    fetchFn: heard,
     ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
       ? { resourceMetadataUrl: new URL(resourceMetadata) }
       : {}),
   })
+  // What it says about itself is there, and not taken. To guess instead would be to ask something else of it.
+  const host = found.authorizationServerMetadata ? undefined : elsewhere()
+  if (host !== undefined)
+    throw new TypeError(`the metadata of its issuer sends us on to ${host}, which is not followed.`)
   const resource = found.resourceMetadata?.resource
   // A server that names another as what the token is for would get us a token for that one.
   if (resource !== undefined && !isAbout(sdk, url, resource)) {
@@ -38,6 +44,36 @@ export async function discoverAuthorizationServer({
     scopes: found.resourceMetadata?.scopes_supported ?? [],
   }
 }
+
+/** A name and a password in it are for the server alone, and what is made of it here is shown and kept as the name of an issuer. */
+function withoutName(given: string): string {
+  const url = new URL(given)
+  url.username = ''
+  url.password = ''
+  return url.href
+}
+
+/** Notes where an issuer sends us on to that is asked about itself, as far as that is another origin. */
+function redirectsOf(fetch: GuardedFetch): { heard: GuardedFetch; elsewhere(): string | undefined } {
+  let host: string | undefined
+  return {
+    async heard(given, init) {
+      const response = await fetch(given, init)
+      const from = new URL(given)
+      const location = response.headers.get('location')
+      const isRedirect = response.status >= 300 && response.status < 400 && location !== null
+      if (isRedirect && ABOUT_ISSUER.test(from.pathname) && URL.canParse(location, from.href)) {
+        const to = new URL(location, from)
+        if (to.origin !== from.origin) host ??= to.host
+      }
+      return response
+    },
+    elsewhere: () => host,
+  }
+}
+
+/** RFC 8414 §3, OpenID Connect Discovery 1.0 §4. */
+const ABOUT_ISSUER = /\/\.well-known\/(oauth-authorization-server|openid-configuration)\b/
 
 function isAbout(sdk: OAuthSdk, url: string, resource: string): boolean {
   if (!URL.canParse(resource)) return false

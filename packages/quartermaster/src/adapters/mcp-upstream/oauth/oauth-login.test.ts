@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { deferred } from '../../../testing/deferred.ts'
+import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
 import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 
 const visit = (url: string, init?: RequestInit) => fetch(url, { redirect: 'manual', ...init })
@@ -181,6 +182,81 @@ describe('signing in at an upstream', () => {
       message: expect.stringContaining('10 minutes'),
     })
     await expect(visit(redirect)).rejects.toThrow()
+  })
+
+  it.each(['given up', 'too late'])('keeps nothing once it was %s, though the issuer answers then', async why => {
+    const asked = deferred<Visit>()
+    const place = await oauthPlace({ onToken: visit => (asked.resolve(visit), true) })
+    const { auth, clock, storage } = authDesk()
+    const attempt = await auth.begin(OWNER, place.upstream)
+    await clock.advance(590_000)
+    const page = visit(place.approve(attempt.url))
+    const { json, response } = await asked.promise
+    if (why === 'given up') attempt.cancel()
+    else await clock.advance(10_000)
+    await expect(attempt.ended).rejects.toMatchObject({ code: why === 'given up' ? 'CANCELLED' : 'LOGIN_FAILED' })
+    expect((await page).status).toBe(400)
+    const later = await oauthPlace()
+    const next = await auth.begin(OWNER, { ...place.upstream, url: later.upstream.url })
+    await next.take(later.approve(next.url))
+    json(200, { access_token: 'of somebody else', token_type: 'Bearer' })
+    await new Promise(done => response.once('close', done))
+    // What was answered before this was asked has been read when it is answered.
+    await visit(later.endpoint.origin)
+    expect(await storage.store.count('secrets')).toBe(1)
+    expect(await auth.for(OWNER, later.upstream).token()).toBe('access-1')
+  })
+
+  it('is not given up any more once it is being kept: whoever is told so would have signed in all the same', async () => {
+    const place = await oauthPlace()
+    const { auth, storage } = authDesk()
+    const attempt = await auth.begin(OWNER, place.upstream)
+    const { commit } = storage.store
+    storage.store.commit = (...args) => (attempt.cancel(), commit(...args))
+    await expect(attempt.take(place.approve(attempt.url))).resolves.toMatchObject({ accessToken: 'access-1' })
+    expect(await auth.for(OWNER, place.upstream).token()).toBe('access-1')
+  })
+
+  it('tells nobody the name and the password in the address of a server that is its own issuer', async () => {
+    for (const metadata of [undefined, {}]) {
+      const place = await oauthPlace({ hasNoResourceMetadata: true, metadata })
+      const url = place.upstream.url.replace('http://', 'http://ada:pass-9@')
+      const attempt = await authDesk().auth.begin({ ...OWNER, agent: 'ada' }, { ...place.upstream, url })
+      expect(attempt.url).not.toContain('pass-9')
+      const login = await attempt.take(place.approve(attempt.url))
+      expect(new URL(login.issuer).href).toBe(`${place.endpoint.origin}/`)
+      expect(JSON.stringify({ ...login, url: '' })).not.toContain('pass-9')
+      expect(login.url).toBe(url)
+    }
+  })
+
+  it('asks nobody at the usual addresses where the metadata of the issuer is said to be elsewhere', async () => {
+    const elsewhere = await httpEndpoint(({ json }) => json(200, {}))
+    const location = `${elsewhere.origin}/metadata?key=secret-9`
+    const place = await oauthPlace({ onMetadata: ({ json }) => (json(302, undefined, { location }), true) })
+    const error: Error = await authDesk()
+      .auth.begin(OWNER, place.upstream)
+      .catch(reason => reason)
+    expect(error).toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining(`sends us on to ${new URL(location).host}, which is not followed`),
+    })
+    expect(error.message).not.toContain('secret-9')
+    expect([elsewhere.visits, place.registered]).toEqual([[], []])
+  })
+
+  it('takes metadata that is there, though an address before it leads elsewhere', async () => {
+    const place = await oauthPlace({
+      onMetadata({ path, json }) {
+        const isFirst = path.endsWith('oauth-authorization-server')
+        if (isFirst) json(302, undefined, { location: 'https://elsewhere.example/' })
+        return isFirst
+      },
+    })
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    expect(new URL(attempt.url).pathname).toBe('/authorize')
+    expect(place.endpoint.visits.map(({ path }) => path)).toContain('/.well-known/openid-configuration')
+    attempt.cancel()
   })
 
   it('listens to this machine under its own name only', async () => {

@@ -58,7 +58,12 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
   const callback = await openCallback(params => pageFor(takeParams(params)))
   try {
     const road = await prepare(deps, { redirectUrl: callback.redirectUrl, state })
-    takeParams = waiting.once(state, params => exchange(deps, road, params))
+    takeParams = waiting.once(state, async params => {
+      const login = await exchange(deps, road, params)
+      waiting.keeping()
+      await deps.save(login)
+      return login
+    })
     const cancelTimer = deps.clock.after(ATTEMPT_MS, () =>
       waiting.fail(failed(name, 'nobody signed in within 10 minutes.')),
     )
@@ -135,9 +140,7 @@ async function exchange(deps: LoginDeps, road: Road, params: URLSearchParams): P
     redirectUri: redirectUrl,
     fetchFn: fetch,
   })
-  const login = toLogin({ url: deps.upstream.url, server, client, tokens, scope: road.scope, now: deps.clock.now() })
-  await deps.save(login)
-  return login
+  return toLogin({ url: deps.upstream.url, server, client, tokens, scope: road.scope, now: deps.clock.now() })
 }
 
 function refusalIn(params: URLSearchParams): string {
@@ -147,7 +150,10 @@ function refusalIn(params: URLSearchParams): string {
 
 interface Waiting {
   readonly ended: Promise<UpstreamLogin>
+  /** Nobody waits any more. Too late once what came of it is being kept. */
   fail(error: AppError): void
+  /** What came of it is about to be kept. Throws where nobody waits for it any more: somebody else may have signed in since. */
+  keeping(): void
   /** Runs for the first who knows the state, and for nobody after. */
   once(
     state: string,
@@ -157,23 +163,31 @@ interface Waiting {
 
 function createWaiting(name: string): Waiting {
   let isUsed = false
+  let stage: 'open' | 'keeping' | 'over' = 'open'
   let settle: { resolve(login: UpstreamLogin): void; reject(error: AppError): void } | undefined
   const ended = new Promise<UpstreamLogin>((resolve, reject) => {
     settle = { resolve, reject }
   })
   ended.catch(() => {})
-  const fail = (error: AppError) => {
+  const over = () => failed(name, 'this attempt is over. Begin another.')
+  const end = (error: AppError) => {
     isUsed = true
+    stage = 'over'
     settle?.reject(error)
   }
   return {
     ended,
-    fail,
+    // What is kept is kept: to say then that it was given up would not be so.
+    fail: error => (stage === 'keeping' ? undefined : end(error)),
+    keeping() {
+      if (stage === 'over') throw over()
+      stage = 'keeping'
+    },
     once: (state, run) => async params => {
       if (!isEqual(params.get('state') ?? '', state)) throw failed(name, 'what came back belongs to another attempt.')
-      if (isUsed) throw failed(name, 'this attempt is over. Begin another.')
+      if (isUsed) throw over()
       isUsed = true
-      run(params).then(settle?.resolve, error => fail(toLoginError(error, name)))
+      run(params).then(settle?.resolve, error => end(toLoginError(error, name)))
       return ended
     },
   }

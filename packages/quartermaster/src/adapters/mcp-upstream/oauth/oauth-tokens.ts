@@ -2,7 +2,9 @@ import type { AuthorizationServerMetadata, OAuthTokens } from '@modelcontextprot
 import type { HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
+import { isRecord } from '../../mcp-wire/index.ts'
 import type { GuardedFetch } from '../http/guarded-fetch.ts'
+import { NotRenewed } from '../http/http-auth.ts'
 import {
   type AuthorizationServer,
   type ClientInformation,
@@ -57,8 +59,8 @@ export interface RefreshDeps {
 }
 
 /**
- * Gets a new token from whoever issued the old one. `undefined`: only a person can. Throws when the issuer could not be
- * asked, which says nothing about the person.
+ * Gets a new token from whoever issued the old one. `undefined`: only a person can. Throws `NotRenewed` when the issuer could not
+ * be asked, which says nothing about the person.
  */
 export async function refreshLogin(
   login: UpstreamLogin,
@@ -70,19 +72,25 @@ export async function refreshLogin(
   const sdk = await loadOAuth()
   // It was checked by the SDK before it was kept.
   const metadata = authorizationServer.metadata as unknown as AuthorizationServerMetadata | undefined
+  let answer: TokenAnswer | undefined
+  const heard: GuardedFetch = async (...request) => {
+    const response = await fetch(...request)
+    answer = await tokenAnswerOf(response.clone())
+    return response
+  }
   try {
     const tokens = await sdk.refreshAuthorization(authorizationServer.url, {
       ...(metadata ? { metadata } : {}),
       ...(resource === undefined ? {} : { resource }),
       clientInformation: client,
       refreshToken,
-      fetchFn: fetch,
+      fetchFn: heard,
     })
     // What was said about the end of the old one says nothing about the new one.
     const { expiresAt: _, ...kept } = login
     return { ...kept, ...issued(tokens, { scope: login.scope, now: clock.now() }) }
   } catch (error) {
-    if (isFinal(error)) return undefined
+    if (answer && isFinal(answer)) return undefined
     throw notRenewed(login, reasonOf(error))
   }
 }
@@ -94,19 +102,38 @@ function clientOf({ client }: UpstreamLogin, { oauth }: HttpUpstream): ClientInf
   return configured.client_id === client.client_id ? configured : undefined
 }
 
-/** The issuer has said no to this login, and not merely failed. */
-function isFinal(error: unknown): boolean {
-  const { code } = error instanceof Error ? (error as { code?: unknown }) : {}
-  return oauthCode(error) !== undefined && FINAL.has(String(code))
+/** What a token endpoint has answered, as it came: an error of the SDK tells neither the status nor whether there was a code. */
+interface TokenAnswer {
+  readonly status: number
+  /** The code of RFC 6749 §5.2, or whatever stands in its place. */
+  readonly code: string | undefined
 }
 
-const FINAL = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_scope', 'invalid_target'])
+async function tokenAnswerOf(response: Response): Promise<TokenAnswer> {
+  const body: unknown = await response.json().catch(() => undefined)
+  const code = isRecord(body) && typeof body.error === 'string' ? body.error : undefined
+  return { status: response.status, code }
+}
+
+/**
+ * The issuer has said no to this login, and not merely failed. Issuers do so in many words, with codes of their own and with none,
+ * and whoever takes one of these for a failure asks for ever and tells nobody to sign in.
+ */
+function isFinal({ status, code }: TokenAnswer): boolean {
+  if (code !== undefined) return !PASSING_CODES.has(code)
+  return status >= 400 && status < 500 && !PASSING_STATUSES.has(status)
+}
+
+/** Come back later: RFC 6749 §4.1.2.1, RFC 8628 §3.5. */
+const PASSING_CODES = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
+/** Too late, too early, too many. */
+const PASSING_STATUSES = new Set([408, 425, 429])
 
 /** What a token endpoint says may hold anything. What we found out ourselves does not. */
 function reasonOf(error: unknown): string {
   return oauthCode(error) ?? (error instanceof TypeError ? error.message : 'its answer makes no sense.')
 }
 
-export function notRenewed({ issuer }: UpstreamLogin, reason: string): Error {
-  return new Error(`The login at ${new URL(issuer).host} could not be renewed: ${reason}`)
+export function notRenewed({ issuer }: UpstreamLogin, reason: string): NotRenewed {
+  return new NotRenewed(`The login at ${new URL(issuer).host} could not be renewed: ${reason}`)
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
@@ -17,6 +18,10 @@ export interface Renewals {
   renew(one: Renewable): Promise<KeptLogin | undefined>
   /** Whether the issuer of a login at an upstream could not be asked the last time. Whoever wants to know has it asked again. */
   isIssuerAway(upstream: string): boolean
+  /** What is known of a login of theirs is of no use any more. */
+  forget(owner: LoginOwner): void
+  /** Also of those of agents at it. */
+  forgetAll(upstream: string): void
 }
 
 /** A login, whose it is, and the entry that it is for. */
@@ -46,10 +51,10 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   const { loginOf, rereadOf } = loginsByAddress(credentials)
   const renewing = new Map<string, Promise<KeptLogin | undefined>>()
   const notBefore = new Map<string, number>()
-  /** Those whose issuers could not be asked, and when that was. */
-  const away = new Map<string, { readonly one: Renewable; readonly at: number }>()
+  /** Those whose issuers could not be asked, and when that was last tried. */
+  const away = new Map<string, Tried & { readonly at: number }>()
   /** Those whose issuers have said no for good. */
-  const refused = new Map<string, Renewable>()
+  const refused = new Map<string, Tried>()
 
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
   function renew(one: Renewable): Promise<KeptLogin | undefined> {
@@ -67,7 +72,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
         return renewed
       },
       error => {
-        away.set(key, { one, at: clock.now() })
+        away.set(key, { ...triedOf(one), at: clock.now() })
         throw error
       },
     )
@@ -89,7 +94,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     const home = new URL(upstream.url)
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
-    if (!next) refused.set(keyOf(owner), one)
+    if (!next) refused.set(keyOf(owner), triedOf(one))
     if (next && (await credentials.replace(owner, { before: login, after: next }))) return { ...next, id: login.id }
     const now = await rereadOf(owner, upstream)
     // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
@@ -99,9 +104,14 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   /** What was refused once is refused again, unless the entry has changed: it may name another client, or another secret of it. */
   function isRefused({ owner, upstream, login }: Renewable): boolean {
     const before = refused.get(keyOf(owner))
-    return (
-      before?.upstream === upstream && before.login.id === login.id && before.login.refreshToken === login.refreshToken
-    )
+    return before?.upstream === upstream && before.mark === markOf(login)
+  }
+
+  /** Asks once more for the login that it was about, and for none that is there in its place. */
+  async function renewAgain({ owner, upstream, mark }: Tried): Promise<void> {
+    const now = await rereadOf(owner, upstream)
+    if (now && markOf(now) === mark) await renew({ owner, upstream, login: now })
+    else if (away.get(keyOf(owner))?.mark === mark) away.delete(keyOf(owner))
   }
 
   /**
@@ -139,12 +149,39 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     inTime: one => (isDue(one) ? renewInTime(one) : one.login),
     renew,
     isIssuerAway(upstream) {
-      const those = [...away.values()].filter(({ one }) => one.owner.upstream === upstream)
-      for (const { one, at } of those) {
+      const those = [...away].filter(([, { owner }]) => owner.upstream === upstream)
+      for (const [key, one] of those) {
+        if (one.at + AGAIN_MS > clock.now()) continue
+        away.set(key, { ...one, at: clock.now() })
         // What comes of it is noted, and nobody waits for it here.
-        if (at + AGAIN_MS <= clock.now()) renew(one).catch(() => {})
+        renewAgain(one).catch(() => {})
       }
       return those.length > 0
     },
+    forget(owner) {
+      for (const notes of [away, refused, notBefore]) notes.delete(keyOf(owner))
+    },
+    forgetAll(upstream) {
+      const isAt = (key: string) => key.startsWith(keyOf({ upstream }))
+      for (const notes of [away, refused, notBefore]) for (const key of notes.keys()) if (isAt(key)) notes.delete(key)
+    },
   }
+}
+
+/** What is kept of a login that could not be renewed: enough to know it again, and nothing that is to be kept secret. */
+interface Tried {
+  readonly owner: LoginOwner
+  readonly upstream: HttpUpstream
+  readonly mark: string
+}
+
+function triedOf({ owner, upstream, login }: Renewable): Tried {
+  return { owner, upstream, mark: markOf(login) }
+}
+
+/** Another one once it was renewed. */
+function markOf({ id, accessToken, refreshToken }: KeptLogin): string {
+  return createHash('sha256')
+    .update(JSON.stringify([id, accessToken, refreshToken]))
+    .digest('base64')
 }

@@ -3,7 +3,7 @@ import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 
 /** Signed in at an issuer that answers as it is told to, instead of renewing anything. */
 async function signedIn() {
-  const issuer: { answer?: readonly [number, object] | undefined } = {}
+  const issuer: { answer?: readonly [number, unknown?] | undefined } = {}
   const place = await oauthPlace({
     onToken({ json }) {
       if (issuer.answer) json(...issuer.answer)
@@ -38,6 +38,47 @@ describe('an issuer that could not be asked', () => {
     expect(await tokens.token()).toBe('access-2')
   })
 
+  it.each([
+    [503, {}],
+    [502, 'no gateway'],
+    [429, {}],
+    [425, undefined],
+    [408, undefined],
+    [400, { error: 'temporarily_unavailable' }],
+    [400, { error: 'slow_down' }],
+    [400, { error: 'server_error' }],
+    [302, undefined],
+    [200, { odd: true }],
+  ])('is one that answers %i %j, which says nothing of the login', async (...answer) => {
+    const { issuer, tokens, isAway } = await signedIn()
+    issuer.answer = answer
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    expect(isAway()).toBe(true)
+    issuer.answer = undefined
+    expect(await tokens.renew('access-1', {})).toBe('renewed')
+  })
+
+  it('is away no more from the moment that the login is forgotten', async () => {
+    for (const forget of ['forget', 'forgetAll'] as const) {
+      const { auth, issuer, tokens, isAway } = await signedIn()
+      issuer.answer = [503, {}]
+      await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+      await (forget === 'forget' ? auth.forget(OWNER) : auth.forgetAll(OWNER.upstream))
+      expect(isAway()).toBe(false)
+    }
+  })
+
+  it('is not asked about a login that is there by now in the place of the one before', async () => {
+    const { issuer, tokens, clock, signIn, asked, isAway } = await signedIn()
+    issuer.answer = [503, {}]
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
+    issuer.answer = undefined
+    await signIn()
+    await clock.advance(5_000)
+    await expect.poll(isAway).toBe(false)
+    expect(asked()).toBe(1)
+  })
+
   it('is no matter any more once the login is forgotten, or another one is there', async () => {
     for (const mend of ['forget', 'signIn'] as const) {
       const { auth, issuer, tokens, clock, signIn, isAway } = await signedIn()
@@ -59,6 +100,22 @@ describe('an issuer that could not be asked', () => {
 })
 
 describe('an issuer that has said no', () => {
+  it.each([
+    [200, { error: 'bad_refresh_token', error_description: 'The refresh token passed is incorrect or expired.' }],
+    [400, { error: 'invalid_request' }],
+    [400, { error: 'invalid_grant' }],
+    [400, { error: 'Token-Expired' }],
+    [401, undefined],
+    [403, {}],
+    [404, 'gone'],
+    [500, { error: 'invalid_grant' }],
+  ])('has done so in whatever words, so that somebody has to sign in: %i %j', async (...answer) => {
+    const { issuer, tokens, asked, isAway } = await signedIn()
+    issuer.answer = answer
+    for (let calls = 0; calls < 2; calls++) expect(await tokens.renew('access-1', {})).toBe('signIn')
+    expect([asked(), isAway()]).toEqual([1, false])
+  })
+
   it('is not shown the same again, until somebody has signed in', async () => {
     const { auth, place, issuer, tokens, signIn, asked } = await signedIn()
     issuer.answer = [400, { error: 'invalid_grant' }]

@@ -28,6 +28,8 @@ export interface UpstreamAuth {
   for(owner: LoginOwner, upstream: HttpUpstream, onLogin?: (login: UpstreamLogin) => void): HttpAuth
   /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is kept once the login is not wanted any more. */
   begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
+  /** Whether there is a login for this very server. */
+  isSignedIn(owner: LoginOwner, upstream: HttpUpstream): Promise<boolean>
   /** Agents that have signed in themselves. */
   agentsAt(upstream: string): Promise<string[]>
   /** Whether an issuer cannot be asked to renew a login at an upstream, as far as is known. It is asked again every now and then. */
@@ -106,6 +108,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
           if (!isWanted()) throw unwanted(owner)
           await credentials.save(owner, login)
           demands.forget(owner)
+          renewals.forget(owner)
           // It may have been removed, and all its logins forgotten, while this one was being written.
           if (isWanted()) return
           await credentials.forget(owner)
@@ -113,17 +116,20 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
         },
       })
     },
+    isSignedIn: async (owner, upstream) => (await loginOf(owner, upstream)) !== undefined,
     agentsAt: credentials.agentsAt,
     isIssuerAway: renewals.isIssuerAway,
     recall: credentials.recall,
     async forget(owner) {
       demands.forget(owner)
+      renewals.forget(owner)
       const wasThere = await credentials.forget(owner)
       signOuts.add(owner)
       return wasThere
     },
     async forgetAll(upstream) {
       demands.forgetAll(upstream)
+      renewals.forgetAll(upstream)
       await credentials.forgetAll(upstream)
       signOuts.addAll(upstream)
     },

@@ -128,7 +128,51 @@ describe('what an upstream offers', () => {
       { name: 'look', calledAs: 'desk_look', reason: 'Its server does not list it any more.' },
     ])
     expect(capability().withheld).toEqual([])
+    expect(capability().unwanted).toMatchObject([{ name: 'old' }])
     expect(offer.unit().problems).toMatchObject([{ subject: 'tool:old' }])
+  })
+
+  it.each([
+    [{ leaveOut: ['wipe', 'odd'] }, '"leaveOut" names it'],
+    [{ offer: ['a'] }, '"offer" does not name it'],
+    [{ tools: { wipe: { offer: false }, odd: { offer: false } } }, '"tools" says "offer": false of it'],
+  ])('knows what its owner leaves out, held back or not, for agents that name it: %j', async (entry, why) => {
+    const { capability, offer, configure } = stage()
+    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
+    await offer.take({ ...verdictOf(definition('tool', 'a'), definition('tool', 'wipe')), held })
+    expect(capability().unwanted).toEqual([])
+    configure(entry)
+    const reason = `The owner leaves it out: in the entry of "desk" in "mcpServers", ${why}.`
+    expect(capability().tools.map(({ name }) => name)).toEqual(['desk_a'])
+    expect(capability().unwanted).toEqual([
+      { name: 'wipe', calledAs: 'desk_wipe', reason },
+      { name: 'odd', calledAs: 'desk_odd', reason },
+    ])
+    expect(capability().withheld).toEqual([])
+    expect(offer.unit().problems).toEqual([])
+  })
+
+  it('is another one when its server adds something that is left out, which agents may name', async () => {
+    const { capability, offer } = stage({ offer: ['a'] })
+    await offer.take(verdictOf(definition('tool', 'a')))
+    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
+    expect(await offer.take({ ...verdictOf(definition('tool', 'a')), held })).toBe(true)
+    expect(capability().unwanted).toMatchObject([{ name: 'odd' }])
+  })
+
+  it('does not warn of prompts that are left out either', async () => {
+    const { offer, configure } = stage()
+    const warning = {
+      severity: 'warning',
+      code: 'DEFINITION_INVALID',
+      where: 'upstream:desk',
+      message: 'Odd.',
+    } as const
+    const problems = [{ ...warning, subject: 'prompt:greet' }]
+    await offer.take({ ...verdictOf(definition('prompt', 'greet')), problems })
+    expect(offer.unit().problems).toEqual(problems)
+    configure({ prompts: false })
+    expect(offer.unit().problems).toEqual([])
   })
 
   it('has prompts with suggestions for their arguments, unless the configuration leaves them out', async () => {

@@ -95,17 +95,18 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   const withheld = all.filter(one => one.kind === 'tool' || one.kind === 'prompt')
   const parts = { upstream: name, config, offered, withheld, gone, unseen, dependency, calls, digest, watch }
   const { capability, problems: found, named } = yield* capabilityOf(parts)
-  // Whoever has left a tool out has been told.
+  // Whoever has left something out is not told of it.
   const leftOut = new Set(
-    offered.filter(one => !wantsDefinition(config, one)).map(one => `tool:${excerptOf(one.name)}`),
+    offered.filter(one => !wantsDefinition(config, one)).map(one => `${one.kind}:${excerptOf(one.name)}`),
   )
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
   const problems = [...left, ...found, ...heldProblems(name, held.filter(isWaiting))]
   // In whatever order it is listed.
   const offeredNow = offered.map(one => `${one.kind} ${one.name} ${one.hash}`).toSorted()
   const heldNow = held.map(one => `${one.kind} ${one.name} ${one.reason}`).toSorted()
+  const unwantedNow = capability.unwanted.map(one => one.name).toSorted()
   const definitions = { capabilities: [capability], dependencies: [], injections: [] }
-  const hashed = [config, offeredNow, heldNow, gone.toSorted(), problems, unseen]
+  const hashed = [config, offeredNow, heldNow, gone.toSorted(), unwantedNow, problems, unseen]
   return { unit: { id: `upstream:${name}`, definitions, problems }, hashed, named }
 }
 

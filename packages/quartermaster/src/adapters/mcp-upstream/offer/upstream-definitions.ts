@@ -23,6 +23,7 @@ import {
   offeredNames,
   toolFacts,
   unknownTools,
+  unwantedTools,
   wantsTool,
 } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
@@ -65,16 +66,7 @@ export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
     requires: [dependency.name],
     dependencies: [dependency],
     consentOperations: consentOperationsOf(upstream, tools.made, config.consentOperations),
-    withheld: notOffered(
-      parts.withheld.filter(({ kind }) => kind === 'tool'),
-      parts,
-      tools.names,
-    ),
-    gone: notOffered(
-      parts.gone.map(name => ({ name, reason: GONE })),
-      parts,
-      tools.names,
-    ),
+    ...absences(parts, tools.names),
     ...(unseen === undefined ? {} : { unseen }),
   })
   const named = [
@@ -166,16 +158,29 @@ function toolNames(names: readonly string[], { upstream, config, digest }: Offer
   return offeredNames({ upstream, prefix: config.prefix ?? upstream, names, given, digest })
 }
 
+/** Tools that are held back, that it had once, and that the owner leaves out, whichever of the two they would be otherwise. */
+function absences(parts: OfferedParts, offered: Names): Pick<Capability, 'withheld' | 'gone' | 'unwanted'> {
+  const { upstream, config } = parts
+  const isWanted = ({ name }: { readonly name: string }) => wantsTool(config, name)
+  const held = parts.withheld.filter(({ kind }) => kind === 'tool')
+  const gone = parts.gone.map(name => ({ name, reason: GONE }))
+  const all = [...named(parts.offered, 'tool'), ...held, ...gone].map(({ name }) => name)
+  return {
+    withheld: notOffered(held.filter(isWanted), parts, offered),
+    gone: notOffered(gone.filter(isWanted), parts, offered),
+    unwanted: notOffered(unwantedTools(upstream, config, all), parts, offered),
+  }
+}
+
 /** By the names they would have beside the others; what is not offered takes no name from what is. */
 function notOffered(
   tools: readonly { readonly name: string; readonly reason: string }[],
   parts: OfferedParts,
   offered: Names,
 ): WithheldTool[] {
-  const wanted = tools.filter(({ name }) => wantsTool(parts.config, name))
-  const { names } = toolNames([...offered.keys(), ...wanted.map(({ name }) => name)], parts)
+  const { names } = toolNames([...offered.keys(), ...tools.map(({ name }) => name)], parts)
   const taken = new Set(offered.values())
-  return wanted.map(({ name, reason }) => {
+  return tools.map(({ name, reason }) => {
     const calledAs = names.get(name)
     const isOther = calledAs !== undefined && calledAs !== name && !taken.has(calledAs)
     return { name, reason, ...(isOther ? { calledAs } : {}) }

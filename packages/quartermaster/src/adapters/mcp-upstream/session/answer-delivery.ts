@@ -15,21 +15,25 @@ export interface Delivery {
   readonly signal: CancelSignal
 }
 
-/** Gives a server the answer to what it asked. Rejects with why it was not taken in, where it is still wanted. */
-export async function deliver(send: () => Promise<void>, { clock, signal }: Delivery): Promise<void> {
+/**
+ * Gives a server the answer to what it asked. Resolves to whether it has it, which it has not where the signal came before. Rejects
+ * with why it was not taken in, where it is still wanted.
+ */
+export async function deliver(send: () => Promise<void>, { clock, signal }: Delivery): Promise<boolean> {
   let mayBeThere = false
   for (let tries = 1; ; tries++) {
     try {
-      return await send()
+      await send()
+      return true
     } catch (error) {
-      if (signal.aborted) return
+      if (signal.aborted) return false
       const pauseMs = pauseAfter(error)
       // A server that has got it refuses a second one, which is the answer to nothing.
-      if (pauseMs === undefined && mayBeThere) return
+      if (pauseMs === undefined && mayBeThere) return true
       if (pauseMs === undefined || tries >= MOST_DELIVERIES) throw error
       mayBeThere ||= error instanceof SendFailure && error.wasSent === 'maybe'
       await pause(pauseMs, { clock, signal })
-      if (signal.aborted) return
+      if (signal.aborted) return false
     }
   }
 }

@@ -105,6 +105,39 @@ it.each([0, 10])('ends the calls of who is asked, and nobody else, when the sess
   expect(await other.result).toEqual({ content: [] })
 })
 
+const SHUT = { kind: 'sessionLost', reason: 'It has forgotten us.' } as const
+
+it('asks nobody what a server asks that has forgotten us, and ends the calls that may wait for the answer', async () => {
+  const desk = await stage()
+  const calls = [desk.call('ada'), desk.call('ada')]
+  desk.end(SHUT)
+  ask(desk, 'q1')
+  for (const { result } of calls)
+    await expect(result).rejects.toMatchObject({
+      wasSent: 'maybe',
+      isFinal: true,
+      message: 'It asked something, and could not be given the answer: It has forgotten us.',
+    })
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual([])
+  expect(answersIn(desk)).toEqual([])
+})
+
+it('lets a server that has forgotten us finish what it may not have asked about', async () => {
+  let crowded = 0
+  const desk = await stage({ onCrowded: () => void crowded++ })
+  const calls = [desk.call('ada'), desk.call('bob')]
+  desk.end(SHUT)
+  ask(desk, 'of one of them, and nobody knows of whom')
+  calls[0]?.finish()
+  expect(await calls[0]?.result).toEqual({ content: [] })
+  desk.say({ id: 'p', method: 'ping' })
+  desk.say({ id: 'in passing', method: 'roots/list' })
+  calls[1]?.finish()
+  expect(await calls[1]?.result).toEqual({ content: [] })
+  expect([desk.heard, answersIn(desk), crowded]).toEqual([[], [], 0])
+})
+
 it('does not count as waiting for an answer once the call is over that it asked for', async () => {
   const desk = await stage()
   const { result, finish } = desk.call('ada', { signals: [] })

@@ -1,17 +1,12 @@
 import { expect, it } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
-import type { CancelSignal } from '../../../core/kernel/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { bareLine, factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
-import { SendFailure } from './channel.ts'
 import { createLegacySession, SUBSCRIBE_MS } from './legacy-session.ts'
-import type { Line } from './line.ts'
 import type { RequestOptions } from './peer.ts'
-import { RpcError } from './rpc-error.ts'
-import type { SessionEvents } from './session.ts'
 
 const FOREVER = new AbortController().signal
 const asking = (signal = FOREVER) => ({ signal, delivery: Promise.resolve() })
@@ -19,7 +14,7 @@ const asking = (signal = FOREVER) => ({ signal, delivery: Promise.resolve() })
 /** A session in which one call is under way that never ends. */
 function busySession(ask: (question: Question, signal?: AbortSignal) => Promise<Answer>) {
   const clock = createFakeClock()
-  const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
+  const line = bareLine({ request: () => new Promise(() => {}) })
   const { session, listener } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const canAnswer = { form: true, url: true, model: true, roots: true }
   void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller: 'worker', canAnswer, ask, log() {} } })
@@ -91,7 +86,7 @@ it('knows until when the server waited for an answer, also for one that did not 
 })
 
 it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {
-  const line = { peer: {} } as unknown as Line
+  const line = bareLine({})
   const { listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
   await expect(listener.serve('roots/list', {}, asking())).rejects.toThrow(
     'Nobody can say now which folders there are.',
@@ -99,7 +94,7 @@ it('says that nobody can name folders, rather than that there are none, when nob
 })
 
 it('answers a ping, and names no folders of a caller when it may be another one who is meant', async () => {
-  const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
+  const line = bareLine({ request: () => new Promise(() => {}) })
   const { session, listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
   expect(await listener.serve('ping', {}, asking())).toEqual({})
   const canAnswer = { form: true, url: true, model: true, roots: true }
@@ -111,105 +106,6 @@ it('answers a ping, and names no folders of a caller when it may be another one 
   )
 })
 
-it('subscribes once more where the exchange broke, and not where the server says no', async () => {
-  const asked: unknown[] = []
-  const request = async (method: string, params: Params) => {
-    asked.push([method, params.uri])
-    throw params.uri === 'desk://a'
-      ? new SendFailure('It broke.', { wasSent: 'maybe' })
-      : new RpcError({ code: 1, message: 'No.' })
-  }
-  const clock = createFakeClock()
-  const line = { peer: { request } } as unknown as Line
-  const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
-  session.watch(new Set(['desk://a', 'desk://b']))
-  await clock.breathe()
-  expect(asked).toEqual([
-    ['resources/subscribe', 'desk://a'],
-    ['resources/subscribe', 'desk://b'],
-    ['resources/subscribe', 'desk://a'],
-  ])
-})
-
-/** A server that is asked to tell of changes, and answers when the test says so. */
-function subscribing(events: Partial<SessionEvents> = {}, capabilities: Params = {}) {
-  const asked: { readonly what: string; readonly answer: ReturnType<typeof deferred<Params>> }[] = []
-  const request = (method: string, { uri }: Params) => {
-    const answer = deferred<Params>()
-    asked.push({ what: `${method.split('/')[1]} ${String(uri)}`, answer })
-    return answer.promise
-  }
-  const clock = createFakeClock()
-  const line = { peer: { request } } as unknown as Line
-  const made = createLegacySession(line, factsOf({ capabilities }), { clock, events: { ...NO_EVENTS, ...events } })
-  const watch = (...uris: string[]) => made.session.watch(new Set(uris))
-  const answer = async () => {
-    asked.at(-1)?.answer.resolve({})
-    await clock.breathe()
-  }
-  return { ...made, clock, asked, watch, answer, sent: () => asked.map(({ what }) => what) }
-}
-
-it('subscribes again once the server has answered that it tells no more, so that neither overtakes the other', async () => {
-  const { watch, answer, sent } = subscribing()
-  watch('a')
-  await answer()
-  watch()
-  watch('a')
-  expect(sent()).toEqual(['subscribe a', 'unsubscribe a'])
-  await answer()
-  expect(sent()).toEqual(['subscribe a', 'unsubscribe a', 'subscribe a'])
-})
-
-it('asks a server for what is wanted in the end, and for nothing that was wanted in between', async () => {
-  const { watch, answer, sent } = subscribing()
-  watch('a')
-  watch()
-  watch('a', 'b')
-  await answer()
-  expect(sent()).toEqual(['subscribe a', 'subscribe b'])
-})
-
-it('says of which address a server does not tell, and why', async () => {
-  const told: string[] = []
-  const { watch, asked, clock } = subscribing({ onNotSubscribed: (uri, reason) => void told.push(`${uri}: ${reason}`) })
-  watch('a')
-  asked[0]?.answer.reject(new RpcError({ code: 1, message: 'There is no such note.' }))
-  await clock.breathe()
-  expect(told).toEqual(['a: There is no such note.'])
-  watch()
-  asked[1]?.answer.reject(new RpcError({ code: 1, message: 'Never heard of it.' }))
-  await clock.breathe()
-  expect(told).toHaveLength(1)
-})
-
-it('takes for changed whatever a server could have told of while it was not heard', () => {
-  const told: string[] = []
-  const { watch, listener } = subscribing(
-    { onListChanged: kind => void told.push(kind), onResourceUpdated: uri => void told.push(uri) },
-    { tools: {}, resources: {} },
-  )
-  watch('a', 'b')
-  listener.missed?.()
-  expect(told).toEqual(['tools', 'resources', 'a', 'b'])
-})
-
-it('gives up on a server that does not say whether it has subscribed', async () => {
-  const signals: CancelSignal[] = []
-  const request = (_method: string, _params: Params, { signal }: RequestOptions) => {
-    signals.push(signal)
-    return untilAborted(signal)
-  }
-  const clock = createFakeClock()
-  const line = { peer: { request } } as unknown as Line
-  const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
-  session.watch(new Set(['desk://a']))
-  await clock.advance(SUBSCRIBE_MS - 1)
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
-  await clock.advance(1)
-  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
-})
-
 it('is at work while it lists or subscribes for us, and may be on what was given up until it is answered', async () => {
   const sent: RequestOptions[] = []
   const request = (_method: string, _params: Params, options: RequestOptions) => {
@@ -217,7 +113,7 @@ it('is at work while it lists or subscribes for us, and may be on what was given
     return untilAborted(options.signal)
   }
   const clock = createFakeClock()
-  const line = { peer: { request } } as unknown as Line
+  const line = bareLine({ request })
   const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const standing = () => [session.isAtRest(), session.busy(), session.workingSince()]
   const begun = clock.now()

@@ -1,4 +1,4 @@
-import { type Answer, isAppError, messageOf, type Question } from '../../../contracts/index.ts'
+import { type Answer, isAppError, type Question } from '../../../contracts/index.ts'
 import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
@@ -6,7 +6,6 @@ import { pause, withTimeLimit } from '../pausing.ts'
 import { undelivered } from './answer-delivery.ts'
 import { beforeAbort } from './before-abort.ts'
 import { createBehindDesk, type UnderWay } from './behind-desk.ts'
-import { SendFailure } from './channel.ts'
 import { eitherOf } from './either-of.ts'
 import { createLegacySubscriptions, type SubscriptionMethod } from './legacy-subscriptions.ts'
 import { requestAsTask, takesTasks } from './legacy-tasks.ts'
@@ -25,7 +24,7 @@ export const LEGACY_CAPABILITIES = { elicitation: { form: {}, url: {} }, samplin
 /** Questions that belong together come one by one; they are passed on together when they come within this time. */
 const GATHER_MS = 10
 
-/** How long a server may take to say that it has subscribed; it may tell of changes all the same. */
+/** How long a server may take to say that it has subscribed. Then it is asked again. */
 export const SUBSCRIBE_MS = 30_000
 
 const ALWAYS = () => 0
@@ -49,7 +48,7 @@ export function createLegacySession(
   const unanswered = createUnanswered()
   const beingAsked = new Set<{ readonly behind: Behind }>()
   const hasTasks = takesTasks(facts)
-  const subscriptions = createLegacySubscriptions(subscribe)
+  const subscriptions = createLegacySubscriptions({ clock, events, ended: line.ended, ask: askToTell })
   let gathering: Promise<void> | undefined
 
   async function serve(method: string, params: Params, asking: Asking): Promise<Params> {
@@ -199,20 +198,10 @@ export function createLegacySession(
     close: end => line.close(end),
   }
 
-  async function subscribe(method: SubscriptionMethod, uri: string): Promise<void> {
-    const ask = () =>
-      withTimeLimit(SUBSCRIBE_MS, { clock, reason: 'It does not answer.' }, signal =>
-        desk.attendOwn(onLate => peer.request(method, { uri }, { signal, onLate })),
-      )
-    // Twice is the same as once, and one exchange may break without the others.
-    const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : Promise.reject(error))
-    await ask()
-      .catch(askAgain)
-      .catch(error => {
-        // What one still tells that was to be silent reaches nobody, and one that is gone is subscribed to anew.
-        if (method === 'resources/unsubscribe' || isGone(error)) return
-        events.onNotSubscribed?.(uri, messageOf(error))
-      })
+  function askToTell(method: SubscriptionMethod, uri: string): Promise<Params> {
+    return withTimeLimit(SUBSCRIBE_MS, { clock, reason: 'It does not answer.' }, signal =>
+      desk.attendOwn(onLate => peer.request(method, { uri }, { signal, onLate })),
+    )
   }
 
   /** A server that was not heard for a while does not say again what it said. */
@@ -224,11 +213,6 @@ export function createLegacySession(
   const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
   const isAsked = (caller: string) => isBeingAsked(behind => behind.caller === caller)
   return { session, listener: { serve, notice, missed, isAsked } }
-}
-
-/** Whoever answers with a status is there. */
-function isGone(error: unknown): boolean {
-  return error instanceof SendFailure && error.status === undefined
 }
 
 function refuseUnknown(method: string): never {

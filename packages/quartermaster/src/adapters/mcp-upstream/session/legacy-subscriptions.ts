@@ -1,3 +1,10 @@
+import { messageOf } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { pause } from '../pausing.ts'
+import { SendFailure } from './channel.ts'
+import { RpcError } from './rpc-error.ts'
+import type { SessionEvents } from './session.ts'
+
 /** Has a server of the era before 2026-07-28 tell of changes at some addresses and no others. */
 export interface LegacySubscriptions {
   want(uris: ReadonlySet<string>): void
@@ -6,34 +13,142 @@ export interface LegacySubscriptions {
 
 export type SubscriptionMethod = 'resources/subscribe' | 'resources/unsubscribe'
 
-/** `tell` resolves when the server has answered, or does not any more. */
-export function createLegacySubscriptions(
-  tell: (method: SubscriptionMethod, uri: string) => Promise<void>,
-): LegacySubscriptions {
+export interface LegacySubscriptionsDeps {
+  readonly clock: Clock
+  /** Resolves when the session is over. */
+  readonly ended: Promise<unknown>
+  readonly events: Pick<SessionEvents, 'onResourceUpdated' | 'onNotSubscribed'>
+  /** Resolves when the server has answered. Rejects with an `RpcError` when it says no, and otherwise when nobody knows. */
+  ask(method: SubscriptionMethod, uri: string): Promise<unknown>
+}
+
+const PAUSES = { firstMs: 500, longestMs: 30_000 }
+/** A server that asks to be left alone is, but not for so long that nobody hears of changes. */
+const LONGEST_ASKED_MS = 60_000
+/** Whoever subscribes reads as well. What changed within this time of its wish it has hardly read before. */
+const MOMENT_MS = 100
+/** One exchange may break without the others, and that is nobody's concern. */
+const TOLD_AFTER = 2
+/** Whoever lets everything else in and refuses this so often means it. With each 401 another token would be had for it. */
+const MOST_LOCKED_OUT = 5
+
+export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): LegacySubscriptions {
+  const { clock, events, ask } = deps
   let wanted: ReadonlySet<string> = new Set()
-  /** What the server has heard of last, whatever it made of it. */
+  /** When each of them was first wanted. From then on whoever wants it believes to be told. */
+  const since = new Map<string, number>()
+  /** What the server was asked last to tell of, whatever it made of it. */
   const told = new Set<string>()
   const atWork = new Set<string>()
+  /** Those that are asked for again in a while, and how to have that at once. */
+  const waiting = new Map<string, AbortController>()
+  let isOver = false
+
+  const isDue = (uri: string) => !isOver && wanted.has(uri) !== told.has(uri)
 
   /** One after the other: two that are under way at a time may overtake each other, and the last one counts. */
   async function settle(uri: string): Promise<void> {
     if (atWork.has(uri)) return
     atWork.add(uri)
-    while (wanted.has(uri) !== told.has(uri)) await tellOnce(uri)
+    while (isDue(uri)) await tellOnce(uri)
     atWork.delete(uri)
   }
 
   function tellOnce(uri: string): Promise<void> {
-    if (told.delete(uri)) return tell('resources/unsubscribe', uri)
+    if (told.delete(uri)) return unsubscribe(uri)
     told.add(uri)
-    return tell('resources/subscribe', uri)
+    return subscribe(uri)
   }
+
+  /** Until the server has answered, which it does not for a moment when it is busy or a proxy before it restarts. */
+  async function subscribe(uri: string): Promise<void> {
+    const failures = createFailures()
+    do {
+      const failure = await failureOf(ask('resources/subscribe', uri))
+      if (!failure) return subscribed(uri)
+      // Whoever comes after this session is subscribed to anew.
+      if (isOver) return
+      const { isLast, isTold, pauseMs } = failures.add(failure.why)
+      const reason = messageOf(failure.why)
+      if (isLast || isTold) events.onNotSubscribed?.(uri, isLast ? reason : `${reason} It is asked again.`)
+      if (isLast) return
+      await wait(uri, pauseMs)
+    } while (isWanted(uri))
+  }
+
+  /** Twice is the same as once. What one still tells that was to be silent reaches nobody. */
+  async function unsubscribe(uri: string): Promise<void> {
+    const failure = await failureOf(ask('resources/unsubscribe', uri))
+    if (failure?.why instanceof SendFailure) await failureOf(ask('resources/unsubscribe', uri))
+  }
+
+  const isWanted = (uri: string) => !isOver && wanted.has(uri)
+
+  /** Before it had answered the server may have told nobody of what changed. */
+  function subscribed(uri: string): void {
+    const from = since.get(uri)
+    if (from !== undefined && clock.now() - from > MOMENT_MS) events.onResourceUpdated(uri)
+  }
+
+  /** For as long as somebody wants it. */
+  async function wait(uri: string, ms: number): Promise<void> {
+    if (!isWanted(uri)) return
+    const controller = new AbortController()
+    waiting.set(uri, controller)
+    await pause(ms, { clock, signal: controller.signal })
+    waiting.delete(uri)
+  }
+
+  void deps.ended.then(() => {
+    isOver = true
+    for (const controller of waiting.values()) controller.abort()
+  })
 
   return {
     want(uris) {
+      for (const uri of wanted) if (!uris.has(uri)) since.delete(uri)
+      for (const uri of uris) if (!wanted.has(uri)) since.set(uri, clock.now())
       wanted = uris
+      for (const [uri, controller] of waiting) if (!uris.has(uri)) controller.abort()
       for (const uri of new Set([...uris, ...told])) void settle(uri)
     },
     wanted: () => wanted,
+  }
+}
+
+/** What becomes of an address after a failure. */
+interface Verdict {
+  /** Whether the server would say the same again. */
+  readonly isLast: boolean
+  /** Whether people are told although it goes on: once. */
+  readonly isTold: boolean
+  readonly pauseMs: number
+}
+
+/** Counts how often a server could not be asked for an address. */
+function createFailures(): { add(why: unknown): Verdict } {
+  let count = 0
+  let lockedOut = 0
+  return {
+    add(why) {
+      const { status, retryAfterMs = 0 } = why instanceof SendFailure ? why : {}
+      const isLockedOut = status === 401 || status === 403
+      const grownMs = Math.min(PAUSES.firstMs * 2 ** count++, PAUSES.longestMs)
+      lockedOut = isLockedOut ? lockedOut + 1 : 0
+      return {
+        isLast: why instanceof RpcError || lockedOut >= MOST_LOCKED_OUT,
+        isTold: count === TOLD_AFTER,
+        pauseMs: Math.max(grownMs, Math.min(retryAfterMs, LONGEST_ASKED_MS)),
+      }
+    },
+  }
+}
+
+async function failureOf(asking: Promise<unknown>): Promise<{ readonly why: unknown } | undefined> {
+  try {
+    await asking
+    return undefined
+  } catch (why) {
+    return { why }
   }
 }

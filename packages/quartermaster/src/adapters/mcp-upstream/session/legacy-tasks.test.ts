@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { CancelSignal } from '../../../core/kernel/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Message, Params } from '../../mcp-wire/index.ts'
-import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { bareLine, factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { openSilentServer } from '../testing/silent-server.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { type Channel, SendFailure } from './channel.ts'
 import { createLegacySession } from './legacy-session.ts'
 import { LATE_MS } from './legacy-tasks.ts'
-import type { Line } from './line.ts'
 import { createPeer, type Peer, type RequestOptions } from './peer.ts'
 
 const TASKS = { tasks: { requests: { tools: { call: {} } } } }
@@ -36,7 +35,7 @@ const BEHIND = {
 }
 
 function sessionWith(peer: Peer, capabilities: Params) {
-  const line = { peer } as unknown as Line
+  const line = bareLine(peer)
   const clock = createFakeClock()
   return { clock, ...createLegacySession(line, factsOf({ capabilities }), { clock, events: NO_EVENTS }) }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { type Id, isRequest, type Params } from '../../mcp-wire/index.ts'
 import { type Channel, type ChannelEnd, ChannelFailure, type OpenChannel } from './channel.ts'
 import { createPeer, type Peer, type PeerOptions } from './peer.ts'
 
@@ -6,11 +7,19 @@ import { createPeer, type Peer, type PeerOptions } from './peer.ts'
 export interface Line {
   readonly channel: Channel
   readonly peer: Peer
+  /** Makes a request of which the server speaks by its id. */
+  begin(...request: Parameters<Peer['request']>): Begun
   heardAt(): number
   /** Resolves when it is over. */
   readonly ended: Promise<ChannelEnd>
   /** Ends it for a reason that was found out above. Resolves when nothing of it is left. */
   close(end?: ChannelEnd): Promise<void>
+}
+
+export interface Begun {
+  /** Nothing where it could not be sent. */
+  readonly id: Id | undefined
+  readonly answer: Promise<Params>
 }
 
 /** Who is at our end. It is set after the first words, because what may be asked depends on them. */
@@ -37,7 +46,15 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
   const ended = new Promise<ChannelEnd>(resolve => {
     tell = resolve
   })
-  const peer = createPeer(() => way.channel ?? NOT_OPEN, {
+  let sentId: Id | undefined
+  const outgoing: Channel = {
+    ...NOT_OPEN,
+    send(message, options) {
+      if (isRequest(message)) sentId = message.id
+      return (way.channel ?? NOT_OPEN).send(message, options)
+    },
+  }
+  const peer = createPeer(() => outgoing, {
     clock,
     serve: (...asked) => listener().serve(...asked),
     notice: (...told) => listener().notice(...told),
@@ -69,6 +86,12 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
   return {
     channel,
     peer,
+    begin(...request) {
+      sentId = undefined
+      // It is sent before this returns, or not at all.
+      const answer = peer.request(...request)
+      return { id: sentId, answer }
+    },
     heardAt: () => heard,
     ended,
     async close(why = CLOSED) {

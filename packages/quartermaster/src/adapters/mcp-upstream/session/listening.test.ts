@@ -7,6 +7,11 @@ import type { Line } from './line.ts'
 import { keepListening } from './listening.ts'
 import { RpcError } from './rpc-error.ts'
 
+function lineTo(request: (...asked: never[]) => Promise<unknown>, close = async () => {}): Line {
+  const begin = (...asked: never[]) => ({ id: undefined, answer: request(...asked) })
+  return { begin, close, ended: new Promise(() => {}) } as unknown as Line
+}
+
 it('begins anew where it broke off, and leaves the line to everybody else', async () => {
   const clock = createFakeClock()
   const seen = { asked: 0, closed: 0, changed: [] as string[] }
@@ -18,7 +23,7 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
     },
   }
   const close = async () => void seen.closed++
-  const line = { peer, close, ended: new Promise(() => {}) } as unknown as Line
+  const line = lineTo(peer.request, close)
   const listening = keepListening({
     line,
     facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
@@ -51,7 +56,7 @@ function telling() {
       }),
   }
   const listening = keepListening({
-    line: { peer, close: async () => {}, ended: new Promise(() => {}) } as unknown as Line,
+    line: lineTo(peer.request),
     facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
     clock,
     events: {
@@ -92,6 +97,24 @@ it('says that something may have changed where it has not heard for a while, onc
   expect(updated).toEqual(['x://1', 'x://2'])
   listening.acknowledged()
   expect(updated).toHaveLength(2)
+})
+
+it('says so of streams that never last every 30 s at most, and never leaves the last time out', async () => {
+  const { clock, listening, streams, updated } = telling()
+  listening.watch(new Set(['x://1']))
+  listening.acknowledged()
+  for (let round = 0; round < 60; round++) {
+    streams.at(-1)?.end()
+    await clock.advance(1_000)
+    listening.acknowledged()
+    await clock.advance(2_000)
+  }
+  // At 1, 6, 16, 36 and every 30 s from then on.
+  expect(updated).toHaveLength(8)
+  await clock.advance(30_000)
+  expect(updated).toHaveLength(9)
+  await clock.advance(300_000)
+  expect(updated).toHaveLength(9)
 })
 
 it('does the same where the one before broke before the next one told', async () => {

@@ -1,15 +1,18 @@
 import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
-import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { type Id, isId, isRecord, metaOf, type Params } from '../../mcp-wire/index.ts'
+import { type AddressRefusal, type Asked, createAskedAddresses } from './asked-addresses.ts'
+import { createGapTeller } from './gap-teller.ts'
 import type { Line } from './line.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
+import { META } from './wire-names.ts'
 
 /** Hears what changes at a server of 2026-07-28 or later, for as long as the line is there. */
 export interface Listening {
-  /** Hears of these addresses too. */
+  /** Hears of these addresses and no others. */
   watch(uris: ReadonlySet<string>): void
-  /** The server says that it tells from now on. */
-  acknowledged(): void
+  /** The server says that it tells from now on: on which stream, and of what. */
+  acknowledged(said?: Params): void
   /** Since when that is so without a break; nothing while it is not. */
   since(): number | undefined
   stop(): void
@@ -23,22 +26,35 @@ export interface ListeningDeps {
   envelope(): Params
 }
 
+interface Stream {
+  readonly id: Id | undefined
+  readonly asked: Asked
+  readonly openedAt: number
+  readonly controller: AbortController
+}
+
+/**
+ * How a stream ended. `refused`: for what it asked for. `notNow`: the server may have too many just now. `broken`: it may be over
+ * in a moment, or the server is gone, and the line ends by itself.
+ */
+interface StreamEnd extends AddressRefusal {
+  readonly kind: 'refused' | 'notNow' | 'broken'
+}
+
 const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
 
-/** One that answers so does not do this, and what changes is found out with the next start. Any other may have too many just now. */
-const NEVER: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams])
+/** One that answers so would answer the same again: it does not do this, or has no such address. */
+const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams, RPC.resourceNotFound])
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
 export function keepListening({ line, facts, clock, events, envelope }: ListeningDeps): Listening {
   const lists = (Object.keys(LISTS) as (keyof typeof LISTS)[]).filter(kind => isRecord(facts.capabilities[kind]))
-  let uris: ReadonlySet<string> = new Set()
-  /** Those of them that the current one asks for, and those that the server has taken last. */
-  let asked = uris
-  let taken = uris
-  let current = new AbortController()
-  /** The one before, which tells until the current one does. */
-  let former: AbortController | undefined
+  const addresses = createAskedAddresses((uri, reason) => events.onNotSubscribed?.(uri, reason))
+  /** The stream that the server has acknowledged. It goes on until the server has acknowledged the next one. */
+  let telling: Stream | undefined
+  /** The one that it has not acknowledged yet. */
+  let asking: Stream | undefined
   let isOver = false
   /** Whether it said last that it does not do this, which is told once. */
   let isRefused = false
@@ -47,105 +63,165 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let since: number | undefined
   const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
+  const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
 
-  function wanted(): Params {
-    const notifications = Object.fromEntries(lists.map(kind => [LISTS[kind], true]))
-    return asked.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...asked] }
-  }
-
-  async function open(): Promise<void> {
+  function open(asked: Asked): void {
+    cancelPause()
+    asking?.controller.abort()
+    asking = undefined
     if (isOver) return
-    if (lists.length === 0 && asked.size === 0) return end()
+    if (isNothing(asked)) return end()
     const controller = new AbortController()
-    current = controller
-    const openedAt = clock.now()
-    const over = await listen(controller.signal)
-    if (controller.signal.aborted) return
-    if (over === 'never' && controller === current && [...asked].some(uri => !taken.has(uri))) return askForLess()
-    // It may have no place for two.
-    if (over === 'notNow') former?.abort()
-    broke(over === 'notNow' ? former : controller)
-    if (controller === current && over !== 'never')
-      cancelPause = clock.after(pauseAfter(clock.now() - openedAt), () => void open())
+    const params = { notifications: wish(asked), _meta: envelope() }
+    const { id, answer } = line.begin('subscriptions/listen', params, { signal: controller.signal })
+    const stream = { id, asked, controller, openedAt: clock.now() }
+    asking = stream
+    void answer.then(() => BROKEN, toEnd).then(how => ended(stream, how))
   }
 
-  /** Resolves when it is over, with whether it is to be asked again. */
-  async function listen(signal: AbortSignal): Promise<'broken' | 'notNow' | 'never'> {
-    try {
-      const params = { notifications: wanted(), _meta: envelope() }
-      await line.peer.request('subscriptions/listen', params, { signal })
-      return 'broken'
-    } catch (error) {
-      // Anything but a clear no may be over in a moment. When nobody is there any more, the line ends by itself.
-      if (!(error instanceof RpcError)) return 'broken'
-      refused(error)
-      return NEVER.has(error.code) ? 'never' : 'notNow'
+  const isNothing = ({ uris }: Asked) => lists.length === 0 && uris.size === 0
+
+  function wish({ uris }: Asked): Params {
+    const notifications = Object.fromEntries(lists.map(kind => [LISTS[kind], true]))
+    return uris.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...uris] }
+  }
+
+  function ended(stream: Stream, how: StreamEnd): void {
+    if (stream.controller.signal.aborted) return
+    if (stream === telling) broke(stream)
+    else failed(stream, how)
+  }
+
+  /** What it told on for a while it may tell on again, however that ended. */
+  function broke(stream: Stream): void {
+    telling = undefined
+    missed()
+    if (!asking) reopen(stream)
+  }
+
+  function failed(stream: Stream, how: StreamEnd): void {
+    asking = undefined
+    if (how.kind === 'refused') return askForLess(stream.asked, how)
+    if (how.kind === 'notNow') {
+      refused(how)
+      // It may have no place for two.
+      telling?.controller.abort()
+      telling = undefined
     }
+    if (!telling) missed()
+    reopen(stream)
   }
 
-  /** It may be for an address that is new that it says no, and it would say so as long as that is among them. */
-  function askForLess(): void {
-    asked = new Set([...uris].filter(uri => taken.has(uri)))
-    if (!former) return void open()
-    current = former
-    former = undefined
+  function askForLess(asked: Asked, refusal: AddressRefusal): void {
+    if (!telling) missed()
+    if (asked.uris.size === 0) return refused(refusal)
+    addresses.refused(asked, refusal)
+    if (telling) return askForRest()
+    // Lists, and what it took before, do not wait until it is clear which address it refuses. Where it refuses these as well,
+    // it is not for an address.
+    const sure = addresses.sure()
+    open(isNothing(sure) ? addresses.next() : sure)
   }
 
-  function refused({ message }: RpcError): void {
-    if (!isRefused) events.onLog('warn', `It does not tell of changes: ${message}`)
+  function askForRest(): void {
+    if (addresses.isLeft()) open(addresses.next())
+  }
+
+  function reopen({ openedAt }: Stream): void {
+    cancelPause()
+    cancelPause = clock.after(pauseAfter(clock.now() - openedAt), () => open(addresses.next()))
+  }
+
+  function refused({ reason }: AddressRefusal): void {
+    if (!isRefused) events.onLog('warn', `It does not tell of changes: ${reason}`)
     isRefused = true
   }
 
-  function broke(controller: AbortController | undefined): void {
-    if (controller === former) former = undefined
-    if (former) return
+  function missed(): void {
     since = undefined
     hasMissed = true
   }
 
-  /** The one that tells goes on until the next one does. */
-  function giveWay(): void {
-    if (since !== undefined && !former) former = current
-    else current.abort()
+  function end(): void {
+    asking?.controller.abort()
+    telling?.controller.abort()
+    asking = undefined
+    telling = undefined
+    since = undefined
   }
 
-  function end(): void {
-    former?.abort()
-    former = undefined
-    current.abort()
-    since = undefined
+  /** What was heard of late, or not for a while, may have changed before. */
+  function sayWhatMayHaveChanged(uris: Iterable<string>, kinds: readonly (keyof typeof LISTS)[]): void {
+    for (const kind of kinds) events.onListChanged(kind)
+    for (const uri of uris) events.onResourceUpdated(uri)
   }
 
   void line.ended.then(stop)
   function stop(): void {
     isOver = true
     cancelPause()
+    gaps.stop()
     end()
   }
 
-  void open()
+  open(addresses.next())
   return {
     watch(next) {
-      if (next.size === uris.size && [...next].every(uri => uris.has(uri))) return
-      hasMissed ||= since === undefined && uris.size > 0
-      uris = next
-      asked = next
-      cancelPause()
-      giveWay()
-      void open()
+      const before = addresses.wanted()
+      if (next.size === before.size && [...next].every(uri => before.has(uri))) return
+      hasMissed ||= !telling && before.size > 0
+      addresses.want(next)
+      open(addresses.next())
     },
-    acknowledged() {
+    acknowledged(said = {}) {
+      if (!asking) return
+      // What names none of ours is taken for the last one's. If it was not, the stream may still be refused, and is asked anew.
+      const meant = streamMeant(said, asking)
+      if (meant === 'earlier') return
+      const { asked } = asking
+      telling?.controller.abort()
+      telling = asking
+      asking = undefined
       since ??= clock.now()
       isRefused = false
-      taken = asked
-      former?.abort()
-      former = undefined
-      if (!hasMissed) return
+      const late = addresses.taken(asked, meant === 'this' ? honouredIn(said) : undefined)
+      const wasMissed = hasMissed
       hasMissed = false
-      for (const kind of lists) events.onListChanged(kind)
-      for (const uri of asked) events.onResourceUpdated(uri)
+      askForRest()
+      if (wasMissed) gaps.missed()
+      else sayWhatMayHaveChanged(late, [])
     },
     since: () => since,
     stop,
   }
+}
+
+const BROKEN: StreamEnd = { kind: 'broken', reason: '' }
+
+function toEnd(error: unknown): StreamEnd {
+  // Anything but a clear no may be over in a moment.
+  if (!(error instanceof RpcError)) return BROKEN
+  const { code, message, data } = error
+  // Of a resource that is not there the address is given.
+  const uri = isRecord(data) && typeof data.uri === 'string' ? data.uri : undefined
+  return { kind: REFUSALS.has(code) ? 'refused' : 'notNow', reason: message, uri }
+}
+
+/**
+ * Which stream an acknowledgement is about: it names the request of it (MCP 2026-07-28), whose ids count up. One before this may
+ * have been given up meanwhile.
+ */
+function streamMeant(said: Params, { id }: Stream): 'this' | 'earlier' | 'unknown' {
+  const named = metaOf(said)[META.subscriptionId]
+  if (!isId(named) || id === undefined) return 'unknown'
+  // Some servers write as text what was a number.
+  if (String(named) === String(id)) return 'this'
+  return named !== '' && Number(named) < Number(id) ? 'earlier' : 'unknown'
+}
+
+/** The addresses that it agrees to tell of; nothing where it does not say. */
+function honouredIn({ notifications }: Params): ReadonlySet<string> | undefined {
+  if (!isRecord(notifications)) return undefined
+  const { resourceSubscriptions: uris } = notifications
+  return new Set(Array.isArray(uris) ? uris.filter(uri => typeof uri === 'string') : [])
 }

@@ -111,7 +111,7 @@ export function createModernSession(
     },
   }
   const notice = (method: string, params: Params) => {
-    if (method === ACKNOWLEDGED) listening.acknowledged()
+    if (method === ACKNOWLEDGED) listening.acknowledged(params)
     else takeNotice(method, params, { desk, events })
   }
   return { session, listener: { serve: refuse, notice } }

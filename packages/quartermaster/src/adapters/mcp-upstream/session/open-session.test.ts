@@ -2,10 +2,12 @@ import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { isRequest, type Message } from '../../mcp-wire/index.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
+import { openSilentServer } from '../testing/silent-server.ts'
 import { type ChannelEnd, type ChannelEvents, type OpenChannel, SendFailure } from './channel.ts'
 import { openSession } from './open-session.ts'
 
 const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 3.', said: 'wrong key' }
+const CANNOT = { form: false, url: false, model: false, roots: false }
 const WAYS = [
   ['auto', false],
   ['legacy', false],
@@ -64,6 +66,22 @@ it('remembers of what a server calls itself no more than fits in a line', async 
   const { facts } = await openSession({ ...options, events: NO_EVENTS }, AbortSignal.timeout(10_000))
   const short = `${'n'.repeat(255)}…`
   expect(facts.server).toEqual({ name: short, version: short, title: short })
+})
+
+/** Some servers keep what they answer by its id alone, of all who speak with them. */
+it('gives no two requests the same id, whatever sessions they are made in', async () => {
+  const servers = [await openSilentServer(), await openSilentServer()]
+  const behind = { caller: 'ada', canAnswer: CANNOT, ask: async () => ({ action: 'decline' }) as const, log() {} }
+  for (const { session, say, idsOf } of servers) {
+    const { signal } = new AbortController()
+    const answer = session.ask('tools/call', { name: 'pay' }, { signal, behind, onProgress() {} })
+    say({ id: idsOf('tools/call')[0], result: { content: [] } })
+    expect(await answer).toEqual({ content: [] })
+  }
+  const ids = servers.flatMap(({ sent }) => sent.filter(isRequest).map(({ id }) => id))
+  expect(ids).toHaveLength(4)
+  expect(new Set(ids).size).toBe(4)
+  expect(ids.every(Number.isSafeInteger)).toBe(true)
 })
 
 it.each(WAYS)('says how a program ended that reads nothing, however it is met (%s)', async (era, isRemembered) => {

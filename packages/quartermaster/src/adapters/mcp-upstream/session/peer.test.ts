@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import type { CancelSignal } from '../../../core/kernel/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Message } from '../../mcp-wire/index.ts'
+import type { Message, Params } from '../../mcp-wire/index.ts'
 import { type Channel, SendFailure } from './channel.ts'
-import { createPeer, type ServeRequest } from './peer.ts'
+import { createPeer, type PeerOptions, type ServeRequest } from './peer.ts'
+import { createRequestIds } from './request-ids.ts'
 import { RpcError } from './rpc-error.ts'
 import { refusedAnswer, UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -27,12 +29,13 @@ function open({
     pids: () => [],
     hasExchanges,
   }
-  const peer = createPeer(() => channel, {
+  const options: PeerOptions = {
     clock: createFakeClock(),
     serve,
     notice: (method, params) => told.push([method, params]),
     cancelBy: () => (hasExchanges ? 'exchange' : 'notification'),
-  })
+  }
+  const peer = createPeer(() => channel, options, createRequestIds())
   return { peer, sent, signals, told, channel }
 }
 
@@ -170,6 +173,37 @@ it('answers what the server asks, and drops what the server takes back', async (
   peer.receive({ jsonrpc: '2.0', id: 's', method: 'slow' })
   peer.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 's' } })
   expect(given?.aborted).toBe(true)
+})
+
+it('does not say that an answer was delivered that the end of the channel has held up', async () => {
+  const answer = deferred<Params>()
+  let delivered: Promise<unknown> = Promise.resolve()
+  const { peer, sent } = open({
+    serve(_method, _params, { delivery }) {
+      delivered = delivery
+      return answer.promise
+    },
+  })
+  peer.receive({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create' })
+  peer.end({ kind: 'sessionLost', reason: 'It has forgotten us.' })
+  answer.resolve({ action: 'accept' })
+  await expect(delivered).rejects.toMatchObject({ wasSent: 'no', message: 'It has forgotten us.' })
+  expect(sent).toEqual([])
+})
+
+it('takes an answer for delivered that the server does not want any more', async () => {
+  let delivered: Promise<unknown> = Promise.resolve()
+  const { peer, sent } = open({
+    async serve(_method, _params, { signal, delivery }) {
+      delivered = delivery
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+      return {}
+    },
+  })
+  peer.receive({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create' })
+  peer.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'q' } })
+  await delivered
+  expect(sent).toEqual([])
 })
 
 it('lets a server ask only so much at a time', async () => {

@@ -11,8 +11,10 @@ import {
   type Request,
   type Response,
 } from '../../mcp-wire/index.ts'
-import { deliver } from './answer-delivery.ts'
+import { deliver, undelivered } from './answer-delivery.ts'
 import { type Channel, type ChannelEnd, isShut, SendFailure } from './channel.ts'
+import { isWaitedFor } from './questions.ts'
+import { type NextRequestId, nextRequestId } from './request-ids.ts'
 import { RPC, RpcError, toRpcError } from './rpc-error.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -94,19 +96,22 @@ interface Waiting {
   isOut: boolean
 }
 
-export function createPeer(channel: () => Channel, { clock, serve, notice, cancelBy, isAsked }: PeerOptions): Peer {
+export function createPeer(
+  channel: () => Channel,
+  { clock, serve, notice, cancelBy, isAsked }: PeerOptions,
+  nextId: NextRequestId = nextRequestId,
+): Peer {
   const waiting = new Map<number, Waiting>()
   const followed = new Map<number, (progress: Progress) => void>()
   const asked = new Map<string, AbortController>()
   const late = new Map<number, () => void>()
-  let nextId = 1
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
     const { signal, onProgress, headers, onLate, meta, caller, isForNext } = options
     if (signal.aborted) return Promise.reject(signal.reason)
-    if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
-    const id = nextId++
+    if (ended) return Promise.reject(notSent(ended))
+    const id = nextId()
     const exchange = cancelBy() === 'exchange' ? createCancellation() : undefined
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -172,7 +177,9 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     else one.reject(new UnreadableAnswer('It is no result.'))
   }
 
-  async function answer({ id, method, params = {} }: Request): Promise<void> {
+  async function answer(request: Request): Promise<void> {
+    if (ended) return leaveUnanswered(request, ended)
+    const { id, method, params = {} } = request
     const key = keyOf(id)
     const reply = (part: Answered) => channel().send({ jsonrpc: '2.0', id, ...part })
     if (asked.size >= MOST_ASKED || asked.has(key)) return reply(TOO_MANY).catch(untold)
@@ -182,13 +189,30 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     const delivery = createDelivery()
     try {
       const part = await serve(method, params, { signal, delivery: delivery.promise }).then(asResult, asError)
-      if (!signal.aborted && !ended) await deliver(() => reply(part), { clock, signal })
-      delivery.done()
+      const isDelivered = !signal.aborted && (await deliver(() => reply(part), { clock, signal }))
+      if (ended && !isDelivered) delivery.failed(notSent(ended))
+      else delivery.done()
     } catch (error) {
       delivery.failed(error)
     } finally {
       asked.delete(key)
     }
+  }
+
+  /** The answer would not be let in: nobody is asked for it, and what may wait for it would wait in vain. */
+  function leaveUnanswered({ method, params = {} }: Request, end: ChannelEnd): void {
+    if (!isWaitedFor(method, params)) return
+    const why = undelivered(notSent(end))
+    for (const [id, call] of callsMeant()) {
+      call.reject(why)
+      void cancelled(id)
+    }
+  }
+
+  /** What a question may be about: every call, if they are one caller's. With several callers nobody knows whose it is. */
+  function callsMeant(): readonly (readonly [number, Waiting])[] {
+    const calls = [...waiting].filter(([, { caller }]) => caller !== undefined)
+    return new Set(calls.map(([, { caller }]) => caller)).size === 1 ? calls : []
   }
 
   function told(method: string, params: Params): void {
@@ -220,7 +244,7 @@ export function createPeer(channel: () => Channel, { clock, serve, notice, cance
     notify,
     follow(onProgress) {
       // Of the same numbers as requests, whose tokens are their ids.
-      const progressToken = nextId++
+      const progressToken = nextId()
       followed.set(progressToken, onProgress)
       return { progressToken, end: () => void followed.delete(progressToken) }
     },
@@ -251,6 +275,10 @@ function withMeta(params: Params, meta: Params | undefined, progressToken: numbe
   const _meta = progressToken === undefined ? meta : Object.assign({}, meta, { progressToken })
   // Not by spreading: adding to what was spread costs an engine ten times as much.
   return Object.assign({}, params, { _meta })
+}
+
+function notSent({ reason, said }: ChannelEnd): SendFailure {
+  return new SendFailure(reason, { wasSent: 'no', said })
 }
 
 function toSendFailure(error: unknown): SendFailure {

@@ -23,6 +23,12 @@ export function kindAsked(method: string, { mode }: Params): QuestionKind | unde
   return mode === 'url' ? 'url' : 'person'
 }
 
+/** Whether a call may not go on before the server has its answer. Folders are asked for in passing. */
+export function isWaitedFor(method: string, params: Params): boolean {
+  const kind = kindAsked(method, params)
+  return kind !== undefined && kind !== 'roots'
+}
+
 /**
  * What a server asks, as a question of ours; nothing when it is none that we know. Throws an `RpcError` that says what is wrong
  * with one that nobody could be asked.

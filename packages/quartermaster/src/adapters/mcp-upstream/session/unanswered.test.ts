@@ -2,9 +2,8 @@ import { expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { bareLine, factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { createLegacySession } from './legacy-session.ts'
-import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -42,7 +41,7 @@ async function callAsking(
     refused.push(await answer)
     return end()
   }
-  const line = { peer: { request } } as unknown as Line
+  const line = bareLine({ request })
   const { session, listener } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const ask = async () => {
     throw why

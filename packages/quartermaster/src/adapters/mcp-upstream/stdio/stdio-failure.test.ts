@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withCacheTrouble } from './stdio-failure.ts'
+import { exitTrouble, withCacheTrouble } from './stdio-failure.ts'
 
 const ENDED = { reason: 'It ended with exit code 1.' }
 
@@ -36,4 +36,14 @@ it.each([
   ["Cannot find package 'zod' in /_npx/remove-me-and-all/x"],
 ])('blames the cache for nothing else: %s', (...lines) => {
   expect(withCacheTrouble(ENDED, lines)).toBe(ENDED)
+})
+
+it.each([
+  [{ code: null, signal: 'SIGKILL' }, undefined],
+  [{ code: 137, signal: null }, undefined],
+  [{ code: 143, signal: null }, undefined],
+  [{ code: null, signal: 'SIGSEGV' }, 'Ready.'],
+  [{ code: 1, signal: null }, 'Ready.'],
+] as const)('takes the last line for the cause only where the program ended by itself: %o', (exit, said) => {
+  expect(exitTrouble(exit, 'Ready.').said).toBe(said)
 })

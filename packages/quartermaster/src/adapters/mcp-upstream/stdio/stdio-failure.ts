@@ -55,9 +55,12 @@ function exitReason({ code, signal }: ChildExit): string {
 }
 
 /** Whoever is killed has said nothing about it: its last line may be its greeting. A program that aborts has. */
-function isEndedByOthers({ signal }: ChildExit): boolean {
-  return signal !== null && !BY_ITSELF.has(signal)
+function isEndedByOthers({ code, signal }: ChildExit): boolean {
+  return signal === null ? SIGNALLED.has(code ?? 0) : !BY_ITSELF.has(signal)
 }
+
+/** What npx and shells end with when a signal has ended what they ran: 128 and its number, here of KILL and TERM. */
+const SIGNALLED: ReadonlySet<number> = new Set([137, 143])
 
 const BY_ITSELF: ReadonlySet<NodeJS.Signals> = new Set([
   'SIGABRT',

@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Session } from '../session/session.ts'
+import { listedSession } from '../testing/bare-session.ts'
 import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
 
 it('starts with the first who needs it, and once for all', async () => {
@@ -149,4 +152,27 @@ it('counts its starts, also those that came to nothing, and says what became of 
   server.lives = true
   await clock.advance(30_000)
   expect(notes.slice(-2)).toEqual(['It exited with code 1.', 'Connected to s 1 (MCP 2025-11-25).'])
+})
+
+it('says that it is up when its session is there for everybody, and nothing of one that nobody wants any more', async () => {
+  const clock = createFakeClock()
+  const session = { ...listedSession(async () => ({})), ended: new Promise<never>(() => {}), close: async () => {} }
+  const seen: unknown[] = []
+  let open = (_opened: Session) => {}
+  const connection = connectionBy(clock, {
+    startMs: () => 5_000,
+    open: () => new Promise<Session>(resolve => void (open = resolve)),
+    onUp: opened => void seen.push([opened === session, connection.session() === session]),
+  })
+  connection.start()
+  await clock.advance(0)
+  open(session)
+  await clock.advance(0)
+  expect(seen.splice(0)).toEqual([[true, true]])
+  await connection.restart()
+  await clock.advance(0)
+  const stopping = connection.stop('It is over.')
+  open(session)
+  await stopping
+  expect(seen).toEqual([])
 })

@@ -80,6 +80,8 @@ export interface ConnectionDeps extends RunnerDeps {
   isWatched(): boolean
   /** How long a call may take. */
   callMs(): number
+  /** It is there, and `session()` is it: what came in while it was being opened can be done. */
+  onUp(session: Session): void
 }
 
 /** How often one that is at work is looked at whether it has nothing more to do. */
@@ -103,6 +105,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     failures.clear()
     hangs.meet(session)
     if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
+    deps.onUp(session)
   }
   const runner: Runner = createRunner({ ...deps, onUp })
   const session = () => runner.life().session

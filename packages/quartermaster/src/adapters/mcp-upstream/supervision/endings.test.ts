@@ -54,6 +54,7 @@ async function waitingCall({ open = mute, answer = async (): Promise<Answer> => 
     open: signal => openSession({ open, era: 'legacy', client, clock, events: NO_EVENTS }, signal),
     fingerprint: async () => '',
     isWatched: () => false,
+    onUp() {},
     onChange() {},
     note() {},
   })

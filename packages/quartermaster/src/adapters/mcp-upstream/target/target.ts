@@ -9,6 +9,8 @@ export interface Target {
   open(agent: string | undefined): OpenChannel
   /** What can be seen of it from outside, cheaply: another value means that starting may work now. */
   fingerprint(): Promise<string>
+  /** Whether there is anything to show that is for all: a key in the entry, or a login. */
+  hasForAll(): Promise<boolean>
   /** Agents that there are and that people have signed in for, beside those that are configured. */
   agentsSignedIn(): Promise<readonly string[]>
 }

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import { AppError, type HttpUpstream, type StdioUpstream, type UpstreamConfig } from '../../../contracts/index.ts'
+import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../../contracts/index.ts'
 import { type Clock, targetText } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
+import { keySettings } from '../http/key-settings.ts'
 import { createSessionTrials, type SessionTrials } from '../http/session-trials.ts'
 import type { UpstreamAuth } from '../oauth/upstream-auth.ts'
 import type { OpenChannel } from '../session/channel.ts'
@@ -15,6 +16,7 @@ import { boundedChannel } from './bounded-channel.ts'
 import type { ChildLog } from './child-log.ts'
 import { maskedChannel } from './masked-channel.ts'
 import type { Target } from './target.ts'
+import { wrongEntry } from './wrong-entry.ts'
 
 export interface TargetDeps {
   readonly name: string
@@ -38,12 +40,13 @@ export function targetOf(deps: TargetDeps): Target {
 
 /** Of an entry that is wrong: there is nothing to reach, whoever asks. */
 function noTarget(name: string, wrong: string): Target {
-  const error = new AppError('CONFIG_INVALID', `The upstream "${name}" cannot be used. ${wrong}`)
+  const error = wrongEntry(name, wrong)
   return {
     transport: 'stdio',
     text: '',
     open: () => () => Promise.reject(error),
     fingerprint: async () => '',
+    hasForAll: async () => false,
     agentsSignedIn: async () => [],
   }
 }
@@ -72,6 +75,7 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
           .flatMap(placesIn)
           .map(place => resolve(folder, place)),
       ]),
+    hasForAll: async () => false,
     agentsSignedIn: async () => [],
   }
 }
@@ -122,7 +126,7 @@ function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: Ht
       const way = {
         name,
         url,
-        headers: { ...headers, ...own },
+        headers: sentHeaders(headers, own),
         settingOf: (header: string) =>
           Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
         trials: trialsOf(agent),
@@ -139,6 +143,9 @@ function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: Ht
       // Nobody comes in without a token that only the issuer can give, however well the server is.
       return `${server} ${auth.isIssuerAway(name) ? 'issuer-away' : '-'}`
     },
+    async hasForAll() {
+      return keySettings({ url, headers }).length > 0 || auth.isSignedIn({ upstream: name }, config)
+    },
     async agentsSignedIn() {
       const agents = await auth.agentsAt(name)
       // The login of one that was removed is there until somebody signs out, and serves nobody meanwhile.
@@ -146,6 +153,13 @@ function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: Ht
       return agents.filter((_, index) => areThere[index])
     },
   }
+}
+
+/** What an agent has of its own goes before what all share, however the name is written on either side. */
+function sentHeaders(shared: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>) {
+  const owned = new Set(Object.keys(own).map(name => name.toLowerCase()))
+  const left = Object.entries(shared).filter(([name]) => !owned.has(name.toLowerCase()))
+  return { ...Object.fromEntries(left), ...own }
 }
 
 function hideLogin({ accessToken, refreshToken, client }: UpstreamLogin, log: ChildLog): void {

@@ -1,3 +1,4 @@
+import type { Line } from '../session/line.ts'
 import type { Session, SessionEvents, SessionFacts } from '../session/session.ts'
 
 /** For whoever does not care what a session tells. */
@@ -14,4 +15,9 @@ export function listedSession(page: Session['page']): Session {
   const facts = factsOf({ capabilities: { tools: {} } })
   const session: Pick<Session, 'facts' | 'page' | 'listeningSince'> = { facts, page, listeningSince: () => 0 }
   return session as Session
+}
+
+/** A line on which nothing but requests matters, and that does not end unless it is said. */
+export function bareLine(peer: object, ended: Promise<unknown> = new Promise(() => {})): Line {
+  return { peer, ended } as unknown as Line
 }

@@ -97,6 +97,7 @@ export function stage({
     open,
     fingerprint: async () => server.fingerprint,
     isWatched: () => server.isWatched,
+    onUp() {},
     onChange() {},
     note: text => notes.push(text),
   })
@@ -119,6 +120,7 @@ export function connectionBy(
     isKept: true,
     fingerprint: async () => '',
     isWatched: () => false,
+    onUp() {},
     onChange() {},
     note() {},
     ...way,

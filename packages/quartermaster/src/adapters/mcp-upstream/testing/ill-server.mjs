@@ -42,6 +42,8 @@
 //   --pages=N             its tools on N pages; 0 never ends
 //   --definitions=FILE    tools from a JSON file, read whenever it is asked, instead of its own; calling one echoes. It
 //                         tells when the file has changed
+//   --plugin=NAME         one more tool from the first time that it is asked for its tools: it tells of that, and answers with
+//                         those that it had before
 //   --instructions=TEXT   what it says about itself
 //   --title=TEXT          its title
 //
@@ -221,10 +223,20 @@ function tools() {
   if (has('definitions')) return JSON.parse(readFileSync(text('definitions'), 'utf8'))
   const own = Object.entries(TOOLS).map(([name, { run: _run, ...definition }]) => ({ name, ...definition }))
   const extra = Array.from({ length: number('tools', 0) }, (_, i) => ({ ...own[0], name: `extra_${i}` }))
-  return [...own, ...extra]
+  const plugin = isPlugged ? [{ ...own[0], name: text('plugin') }] : []
+  return [...own, ...extra, ...plugin]
+}
+
+let isPlugged = false
+function plugIn() {
+  const before = tools()
+  isPlugged = true
+  send(CHANGED)
+  return { tools: before }
 }
 
 function listTools({ cursor = '0' }) {
+  if (has('plugin') && !isPlugged) return plugIn()
   if (!has('pages')) return { tools: tools() }
   const pages = number('pages', 0)
   const page = Number(cursor)

@@ -16,7 +16,11 @@ type Json = Record<string, unknown>
 /** What an authorization server says and does that is not as it should be, or not as usual. */
 export interface OAuthQuirks {
   /** Over what is said about the authorization server. */
-  readonly metadata?: Json
+  readonly metadata?: Json | undefined
+  /** Answers instead of whoever says something about the authorization server. */
+  onMetadata?(visit: Visit): boolean
+  /** Whether the protected server names nobody: it signs people in itself. */
+  readonly hasNoResourceMetadata?: boolean
   /** Over what is said about the protected server. */
   readonly resource?: Json
   /** In the challenge of the protected server. */
@@ -54,7 +58,7 @@ export async function oauthPlace(quirks: OAuthQuirks = {}, oauth: Json = {}): Pr
   const endpoint: HttpEndpoint = await httpEndpoint(visit => {
     const { origin } = endpoint
     if (visit.path === '/mcp') return protectedAnswer(visit)
-    if (visit.path === '/.well-known/oauth-protected-resource/mcp') {
+    if (visit.path === '/.well-known/oauth-protected-resource/mcp' && !quirks.hasNoResourceMetadata) {
       return visit.json(200, {
         resource: `${origin}/mcp`,
         authorization_servers: [origin],
@@ -62,8 +66,9 @@ export async function oauthPlace(quirks: OAuthQuirks = {}, oauth: Json = {}): Pr
         ...quirks.resource,
       })
     }
-    if (visit.path === '/.well-known/oauth-authorization-server')
-      return visit.json(200, { ...metadata(origin), ...quirks.metadata })
+    const isMetadata = AT_ISSUER.has(visit.path)
+    if (isMetadata && quirks.onMetadata?.(visit)) return
+    if (isMetadata) return visit.json(200, { ...metadata(origin), ...quirks.metadata })
     if (visit.path === '/register') {
       registered.push(visit.body)
       return visit.json(201, { ...visit.body, client_id: 'made' })
@@ -131,6 +136,9 @@ export async function oauthPlace(quirks: OAuthQuirks = {}, oauth: Json = {}): Pr
   }
 }
 
+/** Where an authorization server says something about itself. */
+const AT_ISSUER = new Set(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])
+
 function metadata(origin: string): Json {
   return {
     issuer: origin,
@@ -140,6 +148,10 @@ function metadata(origin: string): Json {
     response_types_supported: ['code'],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['none'],
+    // As OpenID Connect has it besides.
+    jwks_uri: `${origin}/keys`,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
   }
 }
 

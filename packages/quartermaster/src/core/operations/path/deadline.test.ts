@@ -12,3 +12,15 @@ it('is over for good once it is released, also for a clock that is resumed after
   await clock.advance(2_000)
   expect(deadline.reason()).toBeUndefined()
 })
+
+it('says whether the limit of the run has ended it, which whoever called cannot raise', async () => {
+  const clock = createFakeClock()
+  const ended = async (ms: number) => {
+    const deadline = createDeadline({ clock, ms, what: 'The call', parent: undefined })
+    deadline.limitRun(1_000, 'The run')
+    await clock.advance(1_000)
+    return deadline.reason()
+  }
+  expect(await ended(5_000)).toMatchObject({ code: 'DEADLINE_EXCEEDED', details: { runLimitMs: 1_000 } })
+  expect((await ended(500))?.details).toBeUndefined()
+})

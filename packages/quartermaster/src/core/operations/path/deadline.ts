@@ -72,8 +72,7 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
     cancelTimer()
     const limit = nearest()
     if (isReleased || limit.at === Number.POSITIVE_INFINITY) return
-    const message = `${limit.what} did not finish within ${limit.ms} ms.`
-    cancelTimer = clock.after(limit.at - clock.now(), () => end(new AppError('DEADLINE_EXCEEDED', message)))
+    cancelTimer = clock.after(limit.at - clock.now(), () => end(exceeded(limit, limit === run)))
   }
 
   function resume(): void {
@@ -143,4 +142,10 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
 function cancelled(reason: unknown): AppError {
   const own = toAppError(reason)
   return own.code === 'INTERNAL' ? new AppError('CANCELLED', 'The call was cancelled.', { cause: reason }) : own
+}
+
+/** Whoever has called cannot raise the limit of the run. */
+function exceeded({ what, ms }: Limit, isOfRun: boolean): AppError {
+  const details = isOfRun ? { details: { runLimitMs: ms } } : {}
+  return new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`, details)
 }

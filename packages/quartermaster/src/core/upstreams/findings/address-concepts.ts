@@ -35,10 +35,10 @@ const showsPicture: Sign = either(says(PICTURE), ({ plain }) => plain.includes('
 const isRemote: Sign = ({ plain }) => REMOTE_ADDRESS.test(plain)
 const REMOTE_ADDRESS =
   /https?:\/\/(?!localhost|127\.|(?:www\.)?example\.(?:com|org|net)\b)|(?<![\w@./-])[a-z0-9-]{2,30}(?:\.[a-z0-9-]{2,30}){0,3}\.(?:com|net|org|io|dev|app|co|ai|xyz|site|online|cloud|info|tech|example|test)\b(?!\.)/u
+/** One that holds the data itself leads nowhere. */
+const URL = '(?<!\\bdata[ -])ur[li]s?'
 const givesLink: Sign = either(
-  says(
-    ...['(?:hyper)?links?', 'urls?', 'uris?', 'hrefs?', 'anchors?', 'footnotes?', 'citations?', '<a', 'web ?hooks?'],
-  ),
+  says(...['(?:hyper)?links?', URL, 'hrefs?', 'anchors?', 'footnotes?', 'citations?', '<a', 'web ?hooks?']),
   isRemote,
 )
 /** An address with a place for something: `{x}`, `<x>`, `[x]`, `%X%`, `$x`. */
@@ -63,7 +63,7 @@ const JOINED = [
 /** Where in an address something can stand, and how it gets there. */
 const hasPlace: Sign = says(
   ...JOINED,
-  ...['urls?', 'uris?', 'address(?:es)?', 'src', 'source', 'query', 'path', 'file ?names?', 'sub-?domains?'],
+  ...[URL, 'address(?:es)?', 'src', 'source', 'query', 'path', 'file ?names?', 'sub-?domains?'],
   ...['host(?:name)?', 'fragment', 'parameters?', 'params?', '(?:\\w{1,10}-)?encoded?', 'encod(?:e|es|ing)'],
   ...['embed\\w{0,4}', 'hid(?:e|den|ing)', 'tack\\w{0,2}', 'complet\\w{1,3}', 'whose (?:name|title|alt)'],
   ...['slug', 'alt', 'links?', 'part of', 'hosted'],
@@ -259,9 +259,12 @@ export const ADDRESSES: Subject = {
       signs: [either(showsPicture, givesLink), either(encodes, namesPart), isInReply, namesUsers],
       unless: [...CARRIED.unless, isOfParameter],
     },
-    { ...CARRIED, signs: [either(showsPicture, givesLink), besideAddress(namesConversation)] },
+    {
+      ...CARRIED,
+      signs: [either(showsPicture, givesLink), either(joins, isInReply), besideAddress(namesConversation)],
+    },
     { ...CARRIED, signs: [givesLink, isInReply, besideAddress(namesSecrets)] },
-    { ...CARRIED, signs: [isRemote, besideAddress(namesPrivate)] },
+    { ...CARRIED, signs: [isRemote, hasPlace, besideAddress(namesPrivate)] },
     { ...CARRIED, signs: [hasHoleInLink] },
     {
       ...CARRIED,

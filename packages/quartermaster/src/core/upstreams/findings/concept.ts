@@ -9,8 +9,10 @@ export interface Sentence extends PlainSentence {
   original(): string
   /** It says what belongs into a parameter. */
   readonly isOfParameter: boolean
-  /** Two sentences, of which the second speaks of what the first named. */
-  readonly isPair: boolean
+  /** Where it is two sentences, the second, which speaks of what the first named. */
+  readonly second?: string
+  /** The sentence before, which may say on what occasion. */
+  readonly before?: PlainSentence
   /** The whole definition is about what people write to each other or to models. */
   readonly isAboutTalk: boolean
 }
@@ -54,13 +56,29 @@ export function besideAddress(sign: Sign): Sign {
 }
 
 const ADDRESS = /https?:\/\/|_/u
-const ADDRESS_PARTS = /(?:https?:\/\/|[}>\]]\/)[^\s{<[]*/gu
+/** Addresses, and the arguments of a call that is written out: `read(kind=chat_room)`. */
+const ADDRESS_PARTS = /(?:https?:\/\/|[}>\]]\/)[^\s{<[]*|\b\w{1,30}=[\w-]{1,60}(?=[,)])/gu
 
 function withoutAddress(sentence: Sentence): Sentence {
   return { ...sentence, ...plainSentence(sentence.plain.replace(ADDRESS_PARTS, ' ').replaceAll('_', ' ')) }
 }
 
 export const isOfParameter: Sign = sentence => sentence.isOfParameter
+
+/** Said here, or in the sentence before. */
+export function saidBefore(sign: Sign): Sign {
+  return sentence => sign(sentence) || (sentence.before !== undefined && sign({ ...sentence, ...sentence.before }))
+}
+
+/** All of these signs. */
+export function allOf(...signs: readonly Sign[]): Sign {
+  return sentence => signs.every(sign => sign(sentence))
+}
+
+/** None of these signs. */
+export function noneOf(...signs: readonly Sign[]): Sign {
+  return sentence => !signs.some(sign => sign(sentence))
+}
 
 /** One of these signs. */
 export function either(...signs: readonly Sign[]): Sign {
@@ -89,20 +107,23 @@ export function* meaningsIn(passage: Passage, subjects: readonly Subject[]): Gen
 function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
   const originalAt = originalOf(text)
   let before: Stretch | undefined
+  let spoken: PlainSentence | undefined
   for (const stretch of stretchesOf(plain)) {
-    yield sentence(stretch)
+    const one = sentence(stretch)
+    yield spoken ? { ...one, before: spoken } : one
     if (before && REFERS.test(stretch.plain) && stretch.end - before.start <= LONGEST)
       yield {
         ...sentence({ start: before.start, end: stretch.end, plain: `${before.plain} ${stretch.plain}` }),
-        isPair: true,
+        second: stretch.plain,
       }
     before = stretch
+    spoken = { plain: one.plain, says: one.says }
   }
 
   function sentence({ start, end, plain }: Stretch): Sentence {
     // A quote in front of the first word has no place in plain text.
     const original = () => originalAt(Math.max(0, start - 1), end)
-    return { ...place, ...plainSentence(plain), original, isPair: false }
+    return { ...place, ...plainSentence(plain), original }
   }
 }
 
@@ -136,7 +157,8 @@ function isMeant({ signs, unless }: Concept, sentence: Sentence): boolean {
   return signs.every(sign => sign(sentence)) && !unless.some(sign => sign(sentence))
 }
 
-function toDraft({ rule, family, message, ...concept }: Concept, { original, isPair }: Sentence): Draft {
+function toDraft({ rule, family, message, ...concept }: Concept, { original, second }: Sentence): Draft {
+  const isPair = second !== undefined
   // What is taken together from two sentences may not belong together.
   const strength = isPair ? 'weak' : concept.strength
   return {

@@ -85,7 +85,7 @@ const isInCall: Sign = either(
 )
 /** What a parameter is stands in front. */
 const beginsWithTalk: Sign = ({ plain }) =>
-  /^(?:[\w-]{1,20} ){0,2}(?:conversation|chat|dialogue?|transcript)\b(?! (?:ids?|rooms?|types?|names?|channels?)\b)/u.test(
+  /^(?!(?:for|in|on|when|if|with|only)\b)(?:[\w-]{1,20} ){0,2}(?:conversation|chat|dialogue?|transcript)\b(?! (?:u?u?ids?|identifiers?|rooms?|types?|names?|channels?)\b)/u.test(
     plain,
   )
 const isAboutTalk: Sign = sentence => sentence.isAboutTalk

@@ -42,7 +42,7 @@ const SAID = anyOf(
   SO_FAR,
   `${WHOLE}(?: \\w{1,30}){0,2} (?:conversations?|chat)\\b(?! ${OF_PEOPLE})`,
   `${anyOf('conversation', 'chat')} ${anyOf('history', 'transcript', 'context')}\\b(?! ${OF_PEOPLE})`,
-  'context window\\b',
+  'context window\\b(?! (?:usage|sizes?|limits?|space|budget|tokens?|length|consumption)\\b)',
   'what (?:the user|they|the human) (?:has |have )?(?:said|asked|wrote|written|typed|told you)\\b',
   'what (?:came|was said|was discussed|was asked|happened) (?:earlier|before|so far|until now)\\b',
   EVERYTHING,
@@ -136,5 +136,18 @@ const WISHED_FOR = phrases({
   ],
 })
 
+/** What others answered is as little its business. */
+const OF_OTHERS = phrases({
+  rule: 'instruction',
+  family: 'conversation',
+  strength: 'weak',
+  message: 'It asks for what other tools answered.',
+  unlessAfter: /\b(?:never|do not|dont|must not|should not|cannot|avoid|without)\b.{0,40}$/u,
+  needs: ['tool'],
+  patterns: [
+    `\\b(?:with|${HAND})\\b.{0,20}\\b(?:results?|outputs?|responses?|answers?|arguments?) (?:of|from) (?:that|each|every|any|all|the (?:last|previous|preceding|other))(?: of)?(?: the| your| other| last| previous){0,2} tools?(?: calls?| uses?| runs?)?\\b`,
+  ],
+})
+
 /** What asks for more of the conversation than a tool needs to know. */
-export const CONVERSATION_PHRASES: readonly Phrase[] = [...ALWAYS, ...IN_ARGUMENT, ...WISHED_FOR]
+export const CONVERSATION_PHRASES: readonly Phrase[] = [...ALWAYS, ...IN_ARGUMENT, ...WISHED_FOR, ...OF_OTHERS]

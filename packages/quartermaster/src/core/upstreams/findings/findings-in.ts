@@ -22,10 +22,12 @@ import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { RANK } from './rank-concepts.ts'
+import { SECRETS } from './secret-concepts.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
+import { SEND_PHRASES } from './send-phrases.ts'
 import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
-import { type FoundString, stringsIn } from './strings-in.ts'
+import { type FoundString, ICON, stringsIn } from './strings-in.ts'
 import { isAboutTalk } from './subject.ts'
 import { namesTooMany } from './tool-owners.ts'
 import { VARIABLES } from './variable-concepts.ts'
@@ -36,6 +38,7 @@ const PHRASES: readonly Phrase[] = [
   ...CONCEALMENT_PHRASES,
   ...PRECEDENCE_PHRASES,
   ...SECRET_PHRASES,
+  ...SEND_PHRASES,
   ...MARKUP_PHRASES,
   ...LANGUAGE_PHRASES,
 ]
@@ -43,7 +46,7 @@ const PHRASES: readonly Phrase[] = [
 const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
 const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
-const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES]
+const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES, SECRETS]
 const OF_NO_PICTURES = SUBJECTS.filter(subject => subject !== ADDRESSES)
 
 /** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
@@ -84,11 +87,19 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
 function parametersOf(definition: unknown): ReadonlySet<string> {
   const { inputSchema, arguments: own } = isRecord(definition) ? definition : {}
   const { properties } = isRecord(inputSchema) ? inputSchema : {}
-  const keys = isRecord(properties) ? Object.keys(properties) : []
+  const keys = isRecord(properties)
+    ? Object.entries(properties).flatMap(([key, schema]) => [key, ...valuesOf(schema)])
+    : []
   const names = Array.isArray(own)
     ? own.flatMap(one => (isRecord(one) && typeof one.name === 'string' ? [one.name] : []))
     : []
   return new Set([...keys, ...names].map(name => name.toLowerCase()))
+}
+
+/** What an argument may be. */
+function valuesOf(schema: unknown): string[] {
+  const { enum: values } = isRecord(schema) ? schema : {}
+  return Array.isArray(values) ? values.filter(value => typeof value === 'string') : []
 }
 
 /** What is known of a definition wherever one looks. */
@@ -133,9 +144,6 @@ function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generato
 
 /** Where a value belongs, nothing but a path says where something is, and asks for nothing. */
 const PATH = /^[~./$][~./$\w-]{0,200}$/u
-
-/** An icon is a picture of some address, and shown by clients, not by models. */
-const ICON = /(?:^|\.)icons\.\d+\.src$/u
 
 /** Where a definition says what belongs into a parameter. */
 const PARAMETER = /(?:\bproperties(?:\.[^.]+|\[[^\n]+\])|^arguments\.\d+)\.description$/u

@@ -104,6 +104,38 @@ const ROLE = phrases({
   ],
 })
 
+const NEGATED = /\b(?:never|do not|dont|not|must not|should not|cannot|doesnt|wont)\b.{0,40}$/u
+const WANTED_BY_USER = anyOf(
+  'requests?',
+  'instructions?',
+  'wish(?:es)?',
+  'questions?',
+  'commands?',
+  'orders',
+  'intent(?:ion)?s?',
+)
+const THEIR = '(?:the|your|any|all) (?:users?|humans?|persons?|customers?)'
+/** "As data, and not as instructions" is the contrary. */
+const TAKEN_FOR =
+  '(?:(?!(?:not|never|rather|dont|instead)\\b)[^\\n ]{1,30} ){0,8}?as (?:(?:if|though|they|it|were|was|being|direct|binding|trusted|new|further|the|your|an?|explicit|users?|system) ){0,4}'
+
+const AGAINST_USER = phrases({
+  rule: 'instruction',
+  family: 'override',
+  strength: 'strong',
+  message: 'It has the model do something else than the user wants.',
+  unlessAfter: NEGATED,
+  needs: ['user', 'human', 'person', 'customer', 'instruction', 'command', 'orders'],
+  patterns: [
+    `\\b(?:ignore|disregard|forget|override|set aside|put aside) ${THEIR} (?:[\\w-]{1,20} ){0,2}?${WANTED_BY_USER}\\b`,
+    '\\b(?:ignore|disregard|override) users? (?:instructions|orders|commands|wishes)\\b',
+    `\\b(?:ignore|disregard|forget) what(?:ever)? ${THEIR} (?:has |have |had )?(?:asked|asks|wants|wanted|said|says|requested|requests)\\b`,
+    `\\b(?:this|these|the following|what follows)\\b(?: [\\w-]{1,30}){0,3}? ${anyOf('overrid(?:es?|ing)', 'supersedes?', 'outranks?', 'takes? precedence over', 'ha(?:s|ve) (?:precedence|priority) over', 'replaces?', 'comes? before')} (?:[\\w-]{1,20} ){0,2}?(?:users?|humans?) (?:[\\w-]{1,20} )?${WANTED_BY_USER}\\b`,
+    `\\b(?:treat|regard|consider|handle|take|accept)\\b.{0,20}\\b(?:outputs?|results?|responses?|answers?|return values?|returned (?:text|data|content))\\b ${TAKEN_FOR}(?:instructions?|commands?|orders)\\b`,
+    `\\b(?:instructions?|commands?|orders)\\b.{0,40}\\b(?:outputs?|results?|responses?|answers?)\\b.{0,40}\\b(?:they|it|these|which|and|that|as they) (?:come|comes|are|is) (?:directly )?(?:from|by) the users?\\b`,
+  ],
+})
+
 const WEAK_ROLE = phrases({
   rule: 'instruction',
   family: 'override',
@@ -115,8 +147,12 @@ const WEAK_ROLE = phrases({
     `\\b${anyOf('overrid(?:e|ing)', 'bypass(?:ing)?', 'disabl(?:e|ing)', 'ignor(?:e|ing)', 'circumvent', 'evade', 'turn off')} (?:[\\w-]{1,30} ){0,2}?${anyOf('safety', 'security', 'content', 'ethical')}(?: [\\w-]{1,30})? ${anyOf('measures?', 'rules?', 'polic(?:y|ies)', 'filters?', 'checks?', 'protocols?', 'controls?', 'guidelines?')}`,
     '\\b(?:mandatory|required) (?:security|compliance|safety) (?:protocol|policy|requirement|check|step)\\b',
     '\\b(?:act as if|act like|role-?play)\\b',
+    `\\b(?:important|critical|urgent|mandatory|special|secret|hidden|binding) (?:instructions?|orders?|directives?) (?:for|to) (?:the |all |any )?${anyOf('ai\\b', 'assistants?', 'llms?', '(?:language )?models?')}`,
   ],
 })
+
+const DESTROY = anyOf('delete', 'remove', 'erase', 'wipe', 'destroy', 'shred')
+const EVERYTHING = '(?:all|every|everything|any|the (?:entire|whole))(?: of)?'
 
 const COMMANDS = [
   ...phrases({
@@ -138,6 +174,19 @@ const COMMANDS = [
     rule: 'instruction',
     family: 'override',
     strength: 'strong',
+    message: 'It tells the model to destroy what is not its own.',
+    unlessAfter: NEGATED,
+    needs: ['delet', 'remov', 'eras', 'wip', 'destroy', 'shred'],
+    patterns: [
+      `\\b${DESTROY} ${EVERYTHING} (?:[\\w-]{1,20} ){0,4}?(?:in|from|of|on|under|inside) (?:(?:the|your|their|users?|this) ){0,2}(?:home (?:directory|folder)|root (?:directory|folder)|file ?system|hard (?:drive|disk)|desktop|documents folder)\\b`,
+      `\\b${DESTROY} (?:(?:the|your|their|users?) ){1,2}(?:entire |whole )?home (?:directory|folder)\\b`,
+      `\\b(?:after|before|once|when|whenever|while) (?:you (?:have )?)?(?:us(?:e|ed|ing)|call(?:ed|ing)?|r[ua]n(?:ning)?|invok(?:e|ed|ing)) (?:this|it)(?: tool| function)?,? (?:[\\w-]{1,20} ){0,4}?${DESTROY} ${EVERYTHING} (?!(?:[\\w-]{1,20} ){0,3}?(?:temp\\w{0,6}|created|generated|intermediate|cached?|unused|stale|test)\\b)(?:[\\w-]{1,20} ){0,3}?(?:files|folders|data|documents|repositor(?:y|ies)|e-?mails|messages|records|tables|databases?|backups|branches)\\b`,
+    ],
+  }),
+  ...phrases({
+    rule: 'instruction',
+    family: 'override',
+    strength: 'strong',
     message: 'It tells the model to change commands that are none of its business.',
     needs: ['command', 'script', 'quer'],
     patterns: [
@@ -151,6 +200,16 @@ const COMMANDS = [
 const MANY = anyOf('multiple', 'several', 'many', 'separate', 'repeated', 'individual', 'single')
 /** "Call this first before adding comments": a step of some work, and not of all there is. */
 const A_STEP = `(?:(?<=first) before)? (?!${anyOf('answer', 'respon', 'repl', 'do', 'us', 'call', 'invok', 'run', 'execut', 'perform', 'proceed', 'continu', 'talk', 'speak', 'writ')}ing\\b)[a-z]{3,20}ing\\b(?! ${anyOf('any', 'every', 'all', 'each', 'else', 'other')})`
+
+const ANY_TURN = anyOf(
+  'tool (?:calls?|uses?|runs?|invocations?)',
+  'turns?',
+  'messages?',
+  'responses?',
+  'replies',
+  'reply',
+  'answers?',
+)
 
 const ORDER = phrases({
   rule: 'instruction',
@@ -181,9 +240,18 @@ const ORDER = phrases({
     '\\b(?:for|on|with|at|in) (?:every|each|any|all) (?:\\w{1,30} )?(?:requests?|messages?|questions?|prompts?|turns?|conversations?|responses?|interactions?)\\b.{0,40}\\b(?:call|use|invoke|run|pass|include|send)\\b',
     `\\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before)\\b(?!${A_STEP})`,
     '\\b(?:on|with|at|in) (?:every|each) call\\b',
+    `\\bafter (?:any|every|each|all)(?: of)?(?: your| the| other){0,2} ${ANY_TURN}\\b.{0,20}\\b(?:call|use|invoke|run|send|pass|submit|report)\\b`,
+    `\\b(?:call|use|invoke|run) (?:this|it)(?: tool| function)? (?:again )?(?:at the end of|after) (?:any|every|each|all)(?: of)?(?: your| the| other){0,2} ${ANY_TURN}\\b`,
     '\\b(?:in place of|instead of|rather than) (?:the |your |any )?(?:built-?in|native|default)\\b.{0,20}\\b(?:tools?|readers?|search|functions?|editor)\\b',
   ],
 })
 
 /** What tells the model to do something else than its user wants. */
-export const INSTRUCTION_PHRASES: readonly Phrase[] = [...OVERRIDE, ...ROLE, ...COMMANDS, ...WEAK_ROLE, ...ORDER]
+export const INSTRUCTION_PHRASES: readonly Phrase[] = [
+  ...OVERRIDE,
+  ...ROLE,
+  ...AGAINST_USER,
+  ...COMMANDS,
+  ...WEAK_ROLE,
+  ...ORDER,
+]

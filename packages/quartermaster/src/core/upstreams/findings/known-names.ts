@@ -44,7 +44,7 @@ export interface ComparedNames extends KnownNames {
   readonly own: ReadonlySet<string>
   /** The same of what their names end with, behind a separator. */
   readonly ownEndings: ReadonlySet<string>
-  /** What the definition that is looked at calls its own arguments. */
+  /** What the definition that is looked at calls its own arguments, and what may be said with these. */
   readonly parameters?: ReadonlySet<string> | undefined
   /** Words of that definition that may be names of tools, and whose they are. */
   readonly looked?: Map<string, Owner> | undefined

@@ -1,8 +1,16 @@
 import type { ComparedNames, Owner } from './known-names.ts'
 import { lettersOf } from './look-alikes.ts'
 import type { PlainSentence } from './plain-sentence.ts'
-import { lookedUp, ownerInRun } from './tool-owners.ts'
-import { around, isCalledTool, isToBeCalled, type Run, type ToolWord, toolWordsIn } from './tool-words.ts'
+import { lookedUp, ownerInRun, ownerOf } from './tool-owners.ts'
+import {
+  around,
+  compoundWordsIn,
+  isCalledTool,
+  isToBeCalled,
+  type Run,
+  type ToolWord,
+  toolWordsIn,
+} from './tool-words.ts'
 
 /** A tool of others that a sentence names. */
 export interface NamedTool extends ToolWord {
@@ -14,6 +22,10 @@ export interface NamedTool extends ToolWord {
   readonly isCertain: boolean
   /** It is a tool of this server as well. */
   readonly isShared: boolean
+  /** It is called a tool, and another server here has one that it calls so. */
+  readonly isCalledByItsServer: boolean
+  /** It is what the definition calls one of its arguments, or a value of one. */
+  readonly isParameter: boolean
 }
 
 /** Words that are names of tools, or called that, and none of this server. Nothing for one that is none: every word is a step. */
@@ -27,21 +39,44 @@ export function* toolsOfOthers(sentence: PlainSentence, names: ComparedNames): G
   }
 }
 
+/**
+ * The same of what is written out as agents call it, and of what is called a tool, wherever it stands. No honest server can know
+ * what a tool is called only here. They are not counted: nothing else is made of the words of such a sentence, and a long manual
+ * has many.
+ */
+export function* toolsMentioned(sentence: PlainSentence, names: ComparedNames): Generator<NamedTool | undefined> {
+  const uncounted = { ...names, looked: undefined }
+  for (const word of compoundWordsIn(sentence)) {
+    const owner = ownerOf(word.word, uncounted)
+    const tool = owner.isSibling ? undefined : toolOf(word, owner, uncounted)
+    yield tool && (isWrittenOut(tool) || (tool.isCalledByItsServer && tool.isCertain)) ? tool : undefined
+  }
+}
+
+/** Whether a word is the name that a tool has only here, and not merely ends with it. */
+function isWrittenOut({ word, known = '', isOnlyHere, isShared }: NamedTool): boolean {
+  return isOnlyHere && !isShared && (lettersOf(word) === lettersOf(known) || word.includes('__'))
+}
+
 function toolOf(word: ToolWord, owner: Owner, names: ComparedNames): NamedTool | undefined {
   const { named, shared, perhaps } = owner
   const isOnlyHere = names.others.namedOnlyHere(lettersOf(named ?? shared ?? '')) !== undefined
-  if (shared !== undefined) return { ...word, known: shared, isOnlyHere, isCertain: false, isShared: true }
-  const tool = { ...word, isOnlyHere, isShared: false }
-  if (named !== undefined) return { ...tool, known: named, isCertain: isCertain(tool, named, names) }
+  const found = { ...word, isOnlyHere, isCalledByItsServer: false, isParameter: isParameter(word, names) }
+  if (shared !== undefined) return { ...found, known: shared, isCertain: false, isShared: true }
+  const tool = { ...found, isShared: false }
+  if (named !== undefined) return { ...tool, known: named, isCertain: isCertain(tool, named) }
   if (word.isSingle || isGlued(word)) return undefined
-  if (isCalledTool(word)) return { ...tool, known: undefined, isCertain: !isParameter(word, names) }
-  return perhaps !== undefined || isCalledLikeTool(word) ? { ...tool, known: perhaps, isCertain: false } : undefined
+  const isCalledByItsServer = perhaps !== undefined
+  if (isCalledTool(word)) return { ...tool, known: undefined, isCertain: !tool.isParameter, isCalledByItsServer }
+  // What it calls its own arguments, and the values of these, it means.
+  const isMeant = perhaps === undefined ? isCalledLikeTool(word) : !tool.isParameter
+  return isMeant ? { ...tool, known: perhaps, isCertain: false } : undefined
 }
 
 /** Where it is an ordinary word, or what it calls its own arguments, that may be what somebody's tool is called by chance. */
-function isCertain(word: ToolWord & Pick<NamedTool, 'isOnlyHere'>, named: string, names: ComparedNames): boolean {
+function isCertain(word: ToolWord & Pick<NamedTool, 'isOnlyHere' | 'isParameter'>, named: string): boolean {
   if (word.isSingle) return word.isOnlyHere && named !== word.word
-  if (word.isOnlyHere || !isParameter(word, names)) return true
+  if (word.isOnlyHere || !word.isParameter) return true
   return isCalledTool(word) || isToBeCalled(word) || word.sentence.says(SLANDERED)
 }
 

@@ -5,50 +5,55 @@ const TOOLS = anyOf(
   ...['tools?(?! calls?\\b)', 'servers?', 'plug-?ins?', 'connectors?', 'integrations?', 'mcps?', 'functions?'],
   'extensions?',
   ...['providers?', 'skills?', 'capabilit(?:y|ies)', 'add-?ons?', 'toolsets?', 'toolkits?', 'vendors?', 'apps?'],
-  ...['implementations?', 'solutions?', 'utilit(?:y|ies)', 'services?', 'agents?', 'helpers?', 'backends?', 'engines?'],
+  ...[
+    'implementations?(?! details?\\b)',
+    'solutions?',
+    'utilit(?:y|ies)',
+    'services?',
+    'agents?',
+    'helpers?',
+    'backends?',
+    'engines?',
+  ],
 )
 /** What does something is called after it: readers, fetchers, finders. */
 const DOER =
   '(?:read|fetch|find|search|edit|writ|brows|load|crawl|scrap|retriev|runn|manag|handl|resolv|send|mail|calculat|convert|translat|generat|validat|connect)(?:ers?|ors?)'
 /** Tools of one's own server are called "other" too. Nobody calls them these. */
-const STRANGER = anyOf(
-  ...['competing', 'rival', 'alternative', 'competitors?', 'third-party', 'similar', 'comparable', 'equivalent'],
-  ...['overlapping', 'installed', 'connected', 'registered', 'foreign', 'neighbou?ring', 'unrelated', 'external'],
+const RIVAL = anyOf(
+  ...['competing', 'rival', 'competitors?', 'third-party', 'overlapping', 'installed', 'connected', 'registered'],
+  ...['foreign', 'neighbou?ring', 'unrelated'],
 )
+/** Nor these, mostly; but they may be another way to do the same thing. */
+const STRANGER = anyOf(RIVAL, 'alternative', 'similar', 'comparable', 'equivalent', 'external')
+/** Not what something does by default, and not how code begins. */
+const DEFAULT = '(?<!\\b(?:by|export) )default'
+/** Not what is available somewhere, or to somebody. */
+const AVAILABLE = 'available(?! (?:in|to|for|on|via|through|as|at|by|from|with|only|when|if)\\b)'
 const OTHER = anyOf(
-  ...['other', 'others', 'another', 'existing', 'remaining', 'built-?in', 'native', 'default', 'previous', 'earlier'],
-  ...[
-    'older',
-    'former',
-    'available',
-    'different',
-    'legacy',
-    'stock',
-    'standard',
-    'generic',
-    'any',
-    'every',
-    'all',
-    'no',
-  ],
+  ...['other', 'others', 'another', 'existing', 'remaining', 'built-?in', 'native', DEFAULT, 'previous', 'earlier'],
+  ...['older', 'former', AVAILABLE, 'different', 'legacy', 'stock', 'standard', 'generic', 'any', 'every', 'all', 'no'],
   ...['whichever', 'whatever', 'hosts?', 'clients?', 'several', 'multiple', 'more than one', 'two', 'both', 'many'],
   ...['second', 'further', 'additional', 'planned'],
 )
 /** A word or two between. */
 export const FEW = '(?: [\\w-]{1,20}){0,2}?'
-const STRANGERS = [
-  `${STRANGER}${FEW} ${anyOf(TOOLS, DOER)}`,
+const RIVALS = [
+  `${RIVAL}${FEW} ${anyOf(TOOLS, DOER)}`,
   `(?:other|another|others|different|any|every|all) (?:mcp |connected |installed )?(?:servers?|vendors?|providers?|publishers?|authors?|plug-?ins?|connectors?|mcps?)`,
   `${TOOLS}${FEW} (?:elsewhere|outside)`,
   `${TOOLS} (?:that|which|with|doing|of|for|whose)\\b.{0,30}\\b(?:similar|same|comparable|alike|overlap\\w{0,5}|equivalent)`,
-  ...['rivals', 'competitors?', 'alternatives', 'competition'],
+  ...['rivals', 'competitors?', 'competition'],
 ]
-/** Tools that are certainly not of this server. */
+const STRANGERS = [...RIVALS, `${STRANGER}${FEW} ${anyOf(TOOLS, DOER)}`, 'alternatives']
+/** Tools that are of others, and nothing else. */
+export const namesRivals: Sign = says(...RIVALS)
+/** Tools that are hardly of this server. */
 export const namesStrangers: Sign = says(...STRANGERS)
 /** Other tools, whosever they are. */
 export const namesOthers: Sign = says(
   ...STRANGERS,
-  `${OTHER}(?: [\\w-]{1,20}){0,3}? ${anyOf(TOOLS, DOER)}`,
+  `${OTHER}(?: (?!(?:this|these|our|its)\\b)[\\w-]{1,20}){0,3}? ${anyOf(TOOLS, DOER)}`,
   '(?:what|any|every|no|some)(?:ever|thing)? else',
   ...[
     'the rest(?! of)',
@@ -71,7 +76,7 @@ export const namesDoers: Sign = says(
 )
 /** Some tool by what it is for, or whose it is. */
 export const namesOneTool: Sign = says(
-  `(?:the|your|that|those) (?:[a-z-]{1,20} ){1,3}?${anyOf('tools?', 'mcps?', 'mcp server', 'server', 'plug-?ins?', 'connectors?', 'integrations?', 'extensions?', DOER)}`,
+  `(?:the|your|that|those) (?:(?!(?:this|these|our|its)\\b)[a-z-]{1,20} ){1,3}?${anyOf('tools?', 'mcps?', 'mcp server', 'server', 'plug-?ins?', 'connectors?', 'integrations?', 'extensions?', DOER)}`,
   `(?:replacements?|successors?|substitutes?|stand-ins?|drop-in) (?:for|of|to) (?:[\\w-]{1,20} ){0,3}?${TOOLS}`,
   'tools? (?:of|from|in|by) (?:your|the) (?:host|client|ide|editor|system|environment|platform|app)',
   '[a-z-]{3,20} (?:connectors|plug-?ins|integrations|extensions|mcps|mcp servers?)',

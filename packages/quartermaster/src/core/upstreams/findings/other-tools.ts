@@ -2,11 +2,11 @@ import type { Steps } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import type { ComparedNames } from './known-names.ts'
-import { type NamedTool, toolsOfOthers } from './named-tools.ts'
+import { type NamedTool, toolsMentioned, toolsOfOthers } from './named-tools.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { isMerelyRead, isOrderedAround } from './tool-orders.ts'
 import { lettersLookedUp, MOST_WORDS_LIKE_TOOLS } from './tool-owners.ts'
-import { around, type ToolWord, toolWordsIn } from './tool-words.ts'
+import { around, compoundWordsIn, type ToolWord, toolWordsIn } from './tool-words.ts'
 
 const WHEN =
   /\b(?:before|after|when|whenever|each time|every time|any time|once|prior to|instead of|whatever|always|first|must)\b/u
@@ -45,17 +45,27 @@ export function* otherToolsIn(plain: string, names: ComparedNames): Generator<un
   return weak
 }
 
-/** Words that may be names of tools, in sentences that steer: should one of them be somebody's, it is to be looked at again. */
+/**
+ * Words that may be names of tools: should one of them be somebody's, it is to be looked at again. First those in sentences that
+ * do something to them.
+ */
 export function* wordsLikeTools(plain: string): Steps<string[]> {
-  const words = new Map<string, ToolWord>()
+  const treated = new Map<string, ToolWord>()
+  const mentioned = new Map<string, ToolWord>()
   for (const text of plain.split('\n')) {
-    if (meaningOf(text) === undefined) continue
-    for (const word of toolWordsIn(plainSentence(text))) {
+    const sentence = plainSentence(text)
+    const isTreated = meaningOf(text) !== undefined
+    for (const word of isTreated ? toolWordsIn(sentence) : compoundWordsIn(sentence)) {
+      const words = isTreated ? treated : mentioned
       words.set(keyOf(word), word)
       yield
     }
   }
-  return [...words.values()].slice(0, MOST_WORDS_LIKE_TOOLS).flatMap(lettersLookedUp)
+  return [...first(treated), ...first(mentioned)].flatMap(lettersLookedUp)
+}
+
+function first(words: ReadonlyMap<string, ToolWord>): ToolWord[] {
+  return [...words.values()].slice(0, MOST_WORDS_LIKE_TOOLS)
 }
 
 const keyOf = ({ word, joined }: ToolWord) => joined ?? word
@@ -77,15 +87,19 @@ interface Meaning {
   readonly isSteered: boolean
 }
 
+/** Of a sentence that does nothing to any. */
+const MENTION: Meaning = { isUsed: false, isDefamed: false, mayDisplace: false, isSteered: false }
+
 function* inSentence(sentence: PlainSentence, names: ComparedNames): Generator<undefined, Draft | undefined> {
   if (OF_ALL.test(sentence.plain)) return draft(sentence, howToUse('any tool'), 'strong')
   const meaning = meaningOf(sentence.plain)
-  if (!meaning) return undefined
+  // A key or a value that is one word says nothing of what it may name.
+  if (!meaning && !sentence.plain.includes(' ')) return undefined
   let weak: Draft | undefined
   let hint: Draft | undefined
-  for (const tool of toolsOfOthers(sentence, names)) {
+  for (const tool of (meaning ? toolsOfOthers : toolsMentioned)(sentence, names)) {
     yield
-    const found = tool && saidOf(tool, meaning, names)
+    const found = tool && saidOf(tool, meaning ?? MENTION, names)
     if (found?.strength === 'strong') return found
     if (found?.family === 'hint') hint ??= found
     else weak ??= found
@@ -105,9 +119,36 @@ function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft 
   if (isShared || (isSingle && !isCertain)) return isOrder ? hintAt(sentence, message) : undefined
   // A tool that nobody knows may be one that the server had.
   if (!isCertain) return hintAt(sentence, message)
-  if (isOrdered || (isSteered && (isDefamed || !isMerelyRead(tool)))) return draft(sentence, howToUse(name), 'strong')
+  if (isOrdered || isDictated(tool) || (isSteered && (isDefamed || !isMerelyRead(tool))))
+    return draft(sentence, howToUse(name), 'strong')
   if (isDisplaced) return draft(sentence, message, known === undefined ? 'weak' : 'strong')
-  return isUsed && known !== undefined ? draft(sentence, message, 'weak') : undefined
+  if (isUsed && known !== undefined) return draft(sentence, message, 'weak')
+  return tool.isOnlyHere ? draft(sentence, `It speaks of ${name}, ${NOT_OWN}.`, 'weak') : undefined
+}
+
+/** Whether it is said how a tool is to be used, or what becomes of what it answers, that nobody but its own server can know. */
+function isDictated(tool: NamedTool): boolean {
+  const { sentence, isOnlyHere, isCalledByItsServer, isParameter } = tool
+  if (isParameter) return false
+  if (!isOnlyHere) return isCalledByItsServer && sentence.says(FORCE) && sentence.says(SOMEBODY)
+  const { before, after } = around(tool)
+  return [FORCE, SOMEBODY, SOMEWHERE].some(sentence.says) || TAKEN.before.test(before) || TAKEN.after.test(after)
+}
+
+/** Whom something is to be sent to. */
+const SOMEBODY = /[\w.+-]@[\w-]+\.[a-z]|(?<![\w+])\+\d{8}/u
+const SOMEWHERE = /\bhttps?:\/\//u
+const ANSWER = '(?:outputs?|results?|responses?|answers?|contents?|data|everything|whatever|anything|all|what)'
+/** What it answers. */
+const TAKEN = {
+  before: new RegExp(
+    `\\b${ANSWER}(?: (?:of|from|by|in|that|returned|given|produced|got|the|tool|a|call|to|each|every|any))*? $`,
+    'u',
+  ),
+  after: new RegExp(
+    `^(?: tool| function)?(?:s)? (?:has |have )?(?:returns?|returned|answers?|answered|gives?|gave|knows?|knew|says?|said|outputs?|results?|responses?)\\b`,
+    'u',
+  ),
 }
 
 const NOT_OWN = 'which is not a tool of this server'

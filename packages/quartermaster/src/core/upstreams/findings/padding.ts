@@ -15,7 +15,8 @@ const FAR: readonly { readonly pattern: RegExp; readonly strength: 'weak' | 'str
 /** Text that is pushed to where nobody looks. */
 export function paddingIn({ text }: FoundString): Draft | undefined {
   if (text.length < SHORTEST) return undefined
-  const flat = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n')
+  // A braille cell without dots is a blank that patterns do not know.
+  const flat = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n').replaceAll('\u2800', ' ')
   for (const { pattern, strength, what } of FAR) {
     const match = pattern.exec(flat)
     if (!match) continue

@@ -1,232 +1,16 @@
-import { either, type Sign, type Subject, says } from './concept.ts'
-import { FEW, namesDoers, namesOneTool, namesOthers, namesStrangers, namesToolsOfOthers } from './other-tool-signs.ts'
+import { allOf, either, noneOf, type Sign, type Subject, saidBefore, says } from './concept.ts'
+import {
+  FEW,
+  namesDoers,
+  namesOneTool,
+  namesOthers,
+  namesRivals,
+  namesStrangers,
+  namesToolsOfOthers,
+} from './other-tool-signs.ts'
 import { anyOf } from './phrase.ts'
+import { AHEAD, BARRED, DOWN, HITHER } from './rank-words.ts'
 
-const DOWN = anyOf(
-  ...[
-    'supersed\\w{1,4}',
-    'replac\\w{1,6}',
-    'retir\\w{1,4}',
-    'deprecat\\w{1,4}',
-    'obsolete',
-    'disabl\\w{1,4}',
-    'unavailable',
-  ],
-  ...[
-    'out of (?:service|order|use|date)',
-    '(?:switch|turn)(?:ed)? off',
-    'offline',
-    'withdrawn',
-    'redundant',
-    'yield\\w{0,3}',
-  ],
-  ...[
-    '(?:give|gives|make|makes) way',
-    'defers?',
-    'steps? aside',
-    'stands? down',
-    'discontinued',
-    'shut down',
-    'outdated',
-  ],
-  ...[
-    'stale',
-    'inferior',
-    'overrul\\w{1,4}',
-    'overrid\\w{1,4}',
-    'void',
-    'invalid',
-    'dormant',
-    'decommissioned',
-    'outranks?',
-  ],
-  ...[
-    'trumps?',
-    'unreliable',
-    'untrusted',
-    'unneeded',
-    'unnecessary',
-    'superfluous',
-    'useless',
-    'worthless',
-    'subordinate',
-  ],
-  ...[
-    'secondary',
-    'suspended',
-    'blocked',
-    'broken',
-    'unsafe',
-    'insecure',
-    'unsupported',
-    'nonexistent',
-    'absent',
-    'bugs',
-  ],
-  ...[
-    'mirrors?',
-    'back-?ups?',
-    'duplicates?',
-    'imitations?',
-    'fakes?',
-    'not needed',
-    'wrong',
-    'compromised',
-    'eclips\\w{1,4}',
-  ],
-)
-const BARRED = anyOf(
-  ...[
-    '(?:must|may|should|shall|can|need|will|is|are)(?: not|nt|not) (?:be|to be)',
-    '(?:must|may|should|shall) not',
-    'mustnt',
-  ],
-  ...[
-    'shouldnt',
-    'never',
-    'do not',
-    'dont',
-    'no longer',
-    'any ?(?:more|longer)',
-    'avoid\\w{0,3}',
-    'an? (?:error|mistake) to',
-  ],
-  ...[
-    'stop',
-    'ignor\\w{1,3}',
-    'skip\\w{0,3}',
-    'forbidden',
-    'prohibited',
-    'off[- ]limits',
-    'banned',
-    'disallowed',
-    'refrain',
-  ],
-  ...[
-    'cease',
-    'drop',
-    'forget',
-    'disregard\\w{0,3}',
-    'no other',
-    'nothing else',
-    'nobody else',
-    'except',
-    'reject',
-    'refuse',
-  ],
-  ...[
-    'exclud\\w{1,4}',
-    'abandon',
-    'leave (?:alone|aside|out|that|those|them|the)',
-    'unused',
-    'idle',
-    'uninstall\\w{0,3}',
-  ],
-  ...[
-    'not (?:call|use|consult|touch|invoke|consider|run)',
-    'without (?:calling|using|consulting)',
-    'bypass\\w{0,3}',
-    'not exist',
-    'not to be',
-    'unload\\w{0,3}',
-    'pretend',
-    'no need',
-    'discard\\w{0,3}',
-    'left alone',
-    'no (?:reason|point)',
-    'nothing but',
-    'moved',
-    'rewritten',
-    'phased? out',
-    'sunset',
-    'demot\\w{1,3}',
-  ],
-)
-const AHEAD = anyOf(
-  ...[
-    'instead',
-    'in (?:its|their|his) (?:place|stead)',
-    'in place of',
-    'rather than',
-    'in preference',
-    'prefer\\w{0,5}',
-  ],
-  ...[
-    'before',
-    'ahead of',
-    'prior to',
-    'above',
-    'precedence',
-    'priority',
-    'prioriti[sz]e\\w{0,1}',
-    'preced\\w{1,3}',
-    'wins?',
-  ],
-  ...[
-    'prevails?',
-    'beats?',
-    'favou?r\\w{0,3}',
-    'rank\\w{0,3}',
-    'over',
-    'exclusive(?:ly)?',
-    'sole',
-    'one and only',
-    'supreme',
-  ],
-  ...['only', 'first', 'last resort', 'fall ?back', 'better than', 'authoritative', 'canonical'],
-  ...[
-    'comes? first',
-    'final say',
-    'last word',
-    'decides',
-    'displac\\w{1,4}',
-    'substitut\\w{1,4}',
-    'believe',
-    'trust\\w{0,2}',
-  ],
-  ...[
-    'contradict\\w{0,3}',
-    'conflict\\w{0,3}',
-    'disagree\\w{0,3}',
-    'go(?:es)? with this',
-    'shadow\\w{0,3}',
-    'alias\\w{0,2}',
-    'own(?:s|ed)',
-    'approv\\w{1,3}',
-    'binding',
-    'choice',
-    'pointless',
-    'permission',
-    'regardless',
-    'no matter',
-    'best',
-    'superior',
-  ],
-)
-const HITHER = anyOf(
-  ...[
-    'rout\\w{1,3}',
-    'redirect\\w{0,3}',
-    'belongs? (?:here|to this)',
-    'through (?:this|here|it|us)',
-    'come here',
-    'divert\\w{0,3}',
-  ],
-  ...[
-    '(?:sent|send|go|goes|directed|given|handed|made) here',
-    're-?rout\\w{1,3}',
-    'takes? over',
-    'taken over',
-    'on behalf of',
-  ],
-  ...[
-    'stands? in for',
-    'hand(?:ed)? over',
-    '(?:to|with|via|by) this (?:one|tool|server|plug-?in)',
-    'run this',
-    'to this(?=\\n|$|,|;)',
-  ],
-)
 const putsDown: Sign = says(DOWN)
 const bars: Sign = says(BARRED)
 const leads: Sign = says(AHEAD)
@@ -299,8 +83,9 @@ const claimsAll: Sign = says(
 const isOwnBusiness: Sign = says(
   '(?:of|in|from|on|by|within) (?:this|the same|our|its own) (?:mcp )?(?:server|toolkit|set|api|package|suite|collection|toolset|plugin|integration|group|module|family|project|repository)',
   '(?:do not|dont|never|avoid|not|stop) (?:use|call|using|calling|invoke) (?:this|it)',
-  '(?:if|when|where|once|after|unless) (?:all |the |any )?(?:other|others|another|alternative|alternatives|no other|nothing else)(?: [\\w-]{1,20}){0,3} (?:fails?|failed|unavailable|works?|do not|cannot|applies|fits?|suitable|available|returns?|did not|is not enough)',
+  '(?:if|when|where|once|after|unless) (?:all |the |any )?(?:other|others|another|alternative|alternatives|no other|nothing else)(?: [\\w-]{1,20}){0,3} (?:fails?|failed|(?:(?:is|are) )?(?:unavailable|unable|not able)|works?|do not|cannot|applies|fits?|suitable|available|returns?|did not|is not enough)',
   '(?<!only )(?:if|when) (?:this|it)(?: [\\w-]{1,20}){0,2}? (?:fails?|returns? (?:nothing|no|an)|finds? nothing|does not|cannot)',
+  '(?:do not|dont|never|must not|should not) automatically (?:run|call|invoke|execute|use|start|continue)',
   '(?:with|by) (?:the |a )?(?:given|new|provided|specified|following) (?:ones?|list|set|tools?|values?)',
   '(?:in|of) (?:the|a) (?:pool|cluster|group|fleet|network|list|region|queue)',
   '(?:slower|costlier|less|worse|more expensive) than',
@@ -327,7 +112,7 @@ const isHelpful: Sign = says(
     'using other',
     'by other',
     'to other',
-    'for other',
+    'for (?:many |most |several |some |various )?other',
     'like (?:the )?other',
   ],
   ...[
@@ -352,12 +137,31 @@ const isOfThisOnly: Sign = says(
   `(?:all|every|any|each)(?: [\\w-]{1,20}){0,4}? (?:calls?|requests?|access|operations?|questions?|tasks?|quer(?:y|ies)|work|traffic)\\b.{0,40}\\b(?:by|to|through|via|with|at|from) (?:this (?:tool|server|one|plug-?in|connector)|here)`,
 )
 
+const tellsOfFailure: Sign = says(
+  ...['errors?', 'fail\\w{0,4}', 'retr(?:y|ies|ied|ying)', 'exceptions?', 'timed? ?outs?', 'terminat\\w{1,4}'],
+)
+/** "After a failed retry, stop. Do not try other tools": when to go on, and nothing about who is better. */
+const stopsThere: Sign = allOf(
+  either(
+    allOf(saidBefore(tellsOfFailure), noneOf(speaksOfItself)),
+    says('until (?:[\\w-]{1,20} ){0,6}?(?:from|by) the user', 'until (?:the |your )?users? [a-z]{3,20}'),
+  ),
+  noneOf(putsDown, takes),
+)
+/** That it has no future itself. */
+const isItselfOld: Sign = allOf(
+  says(
+    `(?:this|the present) (?:[\\w-]{1,20} ){0,3}?(?:tool|server|plug-?in|connector|integration|function|package|version)(?: \\([^)\\n]{0,80}\\))? (?:is|was|has been|will be) (?:now |being |officially )?(?:deprecated|discontinued|retired|obsolete|outdated|sunset|unsupported|superseded|replaced)`,
+  ),
+  noneOf(namesOthers),
+)
+
 const CLAIMED = {
   rule: 'otherTool',
   strength: 'weak',
   family: 'hint',
   message: 'It speaks of itself as coming before other tools.',
-  unless: [isOwnBusiness],
+  unless: [isOwnBusiness, stopsThere],
 } as const
 
 /** What puts a tool above those of others, in whichever words. */
@@ -370,13 +174,23 @@ export const RANK: Subject = {
       strength: 'strong',
       family: 'otherTool',
       message: 'It claims to come before tools that are not of this server.',
-      signs: [namesStrangers, either(putsDown, bars, takes), isSpokenToCaller, speaksOfTools],
+      // A ban alone may be about how something is to be done.
+      signs: [
+        namesStrangers,
+        either(putsDown, takes, allOf(bars, either(speaksOfItself, namesRivals))),
+        isSpokenToCaller,
+        speaksOfTools,
+      ],
     },
     { ...CLAIMED, signs: [namesOthers, either(putsDown, bars, leads, takes), either(speaksOfItself, speaksOfTools)] },
     { ...CLAIMED, signs: [either(namesOthers, namesDoers), either(putsDown, bars, takes), isSpokenToCaller] },
-    { ...CLAIMED, signs: [namesToolsOfOthers], unless: [isOwnBusiness, isHelpful] },
+    { ...CLAIMED, signs: [namesToolsOfOthers], unless: [...CLAIMED.unless, isHelpful] },
     { ...CLAIMED, signs: [isOfThisOnly] },
-    { ...CLAIMED, signs: [namesOneTool, either(putsDown, bars, draws), speaksOfItself] },
+    {
+      ...CLAIMED,
+      signs: [namesOneTool, either(putsDown, bars, draws), speaksOfItself],
+      unless: [...CLAIMED.unless, isItselfOld],
+    },
     { ...CLAIMED, signs: [namesOneTool, bars, defames] },
     { ...CLAIMED, signs: [namesStrangers, either(putsDown, bars, leads, takes), isSpokenToCaller] },
     { ...CLAIMED, signs: [claimsAll, either(speaksOfItself, speaksOfTools)] },

@@ -1,4 +1,5 @@
 import { anyOf, type Phrase, phrases } from './phrase.ts'
+import { ADDRESS } from './send-phrases.ts'
 
 /** Files that nothing but a key belongs in, and that no tool has to speak of. */
 const KEYS = anyOf(
@@ -132,7 +133,6 @@ const HAND_ON = anyOf(
   ...['transmit', 'hand (?:over|it|them)', 'exfiltrate', 'leak', 'embed'],
   ...['(?:save|repeat|fill|note|enter|write|add|place|store) (?:it|them|this|that|what|whatever)\\b'],
 )
-const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example)[\\w-]{1,60}\\.\\w'
 /** That of a person, and of no interface. */
 const OF_THE_USER = `(?:users?|their|saved|stored|remembered|browsers?|all)(?: [\\w-]{1,20}){0,2}? ${anyOf('passwords', 'cookies', 'private keys?', 'ssh keys?', 'credentials', '(?:session|access) tokens?', 'api keys?', 'credit cards?')}`
 const IN_CALL = anyOf(
@@ -148,6 +148,10 @@ const READ_SECRET = {
   unlessAfter:
     /\b(?:never|do not|dont|cannot|must not|blocks?|denied|except|excluding|path to|paths? like|e\.g)\b.{0,60}$/u,
 } as const
+
+/** "Paths like ~/.ssh are rejected." */
+const NOT_REFUSED =
+  '(?![\\w./-]{0,60}[^\\n]{0,60}\\b(?:is|are|be|get) (?:always )?(?:rejected|refused|blocked|denied|forbidden|disallowed|excluded|ignored|skipped|off[- ]limits|(?:not|never) (?:allowed|permitted|read))\\b)'
 
 const FILE_PHRASES = [
   ...phrases({
@@ -172,9 +176,21 @@ const FILE_PHRASES = [
     // Where a program looks for its key is what its user has to know.
     unlessAfter: /\b(?:paths?|locations?|defaults?|such as|e\.g|for example)\b.{0,60}$/u,
     needs: FILE_NEEDS,
-    patterns: [KEYS, `(?<=[~/\\s]|^)${SETTINGS}`],
+    patterns: [`${KEYS}${NOT_REFUSED}`, `(?<=[~/\\s]|^)${SETTINGS}${NOT_REFUSED}`],
   }),
 ]
+
+/** The file with the settings of a project. One that is an example holds nothing. */
+const DOTENV = '(?<![\\w.])\\.env\\b(?!\\.(?:example|sample|template|dist))'
+const GIVE = anyOf(HAND_ON, 'provide', 'give', 'fill in', 'enter', 'share')
+const WANTS = anyOf('requires?', 'needs?', 'expects?', 'wants?', 'must (?:be|have|contain|hold)', 'takes')
+const ONE_SECRET = anyOf('passwords?', 'credentials', 'secrets?', 'private keys?', 'api[ -]?keys?', 'access tokens?')
+/** Where secrets lie that nobody typed in. */
+const STORED = anyOf(
+  '(?:config(?:uration)?|settings|properties|env(?:ironment)?) files?',
+  '(?:project|workspace|repository|repo|app(?:lication)?)s? (?:config(?:uration)?|settings|environment)',
+  ...['password manager', 'keychain', 'key ?store', '\\.env'],
+)
 
 const PASS_ON = phrases({
   rule: 'secret',
@@ -196,41 +212,15 @@ const PASS_ON = phrases({
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,20}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
     `\\b(?:provide|supply|give|enter|share|send|tell|reveal|disclose|submit)\\b.{0,20}\\byour\\b.{0,40}${SECRETS}.{0,40}\\b(?:(?:verify|confirm|prove|check|validate) (?:who you are|your identity|you\\b)|(?:identity|security) (?:check|verification))`,
     '\\b(?:users?|your|their)\\b.{0,20}\\b(?:seed phrase|recovery phrase|master password)\\b',
+    `${DOTENV}.{0,30}\\b(?:its|the|their|whose) (?:full |entire )?${CONTENT}\\b.{0,10}\\b(?:(?:is|are) (?:required|needed|expected|wanted|to)|must|should|has to|have to|goes?|belongs?)\\b`,
+    `\\b${WANTS}\\b.{0,40}\\b${CONTENT} (?:of|from)\\b.{0,30}${DOTENV}`,
+    `\\b${CONTENT} (?:of|from)\\b.{0,30}${DOTENV}(?: files?)? (?:is|are|must|should|has to|have to|needs? to) (?:be )?(?:required|needed|expected|given|passed|put|sent|provided|supplied|included|pasted)\\b`,
+    `\\b(?:provide|give|fill in|enter|share)\\b.{0,30}\\b${CONTENT} (?:of|from)\\b.{0,30}${DOTENV}`,
+    `\\boutput of (?:the )?(?:running |command |shell command )?(?:printenv\\b|env(?= ?(?:\\n|$|[,;)]| (?:command|in|into|as|to|here|for|and)\\b))|security find-(?:generic|internet)-password\\b)`,
+    `\\b(?:run|execute|call) (?:printenv|env) (?:and|then)\\b.{0,20}\\b${GIVE}\\b`,
+    `\\b${GIVE}\\b.{0,40}\\b${ONE_SECRET}\\b.{0,20}\\b(?:from|in|of|inside)\\b.{0,20}\\b${STORED}.{0,10}\\b(?:in|into|as|to|via|with)\\b`,
   ],
 })
 
-const NOT_FOR_EXAMPLE = /\b(?:never|do not|dont|e\.g|for example|example|such as)\b.{0,60}$/u
-
-const SEND = [
-  ...phrases({
-    rule: 'secret',
-    family: 'send',
-    strength: 'strong',
-    message: 'It has the model send something to a place that the user did not name.',
-    unlessAfter: NOT_FOR_EXAMPLE,
-    needs: ['https?:', '@', 'account', '0x', '\\d{6}'],
-    patterns: [
-      `\\b(?:send|post|upload|forward|transmit|exfiltrate|submit|report|deliver)\\b.{0,80}\\bto\\b.{0,20}https?://(?!(?:127|10|192\\.168|0)\\.)\\d{1,3}\\.\\d{1,3}\\.`,
-      `\\b(?:all|every|any|each)\\b.{0,30}\\b${anyOf('e-?mails?', 'messages?', 'mails?', 'payments?', 'transfers?', 'transactions?', 'invoices?', 'data', 'requests?')}\\b.{0,40}\\b(?:must|should|shall|have to|has to|need to|needs to|are to|will)\\b.{0,20}\\b(?:sent|forwarded|redirected|routed|copied|go|addressed|transferred|paid|uploaded|posted)\\b.{0,20}\\bto\\b.{0,40}(?:\\w@\\w|https?:|\\baccount\\b|\\b0x)`,
-      `\\b(?:set|change|replace|swap|substitute|switch|modify|alter|overwrite|redirect)\\b.{0,40}\\b(?:recipients?|destination|address|beneficiary|payee|account|iban|wallet|phone number|it|them)\\b.{0,30}\\b(?:to|with|for|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\baccount \\w{0,30}\\d|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
-      `\\b(?:recipients?|destination|beneficiary|payee|account|iban|wallet|(?:phone )?number|address)\\b.{0,20}\\b(?:must|should|has to|have to|is to|needs? to) (?:always |first |silently )?be (?:set|changed|replaced|swapped|switched|redirected|modified|altered|overwritten)\\b.{0,20}\\b(?:to|with|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
-      `\\b(?:always|whenever|every|each|must|also|all)\\b.{0,80}(?:\\b(?:bcc|blind copy|blind carbon copy)\\b.{0,60}\\w@(?!example)\\w|\\w@(?!example)[\\w.-]{1,60}.{0,40}\\b(?:bcc|blind copy|blind carbon copy)\\b)`,
-      `\\b(?:transfer|send|pay|move|deposit)\\b.{0,40}\\bto\\b.{0,30}\\b0x[0-9a-f]{40}\\b`,
-    ],
-  }),
-  ...phrases({
-    rule: 'secret',
-    family: 'send',
-    strength: 'weak',
-    message: 'It has the model send something away.',
-    unlessAfter: NOT_FOR_EXAMPLE,
-    needs: ['https?:', '@', 'credentials', 'passwords', 'keys'],
-    patterns: [
-      `\\b(?:send|post|upload|forward|transmit|submit|report|deliver|copy)\\b.{0,80}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
-      `\\b(?:send|forward|upload|transmit|post)\\b.{0,20}\\b(?:credentials|passwords|api keys|private keys)\\b.{0,20}\\bto\\b`,
-    ],
-  }),
-]
-
-/** What has the model read secrets, or send things where the user did not want them. */
-export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON, ...SEND]
+/** What has the model read secrets and pass them on. */
+export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON]

@@ -57,8 +57,11 @@ interface Place {
 function stringsAt({ path, key, name, value }: Place): FoundString[] {
   const strings: FoundString[] = []
   if (name !== undefined) strings.push({ field: path, text: name, role: 'name' })
-  if (typeof value === 'string' && !isPicture(value))
-    strings.push({ field: path, text: value, role: roleOf(path, key) })
+  if (typeof value !== 'string') return strings
+  const data = EMBEDDED.exec(value)?.[1]
+  if (data === undefined) strings.push({ field: path, text: value, role: roleOf(path, key) })
+  else if (!ICON.test(path) && !isPicture(data))
+    strings.push(...asRead(value, { field: path, role: roleOf(path, key) }))
   return strings
 }
 
@@ -81,9 +84,25 @@ function pathTo(path: string, key: string | number): string {
   return place.length > LONGEST_FIELD ? path : place
 }
 
-/** Pictures are long, look like encoded text, and are read by nobody. */
-function isPicture(text: string): boolean {
-  return /^data:image\/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]*$/.test(text)
+/** An icon is a picture of some address, and shown by clients, not by models. */
+export const ICON = /(?:^|\.)icons\.\d+\.src$/u
+
+/** What says of itself that it is a picture. */
+const EMBEDDED = /^data:image\/[\w.+-]{1,40};base64,([A-Za-z0-9+/=]*)$/u
+
+/** Pictures are long, look like encoded text, and are read by nobody. Words with a plus between them are not a picture. */
+function isPicture(data: string): boolean {
+  return PICTURE.test(data) && !WORDS.test(data)
+}
+
+/** How PNG, JPEG, GIF, WebP, AVIF, icons and SVG begin. */
+const PICTURE = /^(?:iVBORw0KGgoAAAANSUhEUg|\/9j\/|R0lGOD[dl]h|UklGR|AAAA[A-Za-z0-9+/]{2}Z0eXB|AAABAA|PHN2Zy|PD94bWwg)/u
+/** In what is encoded, four words in a row are as good as impossible. */
+const WORDS = /(?:[+/](?:[A-Za-z][a-z]{1,15}|[aAI])){4}/u
+
+/** As it stands, and as the words that a reader sees. */
+function asRead(value: string, place: Omit<FoundString, 'text'>): FoundString[] {
+  return [value, value.replace(/[+/=]+/gu, ' ')].map(text => ({ ...place, text }))
 }
 
 /** Keys that MCP and JSON Schema chose, not the author. */

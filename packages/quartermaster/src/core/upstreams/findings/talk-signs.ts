@@ -47,6 +47,10 @@ const SOME = '(?:[\\w-]{1,20} ){0,3}?'
 const ONE = '(?:[\\w-]{1,20} )?'
 const ALL = anyOf('everything', 'all', 'whatever', 'anything')
 
+/** What is in it, and not how much fits. */
+const CONTEXT_WINDOW =
+  '(?<!(?:sav|conserv|preserv|reduc|fit|fill|flood|overflow|optimi[sz]|exceed|limit)\\w{0,4} (?:in |into )?(?:the |your |its )?)context window(?! (?:usage|sizes?|limits?|space|budget|tokens?|length|consumption|efficien\\w{2,3}|overflow\\w{0,3}|bloat|pollution|constraints?)\\b)'
+
 /** Words for what the user and the model said to each other. */
 const CONVERSATION = [
   `(?:this|our|your|current|ongoing|present|${WHOLE}|${EARLIER}|surrounding) ${ONE}${TALK}`,
@@ -60,7 +64,7 @@ const CONVERSATION = [
   `(?:users?|persons?|humans?|their) ${EARLIER} ${ONE}${SAYINGS}`,
   `(?:all|every|each|any)(?: of)?(?: the| your| our)?(?: \\w{1,20})? (?:messages?|turns?|prompts?) (?:above|before|${SO_FAR}|exchanged|in (?:this|the|our|your))`,
   `messages? (?:exchanged|${SO_FAR}|above)`,
-  'context window',
+  CONTEXT_WINDOW,
   '(?:in|of|from|holds?) (?:your|the models?|the current) (?:[\\w-]{1,20} )?context',
   'your (?:[\\w-]{1,20} ){0,2}?(?:context|memory|scratchpad|reasoning|thoughts?|chain of thought)',
   '(?:told|sent|shown|confided|said|written|addressed|given) to you',
@@ -97,7 +101,7 @@ export const namesOurs: Sign = says(
   `(?:this|our|your|current|ongoing) ${ONE}${TALK}`,
   `${LOOSE_TALK}(?: history| log| transcript| context)? ${anyOf(SO_FAR, 'with (?:the|your) (?:user|person|human)', 'between you')}`,
   `(?:${ALL}|text|what)(?: [\\w-]{1,20}){0,3}? ${SO_FAR}`,
-  ...['told you', 'you were (?:told|given)', 'you run under', 'context window'],
+  ...['told you', 'you were (?:told|given)', 'you run under', CONTEXT_WINDOW],
   'your (?:[\\w-]{1,20} )?(?:context|instructions|prompt)',
   '(?:text|everything|all) above',
 )
@@ -105,7 +109,7 @@ export const namesOurs: Sign = says(
 export const namesTalk: Sign = either(
   namesConversation,
   says(
-    '(?:the|any|each|this|that|our|your) (?:conversation|chat|dialogue?|discussion|correspondence|transcript)(?! (?:with|of|by) (?!the user|you|us))',
+    '(?:the|any|each|this|our|your) (?:conversation|chat|dialogue?|discussion|correspondence|transcript)(?! (?:with|of|by) (?!the user|you|us))',
     ...[
       'discussed',
       '(?:talking|talked|spoken) (?:to|with|about)',
@@ -117,9 +121,12 @@ export const namesTalk: Sign = either(
     '(?:history|copy) of (?:the |all |your )?messages',
   ),
 )
+/** "When the user explicitly requests it": what the user does, and not what the user said. */
+const NO_CONDITION =
+  '(?!(?<=(?:if|when|unless|once|until|whenever) (?:the |a |your )?)(?:user|person|human) (?:[a-z]{2,20}ly )?(?:requests|questions|prompts)\\b)'
 /** The words of a user. Many tools need what they mean; few need it to the letter. */
 export const namesWords: Sign = says(
-  `(?:users?|persons?|humans?|their) (?:[\\w-]{1,20} ){0,3}?(?:words|wording|phrasing|messages|sentences|utterances?|prompts?|statements|remarks|questions|requests|replies|thoughts)`,
+  `${NO_CONDITION}(?:users?|persons?|humans?|their) (?:[\\w-]{1,20} ){0,3}?(?:words|wording|phrasing|messages|sentences|utterances?|prompts?|statements|remarks|questions|requests|replies|thoughts)`,
   '(?:original|initial|very first) (?:[\\w-]{1,20} )?(?:question|request|message|prompt|instruction)s?',
   `(?:word for word|verbatim|literally|unabridged|unaltered|in full)\\b.{0,80}\\b(?:users?|person|human|message|request|question)`,
   `(?:users?|person|human|message|request|question)\\b.{0,80}\\b(?:word for word|verbatim|unabridged|unaltered|in full)`,
@@ -130,7 +137,7 @@ export const namesWords: Sign = says(
 )
 
 /** "Sends a picture to the chat": what the tool does, not what the model is to do. */
-export const describesItself: Sign = ({ plain }) => DESCRIBED.test(plain)
+export const describesItself: Sign = ({ plain, second }) => DESCRIBED.test(plain) || DESCRIBED.test(second ?? '')
 
 const NO_VERBS = anyOf(
   ...['works', 'fails', 'refuses', 'runs', 'accepts', 'demands', 'asks', 'relies', 'depends', 'insists', 'supersedes'],

@@ -34,6 +34,12 @@ export function* toolWordsIn(sentence: PlainSentence): Generator<ToolWord> {
   }
 }
 
+/** Those of them that are made of several words. */
+export function* compoundWordsIn(sentence: PlainSentence): Generator<ToolWord> {
+  for (const { 0: run, index } of sentence.plain.matchAll(RUN))
+    if (!ONE_WORD.test(run)) yield* wordsInRun(sentence, run, index)
+}
+
 const RUN = /[\w./@:~-]+/gu
 const ONE_WORD = /^[a-z0-9]+$/u
 const PART = /[a-z0-9]+(?:[_-]+[a-z0-9]+)*/gu

@@ -1,4 +1,4 @@
-import { either, isOfParameter, type Sentence, type Sign, type Subject, says } from './concept.ts'
+import { allOf, either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 
 const SECRET_WORDS = '(?:key|token|secret|password|passwd|passphrase|pat|credentials?)s?'
 /** Variables are written in capitals; in small letters it may as well be an argument. */
@@ -71,8 +71,4 @@ export const VARIABLES: Subject = {
     },
     { ...WANTED, strength: 'weak', signs: [namesVariable, namesValue, isOfParameter], unless: [tellsOfSetup] },
   ],
-}
-
-function allOf(...signs: readonly Sign[]): Sign {
-  return (sentence: Sentence) => signs.every(sign => sign(sentence))
 }

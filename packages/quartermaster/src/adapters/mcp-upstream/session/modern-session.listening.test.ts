@@ -1,0 +1,275 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { isRequest, type Message, type Params, type Request } from '../../mcp-wire/index.ts'
+import { NO_EVENTS } from '../testing/bare-session.ts'
+import type { ChannelEvents, OpenChannel } from './channel.ts'
+import { openSession } from './open-session.ts'
+
+const ABOUT = {
+  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  serverInfo: { name: 'notes', version: '1' },
+  supportedVersions: ['2026-07-28'],
+}
+
+interface Ways {
+  /** The notes that it has; a stream that names any other is refused as a whole. */
+  readonly has: Set<string>
+  /** With which code it refuses. */
+  readonly code?: number
+  /** Whether it says for which note it refuses. */
+  readonly isClear?: boolean
+  /** What an acknowledgement says of the request it is for. */
+  readonly names?: (id: Request['id']) => Params
+  /** The notes among those asked for of which it tells, and what it says of that. */
+  readonly honours?: (uris: readonly string[]) => Params
+  /** Whether it tells of lists. */
+  readonly hasLists?: boolean
+  /** How many streams it has room for. */
+  readonly room?: number
+}
+
+/** A program that has some notes, and what is heard of it. What it says is there with the next `settle`. */
+async function notes(ways: Ways) {
+  const { has, code = -32_602, isClear = false, hasLists = true, room = Infinity } = ways
+  const { names = id => ({ 'io.modelcontextprotocol/subscriptionId': id }) } = ways
+  const { honours = resourceSubscriptions => ({ resourceSubscriptions }) } = ways
+  const clock = createFakeClock()
+  const said: Message[] = []
+  /** What its open streams were asked for. */
+  const live = new Map<unknown, readonly string[]>()
+  const heard = {
+    unsubscribed: [] as string[],
+    updated: [] as string[],
+    changed: [] as string[],
+    lines: [] as string[],
+  }
+  const seen = { asked: [] as (readonly string[])[], isEverSilent: false }
+  let events: ChannelEvents | undefined
+
+  const refuse = (id: Request['id'], why: { code: number; message: string; data?: unknown }) =>
+    said.push({ jsonrpc: '2.0', id, error: why })
+  function listen({ id, params = {} }: Request): void {
+    const { resourceSubscriptions = [] } = params.notifications as { resourceSubscriptions?: string[] }
+    seen.asked.push(resourceSubscriptions)
+    const bad = resourceSubscriptions.find(uri => !has.has(uri))
+    if (bad !== undefined || !hasLists)
+      return void refuse(id, { code, message: `There is no ${bad}.`, ...(isClear && { data: { uri: bad } }) })
+    if (live.size >= room) return void refuse(id, { code: -32_603, message: 'There is no room.' })
+    live.set(id, resourceSubscriptions)
+    const notifications = { toolsListChanged: true, ...honours(resourceSubscriptions) }
+    const acknowledged = { notifications, _meta: names(id) }
+    said.push({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: acknowledged })
+  }
+  function take(message: Message): void {
+    if (isRequest(message) && message.method === 'subscriptions/listen') return listen(message)
+    if (isRequest(message)) return void said.push({ jsonrpc: '2.0', id: message.id, result: ABOUT })
+    if ('method' in message && message.method === 'notifications/cancelled') live.delete(message.params?.requestId)
+    seen.isEverSilent ||= live.size === 0
+  }
+  const open: OpenChannel = async told => {
+    events = told
+    return { hasExchanges: false, pids: () => [], send: async message => take(message), close: async () => {} }
+  }
+  async function settle(): Promise<void> {
+    for (;;) {
+      await clock.advance(0)
+      const message = said.shift()
+      if (!message) return
+      events?.onMessage(message)
+    }
+  }
+  async function breakOff(): Promise<void> {
+    for (const id of live.keys()) said.push({ jsonrpc: '2.0', id: id as number, result: { resultType: 'complete' } })
+    live.clear()
+    await settle()
+    await clock.advance(1_000)
+    await settle()
+  }
+
+  const opening = openSession(
+    {
+      open,
+      era: 'modern',
+      clock,
+      client: { name: 'test', version: '1' },
+      events: {
+        ...NO_EVENTS,
+        onNotSubscribed: (uri, reason) => void heard.unsubscribed.push(`${uri}: ${reason}`),
+        onResourceUpdated: uri => void heard.updated.push(uri),
+        onListChanged: kind => void heard.changed.push(kind),
+        onLog: (_, text) => void heard.lines.push(text),
+      },
+    },
+    AbortSignal.timeout(10_000),
+  )
+  await settle()
+  const session = await opening
+  await settle()
+  seen.asked.length = 0
+  return { session, settle, breakOff, clock, heard, seen, live: () => [...live.values()] }
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `n://${at}`)
+
+it.each([
+  ['', undefined],
+  [', by a server that says so in text', (id: unknown) => ({ 'io.modelcontextprotocol/subscriptionId': String(id) })],
+  [', by a server that does not say which it means, after a moment', () => ({})],
+  [
+    ', by a server that names its streams as it likes, after a moment',
+    () => ({ 'io.modelcontextprotocol/subscriptionId': 'a5-61' }),
+  ],
+])('takes no word about a stream that was given up for one about the next%s', async (_, names) => {
+  const { session, settle, heard, live, clock } = await notes({ has: new Set(['n://1']), ...(names && { names }) })
+  session.watch(new Set(['n://1']))
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  await clock.advance(2_000)
+  await settle()
+  await clock.advance(2_000)
+  await settle()
+  expect(live()).toEqual([['n://1']])
+  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
+  expect(session.listeningSince()).toBeDefined()
+})
+
+it('hears of all others where a server refuses some of many addresses, and says of which it does not', async () => {
+  const uris = numbered(300)
+  const bad = ['n://7', 'n://8', 'n://150', 'n://299']
+  const has = new Set(uris.filter(uri => !bad.includes(uri)))
+  const { session, settle, heard, live, seen } = await notes({ has })
+  session.watch(new Set(uris))
+  await settle()
+  expect(live()).toEqual([[...has]])
+  expect(heard.unsubscribed).toEqual(bad.map(uri => `${uri}: There is no ${uri}.`))
+  expect(heard.lines).toEqual([])
+  expect(seen.asked.length).toBeLessThan(60)
+  // The stream of lists was there all the time, and one that tells of addresses later says that they may have changed.
+  expect([seen.isEverSilent, heard.changed]).toEqual([false, []])
+  expect(heard.updated.toSorted()).toEqual([...has].toSorted())
+})
+
+it.each([-32_601, -32_002])('takes it for the address where a server refuses one with the code %i', async code => {
+  const { session, settle, heard, live } = await notes({ has: new Set(['n://1']), code })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  expect(live()).toEqual([['n://1']])
+  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
+})
+
+it('does not ask for what was refused again when somebody subscribes to something else', async () => {
+  const has = new Set(['n://1', 'n://3'])
+  const { session, settle, heard, live, seen } = await notes({ has })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  seen.asked.length = 0
+  session.watch(new Set(['n://1', 'n://2', 'n://3']))
+  await settle()
+  expect([seen.asked, live()]).toEqual([[['n://1', 'n://3']], [['n://1', 'n://3']]])
+  expect(heard.unsubscribed).toHaveLength(1)
+})
+
+it('asks for it again once somebody subscribes to it anew', async () => {
+  const has = new Set(['n://1'])
+  const { session, settle, live } = await notes({ has })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  session.watch(new Set(['n://1']))
+  has.add('n://2')
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  expect(live()).toEqual([['n://1', 'n://2']])
+})
+
+it('hears of the rest where an address is refused that was not before', async () => {
+  const has = new Set(['n://1', 'n://2', 'n://3'])
+  const { session, settle, breakOff, heard, live } = await notes({ has })
+  session.watch(new Set(has))
+  await settle()
+  expect(live()).toEqual([['n://1', 'n://2', 'n://3']])
+  has.delete('n://2')
+  await breakOff()
+  expect(live()).toEqual([['n://1', 'n://3']])
+  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
+  expect([heard.changed, heard.updated]).toEqual([
+    ['tools', 'resources'],
+    ['n://1', 'n://3'],
+  ])
+})
+
+it('takes the word of a server that says which address it refuses, also of one that it took before', async () => {
+  const has = new Set(['n://1', 'n://2', 'n://3'])
+  const { session, settle, heard, live, seen } = await notes({ has, isClear: true })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  has.delete('n://1')
+  seen.asked.length = 0
+  session.watch(new Set(['n://1', 'n://2', 'n://3', 'n://4']))
+  await settle()
+  expect(live()).toEqual([['n://2', 'n://3']])
+  expect(heard.unsubscribed).toEqual(['n://1: There is no n://1.', 'n://4: There is no n://4.'])
+  expect(seen.asked).toHaveLength(3)
+})
+
+it.each([false, true])(
+  'asks a server a hundred times at most that refuses every address (clear: %s)',
+  async isClear => {
+    const uris = numbered(300)
+    const { session, settle, heard, live, seen } = await notes({ has: new Set(), isClear })
+    session.watch(new Set(uris))
+    await settle()
+    expect(live()).toEqual([[]])
+    expect(seen.asked.length).toBeLessThanOrEqual(100)
+    expect(heard.unsubscribed.map(line => line.split(': ')[0]).toSorted()).toEqual(uris.toSorted())
+    expect(heard.unsubscribed.at(-1)).toBe(
+      'n://299: It was refused together with others, and 100 tries did not show which of them is meant.',
+    )
+  },
+)
+
+it('tries an address again that was refused along with one that had gone', async () => {
+  const has = new Set(['n://1', 'n://2'])
+  const { session, settle, breakOff, live } = await notes({ has })
+  session.watch(new Set(['n://1']))
+  await settle()
+  has.delete('n://1')
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  await breakOff()
+  expect(live()).toEqual([['n://2']])
+})
+
+it('asks two times of a server that refuses everything, and says once that it does not tell', async () => {
+  const { session, settle, heard, seen, clock } = await notes({ has: new Set(), hasLists: false })
+  heard.lines.length = 0
+  session.watch(new Set(numbered(10)))
+  await settle()
+  await clock.advance(600_000)
+  await settle()
+  expect(seen.asked.map(uris => uris.length)).toEqual([10, 0])
+  expect([heard.unsubscribed, session.listeningSince()]).toEqual([[], undefined])
+})
+
+it('finds out which address is refused by a server that has room for one stream', async () => {
+  const { session, settle, heard, live, clock } = await notes({ has: new Set(['n://1', 'n://3']), room: 1 })
+  session.watch(new Set(['n://1', 'n://2', 'n://3']))
+  for (let second = 0; second < 60; second++) {
+    await settle()
+    await clock.advance(1_000)
+  }
+  expect(live()).toEqual([['n://1', 'n://3']])
+  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
+})
+
+it.each([
+  ['some of them', () => ({ resourceSubscriptions: ['n://1'] }), ['n://2']],
+  ['none', () => ({}), ['n://1', 'n://2']],
+])('says of which addresses a server does not tell that agrees to %s', async (_, honours, left) => {
+  const { session, settle, breakOff, heard } = await notes({ has: new Set(['n://1', 'n://2']), honours })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  const told = left.map(uri => `${uri}: The server did not agree to tell of them.`)
+  expect(heard.unsubscribed).toEqual(told)
+  await breakOff()
+  expect(heard.unsubscribed).toEqual(told)
+})
