@@ -298,3 +298,36 @@ describe('what comes in while a connection is being opened', () => {
     expect(looks() - before).toBeLessThanOrEqual(61)
   })
 })
+
+describe('an agent’s own connection', () => {
+  it('is compared every now and then, while it is there', async () => {
+    const { clock, server, session, sightings, own, compared } = stage()
+    await sightings.compare(own, session, FOREVER)
+    await clock.advance(180_000)
+    expect(compared).toHaveLength(4)
+    server.isUp = false
+    await clock.advance(600_000)
+    expect(compared).toHaveLength(4)
+    await sightings.compare(own, session, FOREVER)
+    server.isUp = true
+    await clock.advance(60_000)
+    expect(compared).toHaveLength(6)
+  })
+
+  it('is compared seldom where the server tells, and was heard', async () => {
+    const { clock, session, sightings, own, compared } = stage({ listChanged: true })
+    await sightings.compare(own, session, FOREVER)
+    await clock.advance(599_000)
+    expect(compared).toHaveLength(1)
+    await clock.advance(2_000)
+    expect(compared).toHaveLength(2)
+  })
+
+  it('is left alone once the server is gone', async () => {
+    const { clock, session, sightings, own, compared } = stage()
+    await sightings.compare(own, session, FOREVER)
+    sightings.stop()
+    await clock.advance(600_000)
+    expect(compared).toHaveLength(1)
+  })
+})

@@ -104,8 +104,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
   function listLater(): void {
     relisting.later(RELIST_MS, () => {
       const session = deps.main().session()
-      const isTold = session !== undefined && hasToldSince(session, askedAt)
-      return !isTold || clock.now() - askedAt >= RELIST_TELLING_MS
+      return session === undefined || isOld(session, askedAt, clock.now())
     })
   }
 
@@ -142,10 +141,11 @@ export function createSightings(deps: SightingsDeps): Sightings {
   function stop(): void {
     isOver = true
     relisting.stop()
+    stopComparing()
   }
 
   const again = relisting.soon
-  const { compare, compareAgain, upAgain } = comparing({ ...deps, isOver: () => isOver, again })
+  const { compare, compareAgain, upAgain, stopComparing } = comparing({ ...deps, isOver: () => isOver, again })
   return { take, compare, compareAgain, again, up: own => (own ? upAgain(own) : relisting.up()), stop }
 }
 
@@ -175,12 +175,15 @@ interface ComparingDeps extends SightingsDeps {
 
 interface Comparing extends Pick<Sightings, 'compare' | 'compareAgain'> {
   upAgain(own: OwnConnection): void
+  stopComparing(): void
 }
 
 /** What is different for one agent may be different for all. */
 function comparing(deps: ComparingDeps): Comparing {
   const { clock, note, isOver, again } = deps
   const relistings = new WeakMap<OwnConnection['connection'], Relisting>()
+  /** Those that will be looked at again by themselves. */
+  const watched = new Set<Relisting>()
 
   /** Each pays for its own: what one agent's server tells keeps nobody else's from being looked at. */
   function relistingOf(own: OwnConnection): Relisting {
@@ -192,10 +195,28 @@ function comparing(deps: ComparingDeps): Comparing {
   }
 
   async function isSame(own: OwnConnection, session: Session, signal: AbortSignal): Promise<boolean> {
+    const begunAt = clock.now()
     relistingOf(own).begun()
-    const same = await deps.own.compare(session, signal, own.agent)
-    if (!same) again()
-    return same
+    try {
+      const same = await deps.own.compare(session, signal, own.agent)
+      if (!same) again()
+      return same
+    } finally {
+      compareLater(own, begunAt)
+    }
+  }
+
+  /** What it shows to one agent it may change for that one alone, and it need not tell. */
+  function compareLater(own: OwnConnection, askedAt: number): void {
+    if (isOver()) return
+    const relisting = relistingOf(own)
+    watched.add(relisting)
+    relisting.later(RELIST_MS, () => {
+      const session = own.connection.session()
+      // Whoever is opened again is compared then.
+      if (!session) watched.delete(relisting)
+      return session === undefined || isOld(session, askedAt, clock.now())
+    })
   }
 
   async function listAgain(own: OwnConnection, listed: Relisting['listed']): Promise<void> {
@@ -213,7 +234,16 @@ function comparing(deps: ComparingDeps): Comparing {
     compare: async (...given) => void (await isSame(...given)),
     compareAgain: own => relistingOf(own).soon(),
     upAgain: own => relistingOf(own).up(),
+    stopComparing() {
+      for (const relisting of watched) relisting.stop()
+      watched.clear()
+    },
   }
+}
+
+/** Whether what was listed then may not be what it has now. */
+function isOld(session: Session, then: number, now: number): boolean {
+  return !hasToldSince(session, then) || now - then >= RELIST_TELLING_MS
 }
 
 /** Whether it would have told of every change since then, by its own word and as far as it could be heard. */
