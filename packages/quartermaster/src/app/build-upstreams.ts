@@ -7,7 +7,15 @@ import {
 } from '../adapters/mcp-upstream/index.ts'
 import { messageOf } from '../contracts/index.ts'
 import type { ProgramDesk } from '../core/catalogue/index.ts'
-import { type Clock, type Digest, type Ids, type Log, type Random, remembered } from '../core/kernel/index.ts'
+import {
+  type Clock,
+  type Digest,
+  type Ids,
+  type Log,
+  type Random,
+  remembered,
+  upstreamIn,
+} from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { createLeases, type LeasePlace } from '../core/store/index.ts'
 import type { NamedTool } from '../core/upstreams/index.ts'
@@ -102,15 +110,13 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
 
 /** What its own server calls a tool: nothing stands before it, and no other name was given to it. */
 function ownNameOf({ name, unit }: NamedTool, project: Project): string {
-  if (!unit.startsWith(UPSTREAM)) return name
-  const upstream = unit.slice(UPSTREAM.length)
+  const upstream = upstreamIn(unit)
+  if (upstream === undefined) return name
   const { tools = {}, prefix = upstream } = project.upstreams().get(upstream) ?? {}
   const renamed = Object.keys(tools).find(own => tools[own]?.name === name)
   if (renamed !== undefined) return renamed
   return prefix !== false && name.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : name
 }
-
-const UPSTREAM = 'upstream:'
 
 /** Where several processes share a store; nowhere else has anybody to give way to. */
 async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {

@@ -1,5 +1,6 @@
 import { type Control, type ControlInput, type ControlOptions, Name } from '../contracts/index.ts'
 import type { CatalogueCapability, WithheldTool } from '../core/catalogue/index.ts'
+import { upstreamIn } from '../core/kernel/index.ts'
 import { controlAfter } from './control-after.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -53,7 +54,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
     const { kind, name } = nameIn(text)
     const { capabilities, dependencies } = core.catalogue.current()
     const needed = kind === undefined || kind === 'dependency' ? dependencies.get(name) : undefined
-    const server = needed && serverOf(needed.unit)
+    const server = needed && upstreamIn(needed.unit)
     if (server !== undefined) await meet({ name: server })
     else if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
     else if (!needed && kind !== 'capability' && kind !== 'dependency') await forTool(name)
@@ -83,18 +84,11 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
 
 type Held = Pick<CatalogueCapability, 'unit' | 'leftOut' | 'gone'>
 
-/** What the units are called that are servers of others. */
-const SERVER = /^upstream:(.*)$/s
-
 /** The servers by which a tool of this name is held back, or was there once. */
 function serversWithout(tool: string, capabilities: Iterable<Held>): string[] {
   const isIt = ({ name, calledAs = name }: WithheldTool) => calledAs === tool
   const isWithout = ({ leftOut, gone = [] }: Held) => leftOut.some(isIt) || gone.some(isIt)
-  return [...capabilities].filter(isWithout).flatMap(({ unit }) => serverOf(unit) ?? [])
-}
-
-function serverOf(unit: string): string | undefined {
-  return SERVER.exec(unit)?.[1]
+  return [...capabilities].filter(isWithout).flatMap(({ unit }) => upstreamIn(unit) ?? [])
 }
 
 const ADDRESS = /^(?:(tool|capability|dependency):)?(.*)$/s

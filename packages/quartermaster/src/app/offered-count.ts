@@ -1,5 +1,6 @@
 import type { Problem, ReviewItem, UpstreamStatus } from '../contracts/index.ts'
 import type { Generation } from '../core/catalogue/index.ts'
+import { upstreamUnit } from '../core/kernel/index.ts'
 
 /**
  * Upstreams with what agents have of them, which is what is loaded now: what was seen a moment ago is still to come, and what
@@ -11,7 +12,7 @@ export function withOfferedCounts(
   problems: readonly Problem[],
 ): UpstreamStatus[] {
   return statuses.map(status => {
-    const unit = `upstream:${status.name}`
+    const unit = upstreamUnit(status.name)
     // What a name is only warned of for is there.
     const clashes = problems.filter(one => one.where === unit && one.field === 'name' && one.severity === 'error')
     const found = capabilities.get(status.name)
@@ -39,7 +40,7 @@ export function heirText(
   problems: readonly Problem[],
 ): string | undefined {
   const isHeir = ({ where, subject, field }: Problem) =>
-    field === 'name' && subject === `${kind}:${name}` && where !== `upstream:${upstream}`
+    field === 'name' && subject === `${kind}:${name}` && where !== upstreamUnit(upstream)
   const heir = problems.find(isHeir)?.where
   return heir && `Rejected, it leaves its name to ${heir}: calls of "${name}" go there.`
 }

@@ -1,6 +1,6 @@
 import type { MeetChoice, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { ReloadReport } from '../contracts/index.ts'
-import { remembered } from '../core/kernel/index.ts'
+import { remembered, upstreamIn } from '../core/kernel/index.ts'
 import type { Core } from './build-core.ts'
 
 export interface ServerMeetingsDeps {
@@ -34,9 +34,6 @@ export interface ServerMeetings {
 const MEETING_MS = 10_000
 /** How long by a command that could do without them, after the last that came: beside others, one that hangs holds it up no longer. */
 const GRACE_MS = 3_000
-
-/** What the ids of those units begin with that servers are. */
-const UPSTREAM = 'upstream:'
 
 export function createServerMeetings({ upstreams, core: { catalogue, health } }: ServerMeetingsDeps): ServerMeetings {
   async function takeIn(): Promise<ReloadReport> {
@@ -72,8 +69,8 @@ export function createServerMeetings({ upstreams, core: { catalogue, health } }:
       if (await upstreams.meetAgain(name, MEETING_MS)) await takeInAll()
     },
     async meetUnseen(unit, withinMs) {
-      if (!unit.startsWith(UPSTREAM)) return
-      const isKnown = await upstreams.meetNow(unit.slice(UPSTREAM.length), withinMs)
+      const name = upstreamIn(unit)
+      const isKnown = name !== undefined && (await upstreams.meetNow(name, withinMs))
       // Whoever waits for its tools is told what is in the way of them.
       if (isKnown) await catalogue.reload().catch(() => {})
     },

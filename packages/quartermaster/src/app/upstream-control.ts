@@ -13,7 +13,7 @@ import {
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import { clashWith, type Generation } from '../core/catalogue/index.ts'
-import { type Clock, whichThereAre } from '../core/kernel/index.ts'
+import { type Clock, upstreamUnit, whichThereAre } from '../core/kernel/index.ts'
 import { asFelt } from './felt-standing.ts'
 import { asKept } from './kept-standing.ts'
 import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
@@ -96,7 +96,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     const { kind, name: ownName, calledAs: name, upstream, state } = item
     // Where nobody knows what it would be called, nobody is in its way.
     if ((kind !== 'tool' && kind !== 'prompt') || name === undefined) return item
-    const unit = `upstream:${upstream}`
+    const unit = upstreamUnit(upstream)
     const clash = clashWith(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
     if (clash) return { ...item, clash: clashText(clash) }
     // What was changed keeps its name, whatever is decided.
@@ -150,7 +150,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
       const released = await releaseReplaced(unneeded, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
-      const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)
+      const wrong = project.problems().filter(problem => problem.subject === upstreamUnit(request.name))
       // One that is there already has brought its tools; to count them they have to be taken in.
       const isLeft = request.wait === false && find(request.name)?.state === 'starting'
       const status = isLeft ? find(request.name) : await settled(request.name)

@@ -1,6 +1,7 @@
 import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { Generation } from '../core/catalogue/index.ts'
 import type { Clock } from '../core/kernel/index.ts'
+import { upstreamUnit } from '../core/kernel/index.ts'
 
 /** Lets agents have what is found out of upstreams, for whoever is to be answered with how these are. */
 export interface UpstreamIntake {
@@ -33,7 +34,7 @@ export function createUpstreamIntake(deps: UpstreamIntakeDeps): UpstreamIntake {
       const known = capabilities.get(name)
       const isSeen = state === 'up' && unseen === undefined && known?.unseen !== undefined
       // What it says of others was held back since.
-      const isHeld = known?.unit === `upstream:${name}` && known.tools.length > tools.offered
+      const isHeld = known?.unit === upstreamUnit(name) && known.tools.length > tools.offered
       return isSeen || isHeld
     })
   }

@@ -1,5 +1,5 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
-import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
+import { type Clock, type Digest, type Random, separateSecrets, upstreamUnit } from '../../core/kernel/index.ts'
 import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
@@ -56,6 +56,6 @@ export function createMounted(deps: MountedDeps, options: MountOptions): Upstrea
     callMs: settings.callTimeoutSeconds * 1000,
     restartWaitMs: settings.restartWaitSeconds * 1000,
     recoveringMs: settings.recoveringSeconds * 1000,
-    otherTools: () => toolsOfOthers(`upstream:${name}`),
+    otherTools: () => toolsOfOthers(upstreamUnit(name)),
   })
 }

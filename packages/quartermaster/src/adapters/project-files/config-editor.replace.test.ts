@@ -111,6 +111,22 @@ describe('an upstream that is replaced', () => {
     expect(await set({ ...http, oauth: { clientId: 'new' } })).toMatchObject({ outcome: 'unchanged' })
   })
 
+  it('at another place gets no credentials that were given out for the one before', async () => {
+    const agents = { ada: { headers: { X: '${secret:ADA}' } } }
+    const oauth = { clientId: 'c', clientSecret: '${secret:CLIENT}' }
+    const before = { type: 'http', url: 'https://a.example/mcp', oauth, agents, leaveOut: ['wipe'] }
+    const next = { type: 'http', url: 'https://b.example/mcp' }
+    const { set, present } = await projectWith(before)
+    const near = { ...next, url: 'https://a.example/v2/mcp' }
+    expect(await set(near, { replace: true })).toMatchObject({ keptSettings: ['oauth', 'agents', 'leaveOut'] })
+    expect(await set(next, { replace: true })).toMatchObject({
+      keptSettings: ['leaveOut'],
+      goneSettings: ['oauth', 'agents.ada.headers'],
+      unneeded: expect.arrayContaining(['ADA', 'CLIENT']),
+    })
+    expect(await present()).toEqual({ ...next, leaveOut: ['wipe'] })
+  })
+
   it.each([{ leavOut: ['wipe'] }, { disabledTools: ['wipe'] }])(
     'is not, as long as %j beside it would have to go unread',
     async wrong => {

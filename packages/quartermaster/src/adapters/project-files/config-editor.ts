@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { type AddedUpstream, AppError, isAppError, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
-import { consentPrefix, whichThereAre } from '../../core/kernel/index.ts'
+import { consentPrefix, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
 import { isSameServer, partsOf, type Succession, settingsIn, withKept, withPresentVersions } from './entry-parts.ts'
 import { problemsError } from './fault.ts'
@@ -177,7 +177,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
     config: upstreams.configs.get(name),
     // A place in a text that is not written yet would tell nobody anything.
     problems: problems
-      .filter(({ subject }) => subject === `upstream:${name}`)
+      .filter(({ subject }) => subject === upstreamUnit(name))
       .map(problem => ({ ...problem, where: config.file })),
     released: unneeded.length === 0 ? undefined : await wouldRelease(unneeded, text, places),
   }

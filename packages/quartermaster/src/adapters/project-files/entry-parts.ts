@@ -74,11 +74,25 @@ interface Sides {
 function fieldParts(key: string, value: unknown, sides: Sides): FieldParts {
   const { entry } = sides
   if (REACH.has(key)) return { stated: value }
-  if (Object.hasOwn(entry, key)) return key === 'oauth' ? loginParts(value, entry[key]) : { stated: value }
+  const isMoved = isElsewhere(sides)
+  if (Object.hasOwn(entry, key)) return key === 'oauth' && !isMoved ? loginParts(value, entry[key]) : { stated: value }
   const [before, now] = [transportOf(sides.present), transportOf(entry)]
-  if (before === now) return { kept: value }
+  if (isMoved && key === 'oauth') return { gone: [key] }
   if (key in SHAPES[before] && !(key in SHAPES[now])) return { gone: [key] }
-  return key === 'agents' ? credentialParts(value, now) : { kept: value }
+  if (key === 'agents' && (isMoved || before !== now)) return credentialParts(value, CREDENTIALS[before])
+  return { kept: value }
+}
+
+/** Whether it is a server of others at another place: what was given out for the one before is not for it to see. */
+function isElsewhere({ present, entry }: Sides): boolean {
+  const [before, now] = [present, entry].map(one => originOf(isRecord(one) ? one['url'] : undefined))
+  return before !== undefined && now !== undefined && before !== now
+}
+
+/** As far as it can be told; an address that is not complete yet is taken as it is written. */
+function originOf(url: unknown): string | undefined {
+  if (typeof url !== 'string') return undefined
+  return URL.canParse(url) ? new URL(url).origin : url
 }
 
 const SHAPES = { stdio: StdioEntry.shape, http: HttpEntry.shape } as const
@@ -93,10 +107,12 @@ function loginParts(value: unknown, said: unknown): FieldParts {
   return { stated: Object.fromEntries(pick(true)), ...(kept.length > 0 && { kept: Object.fromEntries(kept) }) }
 }
 
-/** Programs are given variables, and addresses headers. */
-function credentialParts(agents: unknown, now: 'stdio' | 'http'): FieldParts {
+/** What agents show: programs are given variables, and addresses headers. */
+const CREDENTIALS = { stdio: 'env', http: 'headers' } as const
+
+/** Without the credentials of this kind. */
+function credentialParts(agents: unknown, alien: 'env' | 'headers'): FieldParts {
   if (!isRecord(agents)) return { kept: agents }
-  const alien = now === 'http' ? 'env' : 'headers'
   const gone: string[] = []
   const kept = Object.entries(agents).flatMap(([agent, credentials]) => {
     if (!isRecord(credentials) || !Object.hasOwn(credentials, alien)) return [[agent, credentials]]

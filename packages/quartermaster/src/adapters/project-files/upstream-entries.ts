@@ -7,7 +7,7 @@ import {
   type UpstreamConfig,
   type UpstreamEntry,
 } from '../../contracts/index.ts'
-import { consentPrefix } from '../../core/kernel/index.ts'
+import { consentPrefix, upstreamUnit } from '../../core/kernel/index.ts'
 import { type CheckedDocument, checkDocument } from './checked-document.ts'
 import { type Fault, toProblem } from './fault.ts'
 import { foreignMend } from './foreign-fields.ts'
@@ -170,7 +170,7 @@ function mended(fault: Fault): Fault {
 
 function problemOf(name: string, fault: Fault, { file, text }: { file: string; text: string }): Problem {
   const whole = { ...fault, path: [SERVERS, name, ...fault.path] }
-  return toProblem(whole, { file, text, code: 'CONFIG_INVALID', subject: `upstream:${name}` })
+  return toProblem(whole, { file, text, code: 'CONFIG_INVALID', subject: upstreamUnit(name) })
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import type { Problem } from '../../contracts/index.ts'
-import { didYouMean } from '../kernel/index.ts'
+import { didYouMean, upstreamIn } from '../kernel/index.ts'
 import { otherOwner } from './compose-owners.ts'
 import type { Declaration } from './declaration.ts'
 import type { Dependency, Generation, Origin } from './generation.ts'
@@ -20,7 +20,7 @@ export function nameTaken(
   first: Origin & { readonly isHeld?: boolean },
 ): Problem {
   const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); ${whyKept(origin, first)}.`
-  const upstream = upstreamOf(origin)
+  const upstream = upstreamIn(origin.unit)
   const { ownName = name } = origin
   const mend = upstream === undefined ? mendHere(kind) : mendUpstream({ upstream, kind, ownName })
   return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend }
@@ -38,15 +38,10 @@ export function clashWith(
 
 function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }): string {
   if (first.isHeld) return 'it has it now, and keeps it while what it has there is held back'
-  if (upstreamOf(origin) === undefined) return 'the earlier one stays'
-  return upstreamOf(first) === undefined
+  if (upstreamIn(origin.unit) === undefined) return 'the earlier one stays'
+  return upstreamIn(first.unit) === undefined
     ? 'what is built in or defined by the project goes before what a server has'
     : 'it has it now, and keeps it for as long as it offers it'
-}
-
-/** The name of an upstream, by the unit that it is. */
-function upstreamOf({ unit }: Origin): string | undefined {
-  return /^upstream:(.+)$/.exec(unit)?.[1]
 }
 
 /** Where what has a name says it, in whoever's file that is. */

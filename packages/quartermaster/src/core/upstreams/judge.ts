@@ -1,5 +1,6 @@
 import { PinKind, type PinRow, type Problem, type UpstreamFinding } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import { upstreamUnit } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
 import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './verdict.ts'
 
@@ -91,7 +92,7 @@ function unlistedProblems(upstream: string, missing: readonly string[]): Problem
   return missing.map(things => ({
     severity: 'warning',
     code: 'DEFINITION_INVALID',
-    where: `upstream:${upstream}`,
+    where: upstreamUnit(upstream),
     message: `"${upstream}" does not list its ${things}. Those it listed before are not used until it does.`,
     mend: `Look at what it says, and restart it: quartermaster logs ${upstream}`,
   }))

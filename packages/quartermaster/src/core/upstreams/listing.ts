@@ -1,5 +1,5 @@
 import { isKeepable, type PinKind, type Problem } from '../../contracts/index.ts'
-import { type Digest, isRecord, type Steps } from '../kernel/index.ts'
+import { type Digest, isRecord, type Steps, upstreamUnit } from '../kernel/index.ts'
 
 /** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
 export interface Listing {
@@ -188,6 +188,6 @@ function cutShort(upstream: string, field: ListedField): Problem {
 }
 
 function refused(upstream: string, subject: string | undefined, message: string): Problem {
-  const problem: Problem = { severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${upstream}`, message }
+  const problem: Problem = { severity: 'warning', code: 'DEFINITION_INVALID', where: upstreamUnit(upstream), message }
   return subject === undefined ? problem : { ...problem, subject }
 }

@@ -1,5 +1,6 @@
 import { Name, type Problem } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import { upstreamUnit } from '../kernel/index.ts'
 import { excerptOf } from './visible-text.ts'
 
 export interface OfferedNamesOptions {
@@ -96,7 +97,7 @@ function problemWith(upstream: string, subject: string, message: string): Proble
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
-    where: `upstream:${upstream}`,
+    where: upstreamUnit(upstream),
     subject,
     message: `${subject.replace(':', ' "')}" of "${upstream}" ${message}`,
     mend: `A tool can be given a name in the configuration: "mcpServers": { "${upstream}": { "tools": … } }.`,

@@ -8,7 +8,7 @@ import {
   type UpstreamToolOptions,
 } from '../../contracts/index.ts'
 import type { ToolDefinition } from '../catalogue/index.ts'
-import { consentPrefix, isRecord } from '../kernel/index.ts'
+import { consentPrefix, isRecord, upstreamUnit } from '../kernel/index.ts'
 import { shortened } from './visible-text.ts'
 
 /** All of a tool's definition but what runs it. */
@@ -82,7 +82,7 @@ export function contradictionIn(upstream: string, raw: Readonly<Record<string, u
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
-    where: `upstream:${upstream}`,
+    where: upstreamUnit(upstream),
     subject: `tool:${name}`,
     field: 'annotations',
     message: `Tool "${name}" says that it only reads, and that it destroys. It counts as destructive.`,

@@ -1,5 +1,6 @@
 import type { PinKind, PinRow, Problem, ReviewItem, UpstreamConfig, UpstreamFinding } from '../../contracts/index.ts'
 import type { Steps } from '../kernel/index.ts'
+import { upstreamUnit } from '../kernel/index.ts'
 import { excerptOf } from './visible-text.ts'
 
 /** What the configuration lets happen without a person. */
@@ -141,7 +142,7 @@ function warningAbout(upstream: string, { kind, name, findings }: PinRow): Probl
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
-    where: `upstream:${upstream}`,
+    where: upstreamUnit(upstream),
     subject: `${kind}:${excerptOf(name)}`,
     field: first.field,
     message: `The ${kind} "${excerptOf(name)}" of "${upstream}": ${first.message}${more} It reads: ${first.excerpt}`,

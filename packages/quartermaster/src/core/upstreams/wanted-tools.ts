@@ -1,5 +1,5 @@
 import type { PinKind, Problem, UpstreamConfig } from '../../contracts/index.ts'
-import { didYouMean } from '../kernel/index.ts'
+import { didYouMean, upstreamUnit } from '../kernel/index.ts'
 
 /** What the configuration says about which tools are wanted. */
 export type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
@@ -50,7 +50,7 @@ export function unknownTools(upstream: string, wishes: ToolWishes, known: readon
     .map(({ name, field }) => ({
       severity: 'warning',
       code: 'CONFIG_INVALID',
-      where: `upstream:${upstream}`,
+      where: upstreamUnit(upstream),
       subject: `tool:${name}`,
       field: `mcpServers.${upstream}.${field}`,
       message: `"${upstream}" has no tool "${name}".${didYouMean(name, known)}`,

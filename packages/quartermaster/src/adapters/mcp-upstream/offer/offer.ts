@@ -1,6 +1,6 @@
 import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
-import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../../core/kernel/index.ts'
+import { atOnce, type Clock, type Digest, inTurns, type Steps, upstreamUnit } from '../../../core/kernel/index.ts'
 import { excerptOf, isWaiting, type Verdict, wantsDefinition } from '../../../core/upstreams/index.ts'
 import { offReason } from '../switched-off.ts'
 import { createNameClaims, type NameClaims } from './name-claims.ts'
@@ -107,7 +107,7 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   const unwantedNow = capability.unwanted.map(one => one.name).toSorted()
   const definitions = { capabilities: [capability], dependencies: [], injections: [] }
   const hashed = [config, offeredNow, heldNow, gone.toSorted(), unwantedNow, problems, unseen]
-  return { unit: { id: `upstream:${name}`, definitions, problems }, hashed, named }
+  return { unit: { id: upstreamUnit(name), definitions, problems }, hashed, named }
 }
 
 function unseenReason(config: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
@@ -129,7 +129,7 @@ function heldProblems(name: string, held: Verdict['held']): Problem[] {
   const what = first && more.length === 0 ? oneOf(name, first) : `${held.length} definitions of "${name}" are`
   const message = `${what} held back.`
   const mend = `Look at what waits: quartermaster upstreams review ${name}`
-  return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${name}`, message, mend }]
+  return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: upstreamUnit(name), message, mend }]
 }
 
 function oneOf(upstream: string, { kind, name }: Verdict['held'][number]): string {
