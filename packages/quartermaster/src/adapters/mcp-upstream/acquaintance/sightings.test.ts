@@ -60,6 +60,7 @@ function stage(tools = {}) {
       async compare(_session, signal) {
         compared.push('definitions')
         server.onList()
+        if (server.fails) throw server.fails
         if (server.isSlow) await untilAborted(signal)
         return true
       },
@@ -321,6 +322,20 @@ describe('an agent’s own connection', () => {
     expect(compared).toHaveLength(1)
     await clock.advance(2_000)
     expect(compared).toHaveLength(2)
+  })
+
+  it('is compared again soon where that failed, though the server tells', async () => {
+    const { clock, server, session, sightings, own, compared, notes } = stage({ listChanged: true })
+    await sightings.compare(own, session, FOREVER)
+    server.fails = new Error('Out of order.')
+    sightings.compareAgain(own)
+    await clock.advance(10_000)
+    expect([compared.length, notes.length]).toEqual([2, 1])
+    server.fails = undefined
+    await clock.advance(15_000)
+    expect(compared).toHaveLength(3)
+    await clock.advance(300_000)
+    expect(compared).toHaveLength(3)
   })
 
   it('is left alone once the server is gone', async () => {

@@ -197,21 +197,18 @@ function comparing(deps: ComparingDeps): Comparing {
   async function isSame(own: OwnConnection, session: Session, signal: AbortSignal): Promise<boolean> {
     const begunAt = clock.now()
     relistingOf(own).begun()
-    try {
-      const same = await deps.own.compare(session, signal, own.agent)
-      if (!same) again()
-      return same
-    } finally {
-      compareLater(own, begunAt)
-    }
+    const same = await deps.own.compare(session, signal, own.agent)
+    if (!same) again()
+    compareLater(own, begunAt)
+    return same
   }
 
   /** What it shows to one agent it may change for that one alone, and it need not tell. */
-  function compareLater(own: OwnConnection, askedAt: number): void {
+  function compareLater(own: OwnConnection, askedAt: number, inMs = RELIST_MS): void {
     if (isOver()) return
     const relisting = relistingOf(own)
     watched.add(relisting)
-    relisting.later(RELIST_MS, () => {
+    relisting.later(inMs, () => {
       const session = own.connection.session()
       // Whoever is opened again is compared then.
       if (!session) watched.delete(relisting)
@@ -225,9 +222,11 @@ function comparing(deps: ComparingDeps): Comparing {
     const begunAt = clock.now()
     const same = await inTime(deps, signal => isSame(own, session, signal)).catch(error => {
       note(`[${own.agent}] What it has could not be listed again: ${messageOf(error)}`)
-      return true
+      return undefined
     })
-    listed({ changed: !same, tookMs: clock.now() - begunAt })
+    listed({ changed: same === false, tookMs: clock.now() - begunAt })
+    // Whatever it has told is not known yet.
+    if (same === undefined) compareLater(own, NEVER, RELIST_FAILED_MS)
   }
 
   return {

@@ -143,7 +143,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     listen: (lastEventId, signal) =>
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
     isHeardAlways: () => isHeardAlways,
-    onMessage: message => isOver || receive(message),
+    onMessage: (message, of) => isOver || receive(message, of),
     onForeign: foreign,
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,

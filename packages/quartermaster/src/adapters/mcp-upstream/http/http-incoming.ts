@@ -33,7 +33,8 @@ export interface HttpIncomingDeps {
   isHeardAlways(): boolean
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
   listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
-  onMessage(message: Message): void
+  /** `of`: the request in whose exchange it came. */
+  onMessage(message: Message, of?: Id): void
   /** An answer came for one request with the id of another, or with none. */
   onForeign(): void
   onLost(id: Id, reason: string): void
@@ -81,9 +82,9 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
 
   const turns = createEventTurns()
 
-  function deliver(message: Message): void {
+  function deliver(message: Message, of?: Id): void {
     if (isResponse(message)) exchanges.answered(message.id)
-    onMessage(message)
+    onMessage(message, of)
   }
 
   /**
@@ -91,7 +92,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
    * its id can tell there.
    */
   function deliverAll(text: string): undefined | Promise<void> {
-    return takeMessages(text, messages => messages.forEach(deliver))
+    return takeMessages(text, messages => messages.forEach(message => deliver(message)))
   }
 
   /**
@@ -101,7 +102,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   function deliverOwn(text: string, id: Id, asked?: Id): undefined | Promise<void> {
     const deliverOne = (message: Message) => {
       if (isResponse(message) && message.id !== id) onForeign()
-      else deliver(message)
+      else deliver(message, id)
     }
     return takeMessages(text, messages => messages.forEach(deliverOne), asked)
   }

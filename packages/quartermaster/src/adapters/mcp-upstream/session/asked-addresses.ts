@@ -9,6 +9,8 @@ export interface Asked {
 export interface AddressRefusal {
   readonly reason: string
   readonly uri?: string | undefined
+  /** It may say something else in a while. */
+  readonly isForNow?: boolean | undefined
 }
 
 /**
@@ -24,15 +26,20 @@ export interface AskedAddresses {
   sure(): Asked
   /** Whether there are some of which nobody knows. */
   isLeft(): boolean
-  /** It takes these, and tells of those that it honours, of all where it does not say. Answers which had to wait for others. */
+  /** It takes these, and tells of those that it honours, of all where it does not say. Answers which it did not take before. */
   taken(asked: Asked, honoured: ReadonlySet<string> | undefined): readonly string[]
   refused(asked: Asked, refusal: AddressRefusal): void
+  /** Whether some are to be asked for again, but not now. */
+  isPutOff(): boolean
+  /** It is time to ask for these. */
+  resume(): void
 }
 
-/** To find one among a thousand takes ten. Where most are bad they are not worth as many requests as there are addresses. */
+/** To find one among a thousand takes ten. Where most are bad they are not worth more requests in a row. */
 const MOST_REFUSALS = 100
 
 const UNCLEAR = `It was refused together with others, and ${MOST_REFUSALS} tries did not show which of them is meant.`
+const AGAIN = 'It is asked again in a while.'
 const NOT_HONOURED = 'The server did not agree to tell of them.'
 
 export function createAskedAddresses(onNotSubscribed: (uri: string, reason: string) => void): AskedAddresses {
@@ -43,15 +50,22 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
   const ignored = new Set<string>()
   /** Each of these was refused as a whole. Those that are in nothing yet were not asked for, or are just being. */
   let doubted: readonly (readonly string[])[] = []
+  /** Each of these was refused for now. */
+  const putOff = new Set<string>()
+  /** Those of which people were told. */
+  const told = new Set<string>()
   let refusals = 0
 
+  const isSpent = () => refusals >= MOST_REFUSALS
+
   function unknown(): readonly string[] {
-    const known = new Set([...taken, ...refused, ...doubted.flat()])
+    const known = new Set([...taken, ...refused, ...putOff, ...doubted.flat()])
     return [...wanted].filter(uri => !known.has(uri))
   }
 
   /** What was never asked for is likely to be good, and does not wait for what is not. */
   function tried(): readonly string[] {
+    if (isSpent()) return []
     const fresh = unknown()
     return fresh.length > 0 ? fresh : (doubted[0] ?? [])
   }
@@ -69,13 +83,21 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
     doubtOnly(uri => !uris.has(uri))
   }
 
-  function refuse(uris: readonly string[], reason: string): void {
-    doubtNoMore(new Set(uris))
-    for (const uri of uris) {
-      taken.delete(uri)
+  function refuse(uri: string, { reason, isForNow = false }: AddressRefusal): void {
+    doubtNoMore(new Set([uri]))
+    taken.delete(uri)
+    if (!isForNow) {
       refused.add(uri)
-      onNotSubscribed(uri, reason)
+      return onNotSubscribed(uri, reason)
     }
+    putOff.add(uri)
+    tellOnce(uri, reason)
+  }
+
+  function tellOnce(uri: string, reason: string): void {
+    if (told.has(uri)) return
+    told.add(uri)
+    onNotSubscribed(uri, `${reason} ${AGAIN}`)
   }
 
   /** It takes no more what it took before. What was refused along with that may have been so because of it. */
@@ -102,7 +124,8 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
   return {
     want(uris) {
       wanted = uris
-      for (const known of [taken, refused, ignored]) for (const uri of known) if (!uris.has(uri)) known.delete(uri)
+      for (const known of [taken, refused, ignored, putOff, told])
+        for (const uri of known) if (!uris.has(uri)) known.delete(uri)
       doubtOnly(uri => uris.has(uri))
       if (unknown().length > 0) refusals = 0
     },
@@ -111,20 +134,29 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
     sure: () => asking([]),
     isLeft: () => tried().length > 0,
     taken(asked, honoured) {
-      const late = doubted.flat().filter(uri => asked.uris.has(uri))
+      const fresh = [...asked.uris].filter(uri => !taken.has(uri))
       doubtNoMore(asked.uris)
-      for (const uri of asked.uris) taken.add(uri)
-      for (const uri of asked.uris) noteHonoured(uri, !honoured || honoured.has(uri))
-      return late
+      for (const uri of asked.uris) {
+        taken.add(uri)
+        told.delete(uri)
+        noteHonoured(uri, !honoured || honoured.has(uri))
+      }
+      return fresh
     },
-    refused({ uris, tried }, { uri, reason }) {
-      const isNamed = uri !== undefined && uris.has(uri) && refusals < MOST_REFUSALS
+    refused({ uris, tried }, refusal) {
+      const { uri = '' } = refusal
+      const isNamed = uris.has(uri) && !isSpent()
       if (!isNamed && tried.length === 0) return doubtAll()
       refusals++
-      if (isNamed) refuse([uri], reason)
-      else if (tried.length === 1) refuse(tried, reason)
-      else halve(tried)
-      if (refusals >= MOST_REFUSALS) refuse([...unknown(), ...doubted.flat()], UNCLEAR)
+      if (isNamed) refuse(uri, refusal)
+      else if (tried.length > 1) halve(tried)
+      else for (const only of tried) refuse(only, refusal)
+      if (isSpent()) for (const left of [...unknown(), ...doubted.flat()]) tellOnce(left, UNCLEAR)
+    },
+    isPutOff: () => putOff.size > 0 || (isSpent() && unknown().length + doubted.length > 0),
+    resume() {
+      putOff.clear()
+      refusals = 0
     },
   }
 }

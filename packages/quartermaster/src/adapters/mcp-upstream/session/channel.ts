@@ -68,7 +68,8 @@ export interface SendOptions {
 
 /** What a channel tells whoever opened it. */
 export interface ChannelEvents {
-  onMessage(message: Message): void
+  /** `of`: the request in whose exchange it came, where there is one for each. */
+  onMessage(message: Message, of?: Id): void
   /** More of a long message came, which is not whole yet. */
   onPart?(): void
   /** Once. Nothing comes after it, but for what a server that is shut still answers. */

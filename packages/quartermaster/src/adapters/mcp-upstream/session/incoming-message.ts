@@ -9,6 +9,7 @@ import {
   type Response,
 } from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
+import type { ChannelEvents } from './channel.ts'
 import { excessIn, MESSAGE_LIMITS } from './message-limits.ts'
 import { refusedAnswer } from './unreadable-answer.ts'
 
@@ -94,12 +95,12 @@ function hasTextId(message: Message): message is Response & { readonly id: strin
 
 /** Hands messages over. One strange message must not end more than itself. */
 export function guardMessages(
-  onMessage: (message: Message) => void,
+  onMessage: ChannelEvents['onMessage'],
   log: (text: string) => void,
-): (message: Message) => void {
-  return message => {
+): ChannelEvents['onMessage'] {
+  return (message, of) => {
     try {
-      onMessage(message)
+      onMessage(message, of)
     } catch (error) {
       log(`A message from it could not be handled: ${String(error)}`)
     }

@@ -42,7 +42,7 @@ async function stage(events: Partial<SessionEvents> = {}) {
       await result.catch(() => {})
     }
     const end = (part: Params) => server.say({ id, ...part })
-    return { result, giveUp, end, finish: () => end({ result: { content: [] } }) }
+    return { id, result, giveUp, end, finish: () => end({ result: { content: [] } }) }
   }
   return { ...server, heard, call }
 }
@@ -121,6 +121,20 @@ it('asks nobody what a server asks that has forgotten us, and ends the calls tha
   await desk.clock.advance(10)
   expect(desk.heard).toEqual([])
   expect(answersIn(desk)).toEqual([])
+})
+
+it('ends only the call that a question came for, where that is known, and nobody else’s', async () => {
+  const desk = await stage()
+  const [asking, other, bobs] = [desk.call('ada'), desk.call('ada'), desk.call('bob')]
+  desk.end(SHUT)
+  desk.say({ id: 'q1', method: 'elicitation/create', params: { message: 'Sure?' } }, asking.id)
+  await expect(asking.result).rejects.toMatchObject({ isFinal: true })
+  for (const { finish, result } of [other, bobs]) {
+    finish()
+    expect(await result).toEqual({ content: [] })
+  }
+  const cancelled = desk.sent.filter(message => 'method' in message && message.method === 'notifications/cancelled')
+  expect(cancelled).toMatchObject([{ params: { requestId: asking.id } }])
 })
 
 it('lets a server that has forgotten us finish what it may not have asked about', async () => {

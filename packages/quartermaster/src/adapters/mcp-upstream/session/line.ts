@@ -67,9 +67,9 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
   }
   const channel = await open(
     {
-      onMessage(message) {
+      onMessage(message, of) {
         heard = clock.now()
-        peer.receive(message)
+        peer.receive(message, of)
       },
       onPart() {
         heard = clock.now()

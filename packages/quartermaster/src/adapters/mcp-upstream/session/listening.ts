@@ -1,6 +1,7 @@
 import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
 import { type Id, isId, isRecord, metaOf, type Params } from '../../mcp-wire/index.ts'
 import { type AddressRefusal, type Asked, createAskedAddresses } from './asked-addresses.ts'
+import { SendFailure } from './channel.ts'
 import { createGapTeller } from './gap-teller.ts'
 import type { Line } from './line.ts'
 import { RPC, RpcError } from './rpc-error.ts'
@@ -42,6 +43,12 @@ interface StreamEnd extends AddressRefusal {
 }
 
 const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
+/** How long addresses rest that it does not take for now. */
+const REST_MS = 60_000
+/** Whoever subscribes reads as well. What changed within this time of its wish it has hardly read before. */
+const MOMENT_MS = 100
+/** Acknowledgements of streams that were given up come soon, or never. */
+const MOST_FORMER = 50
 
 /** One that answers so would answer the same again: it does not do this, or has no such address. */
 const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams, RPC.resourceNotFound])
@@ -63,6 +70,13 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let since: number | undefined
   const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
+  let cancelRest: Cancel | undefined
+  /** Whether it does with two streams at a time, as far as that is known. */
+  let hasRoom = false
+  /** When each address was first wanted. From then on whoever wants it believes to be told. */
+  const wishedAt = new Map<string, number>()
+  /** The ids of streams that were asked for before. */
+  const former = new Set<string>()
   const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
 
   function open(asked: Asked): void {
@@ -76,7 +90,16 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     const { id, answer } = line.begin('subscriptions/listen', params, { signal: controller.signal })
     const stream = { id, asked, controller, openedAt: clock.now() }
     asking = stream
+    noteId(id)
     void answer.then(() => BROKEN, toEnd).then(how => ended(stream, how))
+  }
+
+  function noteId(id: Id | undefined): void {
+    former.add(String(id))
+    for (const oldest of former) {
+      if (former.size <= MOST_FORMER) return
+      former.delete(oldest)
+    }
   }
 
   const isNothing = ({ uris }: Asked) => lists.length === 0 && uris.size === 0
@@ -101,7 +124,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
 
   function failed(stream: Stream, how: StreamEnd): void {
     asking = undefined
-    if (how.kind === 'refused') return askForLess(stream.asked, how)
+    if (how.kind === 'refused' || isForAddress(stream, how)) return askForLess(stream.asked, how)
     if (how.kind === 'notNow') {
       refused(how)
       // It may have no place for two.
@@ -112,10 +135,18 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     reopen(stream)
   }
 
+  /** Whether it is an address that it fails at, and not the one stream too many. Servers say that with any code. */
+  function isForAddress({ asked }: Stream, { kind }: StreamEnd): boolean {
+    if (kind !== 'notNow' || asked.tried.length === 0) return false
+    hasRoom ||= !telling
+    return hasRoom
+  }
+
   function askForLess(asked: Asked, refusal: AddressRefusal): void {
     if (!telling) missed()
     if (asked.uris.size === 0) return refused(refusal)
     addresses.refused(asked, refusal)
+    rest()
     if (telling) return askForRest()
     // Lists, and what it took before, do not wait until it is clear which address it refuses. Where it refuses these as well,
     // it is not for an address.
@@ -125,6 +156,16 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
 
   function askForRest(): void {
     if (addresses.isLeft()) open(addresses.next())
+  }
+
+  /** What it does not take for now is asked for in a while. */
+  function rest(): void {
+    if (!addresses.isPutOff()) return
+    cancelRest ??= clock.after(REST_MS, () => {
+      cancelRest = undefined
+      addresses.resume()
+      if (!asking) askForRest()
+    })
   }
 
   function reopen({ openedAt }: Stream): void {
@@ -150,6 +191,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     since = undefined
   }
 
+  const isLate = (uri: string) => clock.now() - (wishedAt.get(uri) ?? 0) > MOMENT_MS
+
   /** What was heard of late, or not for a while, may have changed before. */
   function sayWhatMayHaveChanged(uris: Iterable<string>, kinds: readonly (keyof typeof LISTS)[]): void {
     for (const kind of kinds) events.onListChanged(kind)
@@ -160,6 +203,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function stop(): void {
     isOver = true
     cancelPause()
+    cancelRest?.()
     gaps.stop()
     end()
   }
@@ -170,26 +214,29 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       const before = addresses.wanted()
       if (next.size === before.size && [...next].every(uri => before.has(uri))) return
       hasMissed ||= !telling && before.size > 0
+      for (const uri of before) if (!next.has(uri)) wishedAt.delete(uri)
+      for (const uri of next) if (!before.has(uri)) wishedAt.set(uri, clock.now())
       addresses.want(next)
       open(addresses.next())
     },
     acknowledged(said = {}) {
       if (!asking) return
       // What names none of ours is taken for the last one's. If it was not, the stream may still be refused, and is asked anew.
-      const meant = streamMeant(said, asking)
+      const meant = streamMeant(said, asking, former)
       if (meant === 'earlier') return
       const { asked } = asking
+      hasRoom ||= telling !== undefined
       telling?.controller.abort()
       telling = asking
       asking = undefined
       since ??= clock.now()
       isRefused = false
-      const late = addresses.taken(asked, meant === 'this' ? honouredIn(said) : undefined)
+      const fresh = addresses.taken(asked, meant === 'this' ? honouredIn(said) : undefined)
       const wasMissed = hasMissed
       hasMissed = false
       askForRest()
       if (wasMissed) gaps.missed()
-      else sayWhatMayHaveChanged(late, [])
+      else sayWhatMayHaveChanged(fresh.filter(isLate), [])
     },
     since: () => since,
     stop,
@@ -200,23 +247,29 @@ const BROKEN: StreamEnd = { kind: 'broken', reason: '' }
 
 function toEnd(error: unknown): StreamEnd {
   // Anything but a clear no may be over in a moment.
+  if (error instanceof SendFailure && NO.has(error.status ?? 0))
+    return { kind: 'notNow', reason: error.message, isForNow: true }
   if (!(error instanceof RpcError)) return BROKEN
   const { code, message, data } = error
   // Of a resource that is not there the address is given.
   const uri = isRecord(data) && typeof data.uri === 'string' ? data.uri : undefined
-  return { kind: REFUSALS.has(code) ? 'refused' : 'notNow', reason: message, uri }
+  const isRefusal = REFUSALS.has(code)
+  return { kind: isRefusal ? 'refused' : 'notNow', reason: message, uri, isForNow: !isRefusal }
 }
 
+/** What servers say by HTTP to what they cannot make anything of, and no proxy that cannot reach one. */
+const NO: ReadonlySet<number> = new Set([400, 404, 409, 422, 500])
+
 /**
- * Which stream an acknowledgement is about: it names the request of it (MCP 2026-07-28), whose ids count up. One before this may
- * have been given up meanwhile.
+ * Which stream an acknowledgement is about: it names the request of it (MCP 2026-07-28). One before this may have been given up
+ * meanwhile.
  */
-function streamMeant(said: Params, { id }: Stream): 'this' | 'earlier' | 'unknown' {
+function streamMeant(said: Params, { id }: Stream, former: ReadonlySet<string>): 'this' | 'earlier' | 'unknown' {
   const named = metaOf(said)[META.subscriptionId]
   if (!isId(named) || id === undefined) return 'unknown'
   // Some servers write as text what was a number.
   if (String(named) === String(id)) return 'this'
-  return named !== '' && Number(named) < Number(id) ? 'earlier' : 'unknown'
+  return former.has(String(named)) ? 'earlier' : 'unknown'
 }
 
 /** The addresses that it agrees to tell of; nothing where it does not say. */

@@ -137,8 +137,9 @@ it('hears of all others where a server refuses some of many addresses, and says 
   const uris = numbered(300)
   const bad = ['n://7', 'n://8', 'n://150', 'n://299']
   const has = new Set(uris.filter(uri => !bad.includes(uri)))
-  const { session, settle, heard, live, seen } = await notes({ has })
+  const { session, settle, clock, heard, live, seen } = await notes({ has })
   session.watch(new Set(uris))
+  await clock.advance(200)
   await settle()
   expect(live()).toEqual([[...has]])
   expect(heard.unsubscribed).toEqual(bad.map(uri => `${uri}: There is no ${uri}.`))
@@ -212,7 +213,7 @@ it('takes the word of a server that says which address it refuses, also of one t
 })
 
 it.each([false, true])(
-  'asks a server a hundred times at most that refuses every address (clear: %s)',
+  'asks a server a hundred times in a row at most that refuses every address (clear: %s)',
   async isClear => {
     const uris = numbered(300)
     const { session, settle, heard, live, seen } = await notes({ has: new Set(), isClear })
@@ -222,10 +223,61 @@ it.each([false, true])(
     expect(seen.asked.length).toBeLessThanOrEqual(100)
     expect(heard.unsubscribed.map(line => line.split(': ')[0]).toSorted()).toEqual(uris.toSorted())
     expect(heard.unsubscribed.at(-1)).toBe(
-      'n://299: It was refused together with others, and 100 tries did not show which of them is meant.',
+      'n://299: It was refused together with others, and 100 tries did not show which of them is meant. It is asked again in a while.',
     )
   },
 )
+
+it('hears of good addresses however many bad ones there are beside them, though it takes a while', async () => {
+  const good = ['n://97', 'n://98', 'n://99']
+  const { session, settle, clock, live, heard } = await notes({ has: new Set(good) })
+  session.watch(new Set(numbered(100)))
+  await settle()
+  for (let minute = 0; minute < 3; minute++) {
+    await clock.advance(60_000)
+    await settle()
+  }
+  expect(live().map(uris => uris.toSorted())).toEqual([good.toSorted()])
+  expect(heard.unsubscribed.filter(line => line.includes(': There is no'))).toHaveLength(97)
+})
+
+it('leaves out an address for a while that a server fails at with whatever code, and hears of all others', async () => {
+  const has = new Set(['n://1', 'n://3'])
+  const { session, settle, clock, live, heard } = await notes({ has, code: -32_603 })
+  session.watch(new Set(['n://1']))
+  await settle()
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  session.watch(new Set(['n://1', 'n://2', 'n://3']))
+  await settle()
+  expect(live()).toEqual([['n://1', 'n://3']])
+  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2. It is asked again in a while.'])
+  has.add('n://2')
+  await clock.advance(60_000)
+  await settle()
+  expect(live()).toEqual([['n://1', 'n://2', 'n://3']])
+})
+
+it('says that a resource may have changed of which the server was slow to tell', async () => {
+  const { session, settle, clock, heard } = await notes({ has: new Set(['n://1', 'n://2']) })
+  session.watch(new Set(['n://1']))
+  await settle()
+  expect(heard.updated).toEqual([])
+  session.watch(new Set(['n://1', 'n://2']))
+  await clock.advance(3_000)
+  await settle()
+  expect(heard.updated).toEqual(['n://2'])
+})
+
+it('takes an acknowledgement that counts streams in its own way for the last one', async () => {
+  let count = 0
+  const names = () => ({ 'io.modelcontextprotocol/subscriptionId': ++count })
+  const { session, settle, breakOff, heard } = await notes({ has: new Set(['n://1']), names })
+  session.watch(new Set(['n://1']))
+  await settle()
+  await breakOff()
+  expect(heard.updated).toEqual(['n://1'])
+})
 
 it('tries an address again that was refused along with one that had gone', async () => {
   const has = new Set(['n://1', 'n://2'])

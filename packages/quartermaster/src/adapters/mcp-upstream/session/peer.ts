@@ -68,7 +68,8 @@ export interface Peer {
   /** Hears of progress by a token that is good for longer than one request, until that is ended. */
   follow(onProgress: (progress: Progress) => void): Following
   /** Takes what comes in. */
-  receive(message: Message): void
+  /** `of`: the request in whose exchange it came, if that is known. */
+  receive(message: Message, of?: Id): void
   /** Fails what is under way. */
   end(end: ChannelEnd): void
   /** A request whose exchange ended without an answer. */
@@ -177,8 +178,8 @@ export function createPeer(
     else one.reject(new UnreadableAnswer('It is no result.'))
   }
 
-  async function answer(request: Request): Promise<void> {
-    if (ended) return leaveUnanswered(request, ended)
+  async function answer(request: Request, of: Id | undefined): Promise<void> {
+    if (ended) return leaveUnanswered(request, of, ended)
     const { id, method, params = {} } = request
     const key = keyOf(id)
     const reply = (part: Answered) => channel().send({ jsonrpc: '2.0', id, ...part })
@@ -200,18 +201,22 @@ export function createPeer(
   }
 
   /** The answer would not be let in: nobody is asked for it, and what may wait for it would wait in vain. */
-  function leaveUnanswered({ method, params = {} }: Request, end: ChannelEnd): void {
+  function leaveUnanswered({ method, params = {} }: Request, of: Id | undefined, end: ChannelEnd): void {
     if (!isWaitedFor(method, params)) return
     const why = undelivered(notSent(end))
-    for (const [id, call] of callsMeant()) {
+    for (const [id, call] of callsMeant(of)) {
       call.reject(why)
       void cancelled(id)
     }
   }
 
-  /** What a question may be about: every call, if they are one caller's. With several callers nobody knows whose it is. */
-  function callsMeant(): readonly (readonly [number, Waiting])[] {
+  /**
+   * What a question may be about: the call in whose exchange it came, and otherwise every call, if they are one caller's. With
+   * several callers nobody knows whose it is.
+   */
+  function callsMeant(of: Id | undefined): readonly (readonly [number, Waiting])[] {
     const calls = [...waiting].filter(([, { caller }]) => caller !== undefined)
+    if (of !== undefined) return calls.filter(([id]) => id === of)
     return new Set(calls.map(([, { caller }]) => caller)).size === 1 ? calls : []
   }
 
@@ -248,9 +253,9 @@ export function createPeer(
       followed.set(progressToken, onProgress)
       return { progressToken, end: () => void followed.delete(progressToken) }
     },
-    receive(message) {
+    receive(message, of) {
       if (isResponse(message)) answered(message)
-      else if (isRequest(message)) void answer(message)
+      else if (isRequest(message)) void answer(message, of)
       else told(message.method, isRecord(message.params) ? message.params : {})
     },
     end(end) {

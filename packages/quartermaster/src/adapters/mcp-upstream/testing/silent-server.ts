@@ -13,7 +13,8 @@ export interface SilentServer {
   readonly sent: readonly Message[]
   /** The ids of the requests that it was sent, oldest first. */
   idsOf(method: string): number[]
-  say(message: Params): void
+  /** `of`: in the exchange of which request. */
+  say(message: Params, of?: number): void
   /** The way to it ends. */
   end(end: ChannelEnd): void
 }
@@ -33,7 +34,8 @@ export async function openSilentServer({
   const clock = createFakeClock()
   const sent: Message[] = []
   const heard: { by?: ChannelEvents } = {}
-  const say = (message: Params) => heard.by?.onMessage({ jsonrpc: '2.0', ...message } as unknown as Message)
+  const say = (message: Params, of?: number) =>
+    heard.by?.onMessage({ jsonrpc: '2.0', ...message } as unknown as Message, of)
   const facts = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'silent', version: '1' } }
   const channel: Channel = {
     async send(message) {
