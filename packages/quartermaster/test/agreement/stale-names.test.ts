@@ -49,7 +49,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'input_required',
     'tool_call',
   ],
-  'a word of OAuth': ['server_error', 'slow_down', 'temporarily_unavailable'],
+  'a word of OAuth': ['invalid_grant', 'server_error', 'slow_down', 'temporarily_unavailable'],
   'a setting of a program that is not ours': [
     'job_name',
     'scrape_configs',

@@ -50,7 +50,7 @@ const OWN = {
 describe('an upstream that is replaced', () => {
   it('is reached in the new way alone, and keeps everything else that its owner says of it', async () => {
     const { set, present } = await projectWith({ ...PLAIN, type: 'stdio', cwd: '/old', ...OWN })
-    const next = { command: 'other', env: { TOKEN: 'x' } }
+    const next = { command: 'files', args: ['/other'], env: { TOKEN: 'x' } }
     expect(await set(next, { replace: true })).toMatchObject({
       outcome: 'replaced',
       keptSettings: Object.keys(OWN),
@@ -110,6 +110,24 @@ describe('an upstream that is replaced', () => {
     expect(await present()).toEqual({ ...http, oauth: { clientId: 'new', hosts: ['login.lan'] } })
     expect(await set({ ...http, oauth: { clientId: 'new' } })).toMatchObject({ outcome: 'unchanged' })
   })
+
+  it.each([
+    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['@b/server'] }, true],
+    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['@a/server@2.0.0', '/x'] }, false],
+    [{ command: 'node', args: ['a.mjs'] }, { command: 'node', args: ['b.mjs'] }, true],
+    [{ command: 'node', args: ['a.mjs', '/x'] }, { command: 'node', args: ['--inspect', 'a.mjs', '/y'] }, false],
+    [{ command: 'files', args: ['/x'] }, { command: 'files', args: ['/y'] }, false],
+    [{ command: 'files' }, { command: 'other' }, true],
+    [{ command: 'docker', args: ['run', 'r:5000/a:1'] }, { command: 'docker', args: ['run', 'r:5000/b:1'] }, true],
+  ])(
+    'by another program gets no credentials that agents have for this one: %j, then %j',
+    async (before, next, isOther) => {
+      const agents = { ada: { env: { KEY: '${secret:ADA}' } } }
+      const { set, present } = await projectWith({ ...before, agents })
+      await set(next, { replace: true })
+      expect((await present()).agents).toEqual(isOther ? undefined : agents)
+    },
+  )
 
   it('at another place gets no credentials that were given out for the one before', async () => {
     const agents = { ada: { headers: { X: '${secret:ADA}' } } }

@@ -1,5 +1,5 @@
 import { type AddedUpstream, HttpEntry, StdioEntry } from '../../contracts/index.ts'
-import { canonicalJson, isRecord, type ProgramCall, withVersionsOf } from '../../core/kernel/index.ts'
+import { canonicalJson, isRecord, namedPackages, type ProgramCall, withVersionsOf } from '../../core/kernel/index.ts'
 import type { Fields } from './config-text.ts'
 import { transportOf } from './upstream-entries.ts'
 
@@ -83,11 +83,29 @@ function fieldParts(key: string, value: unknown, sides: Sides): FieldParts {
   return { kept: value }
 }
 
-/** Whether it is a server of others at another place: what was given out for the one before is not for it to see. */
+/** Whether it is another server, or one at another place: what was given out for the one before is not for it to see. */
 function isElsewhere({ present, entry }: Sides): boolean {
-  const [before, now] = [present, entry].map(one => originOf(isRecord(one) ? one['url'] : undefined))
+  const [before, now] = [present, entry].map(one => placeOf(isRecord(one) ? one : {}))
   return before !== undefined && now !== undefined && before !== now
 }
+
+function placeOf({ url, command, args }: Fields): string | undefined {
+  return typeof command === 'string' ? programIn(command, args) : originOf(url)
+}
+
+/** Which program that is, in whichever version and with whatever it is given: its packages or, where it has none, what it runs. */
+function programIn(command: string, args: unknown): string {
+  const words = Array.isArray(args) ? args.filter(word => typeof word === 'string') : []
+  const packages = namedPackages(command, words).map(({ written }) => written.replace(VERSION, ''))
+  const script = INTERPRETER.test(command) ? words.filter(word => !word.startsWith('-')).slice(0, 1) : []
+  return [command, ...(packages.length > 0 ? packages : script)].join(' ')
+}
+
+/** What only runs what it is given. */
+const INTERPRETER = /(?:^|[\\/])(?:node|bun|deno|tsx|python[\d.]*|ruby|perl|php|java|sh|bash|zsh)(?:\.exe)?$/
+
+/** Behind the name of a package; a colon before a slash is of the address of a registry. */
+const VERSION = /(?<=.)(?:@|==|:(?!.*\/)).*$/
 
 /** As far as it can be told; an address that is not complete yet is taken as it is written. */
 function originOf(url: unknown): string | undefined {

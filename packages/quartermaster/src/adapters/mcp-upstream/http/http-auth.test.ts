@@ -31,6 +31,22 @@ describe('a challenge', () => {
     expect(Object.values(parseChallenge(header)).filter(value => value !== undefined)).toEqual([])
   })
 
+  it.each([
+    'Bearer realm=My Realm, scope=read, resource_metadata=https://a.example/meta',
+    'Bearer scope=read write, resource_metadata="https://a.example/meta"',
+  ])('may have words in it that are not quoted: %s', header => {
+    expect(parseChallenge(header)).toEqual(WANTED)
+  })
+
+  it.each(['a', '-', 'a ', 'a=', 'a="', ', ', 'Bearer ', 'a="\\', ' '])(
+    'takes no longer to read than it is long, be it made of %j',
+    piece => {
+      const long = piece.repeat(200_000 / piece.length)
+      for (const header of [`${long}!`, `Bearer ${long}"`, `Bearer a="${long}`]) parseChallenge(header)
+      expect(parseChallenge(`${BEARER}, ${long}`)).toEqual(WANTED)
+    },
+  )
+
   it('takes the first of each of its fields, and what is quoted in it as it is meant', () => {
     const header = 'Bearer error=insufficient_scope, scope="a \\"b\\"", scope="c", Bearer scope="d"'
     expect(parseChallenge(header)).toMatchObject({ error: 'insufficient_scope', scope: 'a "b"' })

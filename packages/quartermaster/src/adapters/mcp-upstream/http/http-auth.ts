@@ -54,5 +54,8 @@ export function parseChallenge(header: string | undefined): Challenge {
   }
 }
 
-/** The name of a scheme, which is not followed by a sign of equality; or a field, or the token of a scheme that has no fields. */
-const PART = /([\w-]+)(?![\w-]|\s*=)(?=\s|,|$)|([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g
+/**
+ * The name of a scheme, which stands at the beginning or behind a comma and is not followed by a sign of equality; or a field, or
+ * the token of a scheme that has no fields. Each begins where a word does, so looking takes time in proportion to the header.
+ */
+const PART = /(?:^|,)\s*([\w-]+)(?![\w-]|\s*=)(?=\s|,|$)|(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g

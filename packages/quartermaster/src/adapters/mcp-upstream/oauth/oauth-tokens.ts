@@ -117,12 +117,25 @@ async function tokenAnswerOf(response: Response): Promise<TokenAnswer> {
 
 /**
  * The issuer has said no to this login, and not merely failed. Issuers do so in many words, with codes of their own and with none,
- * and whoever takes one of these for a failure asks for ever and tells nobody to sign in.
+ * and whoever takes one of these for a failure asks for ever and tells nobody to sign in. What fails, or a proxy before it, has
+ * words of its own as well, and whoever took one of these for a no would have everybody sign in for one bad minute.
  */
 function isFinal({ status, code }: TokenAnswer): boolean {
-  if (code !== undefined) return !PASSING_CODES.has(code)
-  return status >= 400 && status < 500 && !PASSING_STATUSES.has(status)
+  if (code !== undefined && CLEAR_CODES.has(code)) return true
+  if (status >= 500 || PASSING_STATUSES.has(status)) return false
+  return code === undefined ? NO_IN_NO_WORDS.has(status) : !PASSING_CODES.has(code)
 }
+
+/** Only an issuer says these: RFC 6749 §5.2, RFC 8707 §2. */
+const CLEAR_CODES = new Set([
+  'invalid_grant',
+  'invalid_client',
+  'unauthorized_client',
+  'invalid_scope',
+  'invalid_target',
+])
+/** RFC 6749 §5.2. A proxy that does not find its way says 404. */
+const NO_IN_NO_WORDS = new Set([400, 401])
 
 /** Come back later: RFC 6749 §4.1.2.1, RFC 8628 §3.5. */
 const PASSING_CODES = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
@@ -135,5 +148,7 @@ function reasonOf(error: unknown): string {
 }
 
 export function notRenewed({ issuer }: UpstreamLogin, reason: string): NotRenewed {
-  return new NotRenewed(`The login at ${new URL(issuer).host} could not be renewed: ${reason}`)
+  return new NotRenewed(
+    `The login at ${new URL(issuer).host} could not be renewed: ${reason} If this stays so, sign in anew.`,
+  )
 }

@@ -106,14 +106,24 @@ describe('an issuer that has said no', () => {
     [400, { error: 'invalid_grant' }],
     [400, { error: 'Token-Expired' }],
     [401, undefined],
-    [403, {}],
-    [404, 'gone'],
     [500, { error: 'invalid_grant' }],
   ])('has done so in whatever words, so that somebody has to sign in: %i %j', async (...answer) => {
     const { issuer, tokens, asked, isAway } = await signedIn()
     issuer.answer = answer
     for (let calls = 0; calls < 2; calls++) expect(await tokens.renew('access-1', {})).toBe('signIn')
     expect([asked(), isAway()]).toEqual([1, false])
+  })
+
+  it.each([
+    [503, { status: 503, error: 'Service Unavailable' }],
+    [500, { error: 'Internal Server Error' }],
+    [429, { error: 'too_many_requests' }],
+    [403, {}],
+    [404, 'gone'],
+  ])('is not one that fails in words of its own, or behind a proxy: %i %j', async (...answer) => {
+    const { issuer, tokens } = await signedIn()
+    issuer.answer = answer
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('If this stays so, sign in anew.')
   })
 
   it('is not shown the same again, until somebody has signed in', async () => {
