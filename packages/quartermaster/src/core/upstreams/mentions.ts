@@ -92,6 +92,8 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
   const definition = value()
   for (const { text } of stringsIn(definition)) {
     for (const word of lettersInside(text)) words.add(word)
+    // There may be a thousand strings without a sentence among them.
+    yield
     if (!mayNameTools(text)) continue
     const plain = yield* plainTextInSteps(text.slice(0, LONGEST))
     for (const word of yield* wordsLikeTools(plain)) words.add(word)

@@ -1,7 +1,7 @@
 import type { ComparedNames, Owner } from './known-names.ts'
 import { lettersOf } from './look-alikes.ts'
 import type { PlainSentence } from './plain-sentence.ts'
-import { lookedUp, ownerInRun, ownerOf } from './tool-owners.ts'
+import { isOrdinary, lookedUp, ownerInRun, ownerOfAny } from './tool-owners.ts'
 import {
   around,
   compoundWordsIn,
@@ -47,15 +47,24 @@ export function* toolsOfOthers(sentence: PlainSentence, names: ComparedNames): G
 export function* toolsMentioned(sentence: PlainSentence, names: ComparedNames): Generator<NamedTool | undefined> {
   const uncounted = { ...names, looked: undefined }
   for (const word of compoundWordsIn(sentence)) {
-    const owner = ownerOf(word.word, uncounted)
+    const owner = ownerMentioned(word, uncounted)
     const tool = owner.isSibling ? undefined : toolOf(word, owner, uncounted)
     yield tool && (isWrittenOut(tool) || (tool.isCalledByItsServer && tool.isCertain)) ? tool : undefined
   }
 }
 
-/** Whether a word is the name that a tool has only here, and not merely ends with it. */
-function isWrittenOut({ word, known = '', isOnlyHere, isShared }: NamedTool): boolean {
-  return isOnlyHere && !isShared && (lettersOf(word) === lettersOf(known) || word.includes('__'))
+/** `mail.send_mail` is meant for the tool of "mail", where it is in no address. */
+function ownerMentioned(word: ToolWord, names: ComparedNames): Owner {
+  const isJoined = word.joined !== undefined && !word.isSingle && !/[/@~]/u.test(word.run.text)
+  const named = isJoined ? names.others.namedOnlyHere(lettersOf(word.joined ?? '')) : undefined
+  return named === undefined || names.own.has(lettersOf(word.word)) ? ownerOfAny(word.word, names) : { named }
+}
+
+/** Whether a word is the name that a tool has only here, and neither merely ends with it nor is an ordinary word. */
+function isWrittenOut({ word, joined, known = '', isOnlyHere, isShared }: NamedTool): boolean {
+  if (!isOnlyHere || isShared || isOrdinary(word)) return false
+  const letters = lettersOf(known)
+  return word.includes('__') || [word, word.replace(/s$/u, ''), joined ?? ''].some(one => lettersOf(one) === letters)
 }
 
 function toolOf(word: ToolWord, owner: Owner, names: ComparedNames): NamedTool | undefined {
@@ -76,7 +85,7 @@ function toolOf(word: ToolWord, owner: Owner, names: ComparedNames): NamedTool |
 /** Where it is an ordinary word, or what it calls its own arguments, that may be what somebody's tool is called by chance. */
 function isCertain(word: ToolWord & Pick<NamedTool, 'isOnlyHere' | 'isParameter'>, named: string): boolean {
   if (word.isSingle) return word.isOnlyHere && named !== word.word
-  if (word.isOnlyHere || !word.isParameter) return true
+  if (word.isOnlyHere ? !isOrdinary(word.word) : !word.isParameter) return true
   return isCalledTool(word) || isToBeCalled(word) || word.sentence.says(SLANDERED)
 }
 

@@ -5,7 +5,7 @@ import type { ComparedNames } from './known-names.ts'
 import { type NamedTool, toolsMentioned, toolsOfOthers } from './named-tools.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { isMerelyRead, isOrderedAround } from './tool-orders.ts'
-import { lettersLookedUp, MOST_WORDS_LIKE_TOOLS } from './tool-owners.ts'
+import { isOrdinary, lettersLookedUp, MOST_WORDS_LIKE_TOOLS } from './tool-owners.ts'
 import { around, compoundWordsIn, type ToolWord, toolWordsIn } from './tool-words.ts'
 
 const WHEN =
@@ -93,8 +93,7 @@ const MENTION: Meaning = { isUsed: false, isDefamed: false, mayDisplace: false, 
 function* inSentence(sentence: PlainSentence, names: ComparedNames): Generator<undefined, Draft | undefined> {
   if (OF_ALL.test(sentence.plain)) return draft(sentence, howToUse('any tool'), 'strong')
   const meaning = meaningOf(sentence.plain)
-  // A key or a value that is one word says nothing of what it may name.
-  if (!meaning && !sentence.plain.includes(' ')) return undefined
+  if (!meaning && BARE.test(sentence.plain)) return undefined
   let weak: Draft | undefined
   let hint: Draft | undefined
   for (const tool of (meaning ? toolsOfOthers : toolsMentioned)(sentence, names)) {
@@ -129,15 +128,20 @@ function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft 
 /** Whether it is said how a tool is to be used, or what becomes of what it answers, that nobody but its own server can know. */
 function isDictated(tool: NamedTool): boolean {
   const { sentence, isOnlyHere, isCalledByItsServer, isParameter } = tool
-  if (isParameter) return false
+  if (isOrdinary(tool.word)) return false
+  if (isParameter) return isOnlyHere && sentence.says(SOMEBODY)
   if (!isOnlyHere) return isCalledByItsServer && sentence.says(FORCE) && sentence.says(SOMEBODY)
   const { before, after } = around(tool)
-  return [FORCE, SOMEBODY, SOMEWHERE].some(sentence.says) || TAKEN.before.test(before) || TAKEN.after.test(after)
+  return [DICTATES, SOMEBODY].some(sentence.says) || TAKEN.before.test(before) || TAKEN.after.test(after)
 }
 
 /** Whom something is to be sent to. */
 const SOMEBODY = /[\w.+-]@[\w-]+\.[a-z]|(?<![\w+])\+\d{8}/u
-const SOMEWHERE = /\bhttps?:\/\//u
+/** More than that it can be used as well. */
+const DICTATES =
+  /\b(?:must|always|never|required?|requires|obliged|obligated|needs? to|ha(?:s|ve) to|do not|dont|should|instead|redirect|(?:set|change) (?:\S{1,30} ){1,3}to)\b/u
+/** A key, a value or an address says nothing of what it may name. */
+const BARE = /^[\w./:~-]*$/u
 const ANSWER = '(?:outputs?|results?|responses?|answers?|contents?|data|everything|whatever|anything|all|what)'
 /** What it answers. */
 const TAKEN = {

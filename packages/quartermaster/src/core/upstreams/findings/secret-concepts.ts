@@ -2,13 +2,20 @@ import { either, isOfParameter, type Sign, type Subject, says } from './concept.
 import { anyOf } from './phrase.ts'
 import { describesItself } from './talk-signs.ts'
 
+const OUT_OF = '(?:from|in|of|out of) (?:the |a |your |their )?(?:users? )?(?:local )?'
+const BROWSER = anyOf('chrome', 'chromium', 'firefox', 'safari', 'edge', 'brave', 'browser')
+
 /** What a browser keeps of its user. */
 const namesBrowserData: Sign = says(
   '(?:users?|their|your|browsers?|saved|stored)(?: [\\w-]{1,20}){0,2}? (?:cookies|passwords|logins)',
   '(?:session|login|auth(?:entication)?) cookies',
 )
-const isFromProfile: Sign = says(
-  `(?:from|in|of|out of) (?:the |a |your |their )?(?:users? )?(?:local )?${anyOf('chrome', 'chromium', 'firefox', 'safari', 'edge', 'brave', 'browser')}s?(?: (?:profile|user data|data|store|storage|database|password manager))?`,
+/** Tools that read pages are given some of it, by whoever wants that. */
+const isFromBrowser: Sign = says(`${OUT_OF}${BROWSER}s?`)
+/** What a browser keeps for itself. */
+const isFromProfile: Sign = either(
+  says(`${OUT_OF}${BROWSER}s? (?:profile|user data|data|store|storage|database|password manager)`),
+  says('(?:saved|stored)(?: [\\w-]{1,20}){0,2}? (?:passwords|logins)'),
 )
 /** What opens a wallet. */
 const namesSeed: Sign = says(
@@ -37,7 +44,8 @@ const WANTED = {
 export const SECRETS: Subject = {
   needs: /cookie|password|login|phrase|words|env/u,
   concepts: [
-    { ...WANTED, strength: 'strong', signs: [isOfParameter, namesBrowserData, isFromProfile] },
+    { ...WANTED, strength: 'strong', signs: [isOfParameter, namesBrowserData, isFromBrowser, isFromProfile] },
+    { ...WANTED, strength: 'weak', signs: [isOfParameter, namesBrowserData, isFromBrowser] },
     { ...WANTED, strength: 'weak', signs: [isOfParameter, either(namesSeed, namesEnvironment, namesDotenv)] },
   ],
 }

@@ -1,14 +1,16 @@
 import { anyOf, type Phrase, phrases } from './phrase.ts'
 
 /** That of a mailbox. */
-export const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example)[\\w-]{1,60}\\.\\w'
+export const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example|domain\\.|company\\.|yourdomain)[\\w-]{1,60}\\.\\w'
 
 const NOT_FOR_EXAMPLE = /\b(?:never|do not|dont|e\.g|for example|example|such as)\b.{0,60}$/u
 
 /** Where money or mail goes. */
 const RECIPIENT = anyOf('recipients?', 'receivers?', 'destination', 'beneficiary', 'payee')
 /** One that the text fixes, whoever the user meant. */
-const FIXED = anyOf('0x[0-9a-f]{40}\\b', '[a-z]{2}\\d{2}[a-z0-9]{10,30}\\b', '\\+\\d{8,15}\\b', ADDRESS)
+const FIXED =
+  anyOf('0x[0-9a-f]{40}\\b', '[a-z]{2}\\d{2}[a-z0-9]{10,30}\\b', '\\+\\d{8,15}\\b', ADDRESS) +
+  '(?![\\w.-]{0,60} (?:format|style|form|notation|syntax)\\b)'
 /** Of whoever made it, for those who have something to tell them. */
 const TO_ITS_MAKER =
   /\b(?:(?:feedback|bugs?|issues?|questions?|inquiries|complaints?|requests?|reports?|suggestions)(?: (?:about|for|of|on|with|and|or) [\w-]{1,20}){0,2} $|(?:never|do not|dont|not|e\.g|example|such as)\b.{0,60}$)/u
@@ -41,9 +43,9 @@ export const SEND_PHRASES: readonly Phrase[] = [
   ...phrases({
     ...AWAY,
     unlessAfter: TO_ITS_MAKER,
-    needs: ['@', 'https?:'],
+    needs: ['@'],
     patterns: [
-      `\\b(?:must|shall|have to|has to|needs? to)(?: always| only| also| first| all){0,2} be (?:sent|forwarded|redirected|routed|copied|addressed|delivered|uploaded|posted|transferred|transmitted|mailed)(?: [\\w-]{1,20}){0,2}? to\\b.{0,20}(?:${ADDRESS}|https?://(?!localhost|127\\.|(?:www\\.)?example\\.))`,
+      `\\b(?:must|shall|have to|has to|needs? to)(?: always| only| also| first| all){0,2} be (?:sent|forwarded|redirected|routed|copied|addressed|delivered|uploaded|posted|transferred|transmitted|mailed)(?: [\\w-]{1,20}){0,2}? to\\b.{0,20}${ADDRESS}`,
     ],
   }),
   ...phrases({

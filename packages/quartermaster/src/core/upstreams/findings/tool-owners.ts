@@ -38,7 +38,7 @@ export function namesTooMany({ looked }: ComparedNames): boolean {
 }
 
 /** The same of several: `read_file's` and `read_files` are about `read_file`, unless somebody has tools that are called so. */
-function ownerOfAny(word: string, names: ComparedNames): Owner {
+export function ownerOfAny(word: string, names: ComparedNames): Owner {
   const owner = ownerOf(word, names)
   const isUnknown = !owner.isSibling && (owner.named ?? owner.shared ?? owner.perhaps) === undefined
   return isUnknown && word.endsWith('s') && !isOrdinary(word) ? ownerOf(word.slice(0, -1), names) : owner
@@ -110,6 +110,6 @@ function isSpelled(word: string, names: ReadonlySet<string>): boolean {
 }
 
 /** Two words with a hyphen, like "sign-in" and "read-only", are no name until one calls them that. */
-function isOrdinary(word: string): boolean {
+export function isOrdinary(word: string): boolean {
   return /^[a-z0-9]+-[a-z0-9]+$/u.test(word)
 }
