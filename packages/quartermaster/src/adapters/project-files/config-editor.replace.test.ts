@@ -113,9 +113,20 @@ describe('an upstream that is replaced', () => {
 
   it.each([
     [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['@b/server'] }, true],
-    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['@a/server@2.0.0', '/x'] }, false],
+    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['-y', '@a/server@2.0.0'] }, false],
+    [{ command: 'uv', args: ['run', 'a.py'] }, { command: 'uv', args: ['run', 'b.py'] }, true],
+    [{ command: 'deno', args: ['run', 'npm:@a/x'] }, { command: 'deno', args: ['run', 'npm:@b/x'] }, true],
+    [
+      { command: 'npx', args: ['mcp-remote', 'https://a.example'] },
+      { command: 'npx', args: ['mcp-remote', 'https://b.example'] },
+      true,
+    ],
     [{ command: 'node', args: ['a.mjs'] }, { command: 'node', args: ['b.mjs'] }, true],
-    [{ command: 'node', args: ['a.mjs', '/x'] }, { command: 'node', args: ['--inspect', 'a.mjs', '/y'] }, false],
+    [
+      { command: 'node', args: ['a.mjs'], env: { A: '1' } },
+      { command: 'node', args: ['a.mjs'], env: { B: '2' } },
+      false,
+    ],
     [{ command: 'files', args: ['/x'] }, { command: 'files', args: ['/y'] }, false],
     [{ command: 'files' }, { command: 'other' }, true],
     [{ command: 'docker', args: ['run', 'r:5000/a:1'] }, { command: 'docker', args: ['run', 'r:5000/b:1'] }, true],

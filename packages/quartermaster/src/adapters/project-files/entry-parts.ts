@@ -1,5 +1,5 @@
 import { type AddedUpstream, HttpEntry, StdioEntry } from '../../contracts/index.ts'
-import { canonicalJson, isRecord, namedPackages, type ProgramCall, withVersionsOf } from '../../core/kernel/index.ts'
+import { canonicalJson, isRecord, type ProgramCall, withVersionsOf } from '../../core/kernel/index.ts'
 import type { Fields } from './config-text.ts'
 import { transportOf } from './upstream-entries.ts'
 
@@ -89,23 +89,24 @@ function isElsewhere({ present, entry }: Sides): boolean {
   return before !== undefined && now !== undefined && before !== now
 }
 
-function placeOf({ url, command, args }: Fields): string | undefined {
-  return typeof command === 'string' ? programIn(command, args) : originOf(url)
+function placeOf({ url, command, args, cwd }: Fields): string | undefined {
+  return typeof command === 'string' ? programIn(command, args, cwd) : originOf(url)
 }
 
-/** Which program that is, in whichever version and with whatever it is given: its packages or, where it has none, what it runs. */
-function programIn(command: string, args: unknown): string {
+/**
+ * Which program that is. What only runs what it is given is another one with other arguments, but for the exact version of a package:
+ * which of them says what is run, nobody can tell for all of them.
+ */
+function programIn(command: string, args: unknown, cwd: unknown): string {
   const words = Array.isArray(args) ? args.filter(word => typeof word === 'string') : []
-  const packages = namedPackages(command, words).map(({ written }) => written.replace(VERSION, ''))
-  const script = INTERPRETER.test(command) ? words.filter(word => !word.startsWith('-')).slice(0, 1) : []
-  return [command, ...(packages.length > 0 ? packages : script)].join(' ')
+  const run = RUNNER.test(command) ? [cwd, ...words.map(word => word.replace(VERSION, ''))] : []
+  return canonicalJson([command, ...run.map(word => word ?? null)])
 }
 
-/** What only runs what it is given. */
-const INTERPRETER = /(?:^|[\\/])(?:node|bun|deno|tsx|python[\d.]*|ruby|perl|php|java|sh|bash|zsh)(?:\.exe)?$/
+const RUNNER =
+  /(?:^|[\\/])(?:node(?:js)?|npm|npx|pnpm|pnpx|yarn|bunx?|deno|tsx|uvx?|pipx?|python[\d.]*|py|ruby|perl|php|java|dotnet|go|cargo|(?:ba|z|fi|da|k)?sh|env|cmd|powershell|pwsh|sudo|ssh|wsl|docker|podman)(?:\.exe|\.cmd)?$/i
 
-/** Behind the name of a package; a colon before a slash is of the address of a registry. */
-const VERSION = /(?<=.)(?:@|==|:(?!.*\/)).*$/
+const VERSION = /(?<=[\w-])(?:@|={2,3})v?\d+(?:\.\d+)+[\w.+-]*$/
 
 /** As far as it can be told; an address that is not complete yet is taken as it is written. */
 function originOf(url: unknown): string | undefined {

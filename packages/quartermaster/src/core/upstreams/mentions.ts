@@ -105,7 +105,7 @@ function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
 
 /** What is one word says nothing of any tool, unless it is disguised or a name that is made of several. */
 function mayNameTools(text: string): boolean {
-  return /\s/.test(text) || !ORDINARY.test(text)
+  return /[\s@]/.test(text) || !ORDINARY.test(text)
 }
 
 const ORDINARY = /^[^\P{ASCII}&\\]*$/u

@@ -122,8 +122,7 @@ async function tokenAnswerOf(response: Response): Promise<TokenAnswer> {
  */
 function isFinal({ status, code }: TokenAnswer): boolean {
   if (code !== undefined && CLEAR_CODES.has(code)) return true
-  if (status >= 500 || PASSING_STATUSES.has(status)) return false
-  return code === undefined ? NO_IN_NO_WORDS.has(status) : !PASSING_CODES.has(code)
+  return code === undefined ? NO_IN_NO_WORDS.has(status) : NO_IN_WORDS.has(status) && !PASSING_CODES.has(code)
 }
 
 /** Only an issuer says these: RFC 6749 §5.2, RFC 8707 §2. */
@@ -136,11 +135,11 @@ const CLEAR_CODES = new Set([
 ])
 /** RFC 6749 §5.2. A proxy that does not find its way says 404. */
 const NO_IN_NO_WORDS = new Set([400, 401])
+/** Some say it with 200. */
+const NO_IN_WORDS = new Set([...NO_IN_NO_WORDS, 200])
 
 /** Come back later: RFC 6749 §4.1.2.1, RFC 8628 §3.5. */
 const PASSING_CODES = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
-/** Too late, too early, too many. */
-const PASSING_STATUSES = new Set([408, 425, 429])
 
 /** What a token endpoint says may hold anything. What we found out ourselves does not. */
 function reasonOf(error: unknown): string {

@@ -120,6 +120,8 @@ describe('an issuer that has said no', () => {
     [429, { error: 'too_many_requests' }],
     [403, {}],
     [404, 'gone'],
+    [404, { error: 'Not Found' }],
+    [403, { error: 'rate_limit_exceeded' }],
   ])('is not one that fails in words of its own, or behind a proxy: %i %j', async (...answer) => {
     const { issuer, tokens } = await signedIn()
     issuer.answer = answer

@@ -155,6 +155,8 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
     },
     isPutOff: () => putOff.size > 0 || (isSpent() && unknown().length + doubted.length > 0),
     resume() {
+      // Behind those of which nobody knows: there may be good ones among these.
+      doubted = [...doubted, ...[...putOff].map(uri => [uri])]
       putOff.clear()
       refusals = 0
     },

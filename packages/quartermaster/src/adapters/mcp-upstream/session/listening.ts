@@ -43,12 +43,14 @@ interface StreamEnd extends AddressRefusal {
 }
 
 const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
-/** How long addresses rest that it does not take for now. */
-const REST_MS = 60_000
+/** How long addresses rest that it does not take for now, and ever longer where it goes on. */
+const REST_MS = { first: 60_000, longest: 30 * 60_000 }
+/** So often in a row it may fail at a stream for a moment. More often it is for an address in it. */
+const MOST_FAILED = 1
 /** Whoever subscribes reads as well. What changed within this time of its wish it has hardly read before. */
 const MOMENT_MS = 100
 /** Acknowledgements of streams that were given up come soon, or never. */
-const MOST_FORMER = 50
+const MOST_GIVEN_UP = 50
 
 /** One that answers so would answer the same again: it does not do this, or has no such address. */
 const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams, RPC.resourceNotFound])
@@ -71,12 +73,15 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
   let cancelRest: Cancel | undefined
+  let restMs = REST_MS.first
+  /** How often in a row it could not open a stream for now. */
+  let failures = 0
   /** Whether it does with two streams at a time, as far as that is known. */
   let hasRoom = false
   /** When each address was first wanted. From then on whoever wants it believes to be told. */
   const wishedAt = new Map<string, number>()
-  /** The ids of streams that were asked for before. */
-  const former = new Set<string>()
+  /** The ids of streams that it has not acknowledged. */
+  const unacknowledged = new Set<string>()
   const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
 
   function open(asked: Asked): void {
@@ -95,10 +100,10 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function noteId(id: Id | undefined): void {
-    former.add(String(id))
-    for (const oldest of former) {
-      if (former.size <= MOST_FORMER) return
-      former.delete(oldest)
+    unacknowledged.add(String(id))
+    for (const oldest of unacknowledged) {
+      if (unacknowledged.size <= MOST_GIVEN_UP) return
+      unacknowledged.delete(oldest)
     }
   }
 
@@ -128,24 +133,28 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     if (how.kind === 'notNow') {
       refused(how)
       // It may have no place for two.
-      telling?.controller.abort()
-      telling = undefined
+      if (!hasRoom) giveUpTelling()
     }
     if (!telling) missed()
     reopen(stream)
   }
 
-  /** Whether it is an address that it fails at, and not the one stream too many. Servers say that with any code. */
+  /** Whether it is an address that it fails at, and neither a bad moment nor one stream too many. Servers say that with any code. */
   function isForAddress({ asked }: Stream, { kind }: StreamEnd): boolean {
     if (kind !== 'notNow' || asked.tried.length === 0) return false
-    hasRoom ||= !telling
-    return hasRoom
+    return ++failures > MOST_FAILED && (!telling || hasRoom)
+  }
+
+  function giveUpTelling(): void {
+    telling?.controller.abort()
+    telling = undefined
   }
 
   function askForLess(asked: Asked, refusal: AddressRefusal): void {
     if (!telling) missed()
     if (asked.uris.size === 0) return refused(refusal)
     addresses.refused(asked, refusal)
+    failures = 0
     rest()
     if (telling) return askForRest()
     // Lists, and what it took before, do not wait until it is clear which address it refuses. Where it refuses these as well,
@@ -161,8 +170,11 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** What it does not take for now is asked for in a while. */
   function rest(): void {
     if (!addresses.isPutOff()) return
-    cancelRest ??= clock.after(REST_MS, () => {
+    cancelRest ??= clock.after(restMs, () => {
       cancelRest = undefined
+      restMs = Math.min(2 * restMs, REST_MS.longest)
+      // It may have had place for two, and not any more.
+      hasRoom = false
       addresses.resume()
       if (!asking) askForRest()
     })
@@ -217,13 +229,16 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       for (const uri of before) if (!next.has(uri)) wishedAt.delete(uri)
       for (const uri of next) if (!before.has(uri)) wishedAt.set(uri, clock.now())
       addresses.want(next)
+      restMs = REST_MS.first
       open(addresses.next())
     },
     acknowledged(said = {}) {
       if (!asking) return
       // What names none of ours is taken for the last one's. If it was not, the stream may still be refused, and is asked anew.
-      const meant = streamMeant(said, asking, former)
+      const meant = streamMeant(said, asking, unacknowledged)
       if (meant === 'earlier') return
+      unacknowledged.delete(String(asking.id))
+      failures = 0
       const { asked } = asking
       hasRoom ||= telling !== undefined
       telling?.controller.abort()
@@ -264,12 +279,16 @@ const NO: ReadonlySet<number> = new Set([400, 404, 409, 422, 500])
  * Which stream an acknowledgement is about: it names the request of it (MCP 2026-07-28). One before this may have been given up
  * meanwhile.
  */
-function streamMeant(said: Params, { id }: Stream, former: ReadonlySet<string>): 'this' | 'earlier' | 'unknown' {
+function streamMeant(
+  said: Params,
+  { id }: Stream,
+  unacknowledged: ReadonlySet<string>,
+): 'this' | 'earlier' | 'unknown' {
   const named = metaOf(said)[META.subscriptionId]
   if (!isId(named) || id === undefined) return 'unknown'
   // Some servers write as text what was a number.
   if (String(named) === String(id)) return 'this'
-  return former.has(String(named)) ? 'earlier' : 'unknown'
+  return unacknowledged.has(String(named)) ? 'earlier' : 'unknown'
 }
 
 /** The addresses that it agrees to tell of; nothing where it does not say. */

@@ -233,7 +233,7 @@ it('hears of good addresses however many bad ones there are beside them, though 
   const { session, settle, clock, live, heard } = await notes({ has: new Set(good) })
   session.watch(new Set(numbered(100)))
   await settle()
-  for (let minute = 0; minute < 3; minute++) {
+  for (let minute = 0; minute < 10; minute++) {
     await clock.advance(60_000)
     await settle()
   }
@@ -243,19 +243,41 @@ it('hears of good addresses however many bad ones there are beside them, though 
 
 it('leaves out an address for a while that a server fails at with whatever code, and hears of all others', async () => {
   const has = new Set(['n://1', 'n://3'])
-  const { session, settle, clock, live, heard } = await notes({ has, code: -32_603 })
+  const { session, settle, clock, live, heard, seen } = await notes({ has, code: -32_603 })
   session.watch(new Set(['n://1']))
   await settle()
   session.watch(new Set(['n://1', 'n://2']))
   await settle()
   session.watch(new Set(['n://1', 'n://2', 'n://3']))
-  await settle()
-  expect(live()).toEqual([['n://1', 'n://3']])
+  // Each failure may be one of a moment.
+  for (let second = 0; second < 20; second++) {
+    await settle()
+    await clock.advance(1_000)
+  }
+  expect([live(), seen.isEverSilent]).toEqual([[['n://1', 'n://3']], false])
   expect(heard.unsubscribed).toEqual(['n://2: There is no n://2. It is asked again in a while.'])
   has.add('n://2')
   await clock.advance(60_000)
   await settle()
   expect(live()).toEqual([['n://1', 'n://2', 'n://3']])
+})
+
+it('hears of a new address at a server with room for one stream that failed at it for a moment', async () => {
+  const has = new Set(['n://1'])
+  const { session, settle, clock, live } = await notes({ has, code: -32_603, room: 1 })
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      await settle()
+      await clock.advance(1_000)
+    }
+  }
+  session.watch(new Set(['n://1']))
+  await pass(5)
+  session.watch(new Set(['n://1', 'n://3']))
+  await pass(3)
+  has.add('n://3')
+  await pass(150)
+  expect(live()).toEqual([['n://1', 'n://3']])
 })
 
 it('says that a resource may have changed of which the server was slow to tell', async () => {

@@ -67,8 +67,7 @@ export interface Peer {
   notify(method: string, params?: Params): Promise<void>
   /** Hears of progress by a token that is good for longer than one request, until that is ended. */
   follow(onProgress: (progress: Progress) => void): Following
-  /** Takes what comes in. */
-  /** `of`: the request in whose exchange it came, if that is known. */
+  /** Takes what comes in. `of`: the request in whose exchange it came, if that is known. */
   receive(message: Message, of?: Id): void
   /** Fails what is under way. */
   end(end: ChannelEnd): void

@@ -127,6 +127,7 @@ const PRESUMED = phrases({
   needs: ['assum', 'presum', 'suppos', 'imply', 'implied', 'regard', 'consider', 'act as'],
   patterns: [
     `\\b(?:assume|presume|suppose|consider it|act as (?:if|though))(?: that)? ${USER} (?:ha(?:s|ve|d) |gives? |is |are )?(?:[\\w-]{1,20} ){0,2}?${anyOf('consent(?:s|ed)?', 'approval', 'agree[sd]?', 'approve[sd]?', 'confirmed', 'confirmation')}\\b`,
+    `\\b(?:assume|presume|suppose|act as (?:if|though))(?: that)? ${USER} (?:ha(?:s|ve|d) )(?:already )?(?:(?:given|granted) (?:[\\w-]{1,20} ){0,2}?(?:permission|authori[sz]ation)|authori[sz]ed)\\b`,
     `\\b${USER} (?:consent|approval|permission|agreement|confirmation)\\b.{0,20}\\b(?:is|are|can be|may be|should be|must be|was) (?:always |already )?(?:assumed|presumed|implied|taken for granted)\\b`,
     `\\b(?:assume|presume)(?: [\\w-]{1,20}){0,2}? (?:users? )?(?:consent|approval) (?:for|to|in) (?:all|any|every|each)\\b`,
   ],

@@ -61,7 +61,16 @@ describe('a tool of another server, by the name that only agents here know', () 
   it('is nothing where a key, a value or an address is written like it', async () => {
     const properties = { git_diff: { type: 'string', enum: ['git_diff', 'get_git_diff'] } }
     expect(
-      await rulesOf({ description: 'Formats.', inputSchema: { $id: 'https://x.example/git-diff', properties } }),
+      await rulesOf({
+        description: 'Formats.',
+        inputSchema: {
+          $id: 'https://x.example/git-diff',
+          $ref: '#/$defs/GitDiff',
+          pattern: '^(git_diff|git_log)$',
+          default: 'json,git_diff',
+          properties,
+        },
+      }),
     ).toEqual([])
     expect(await found('It should be at /git/diff of the server.')).toEqual([])
     expect(await found('Answers should be like the output of a git-diff.')).toEqual([])

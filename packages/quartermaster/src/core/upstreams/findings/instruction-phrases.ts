@@ -127,11 +127,11 @@ const AGAINST_USER = phrases({
   unlessAfter: NEGATED,
   needs: ['user', 'human', 'person', 'customer', 'instruction', 'command', 'orders'],
   patterns: [
-    `\\b(?:ignore|disregard|forget|override|set aside|put aside) ${THEIR} (?:[\\w-]{1,20} ){0,2}?${WANTED_BY_USER}\\b(?! (?:time-?out|limit|headers?|body|rate|quota|size|count))`,
+    `\\b(?:ignore|disregard|forget|override|set aside|put aside) ${THEIR} (?:[\\w-]{1,20} ){0,2}?${WANTED_BY_USER}\\b(?! (?:time-?out|limit|headers?|body|rate|quota|size|count)\\b)`,
     '\\b(?:ignore|disregard|override) users? (?:instructions|orders|commands|wishes)\\b',
     `\\b(?:ignore|disregard|forget) what(?:ever)? ${THEIR} (?:has |have |had )?(?:asked|asks|wants|wanted|said|says|requested|requests)\\b`,
     `\\b(?:this|these|the following|what follows)\\b(?: [\\w-]{1,30}){0,3}? ${anyOf('overrid(?:es?|ing)', 'supersedes?', 'outranks?', 'takes? precedence over', 'ha(?:s|ve) (?:precedence|priority) over', 'replaces?', 'comes? before')} (?:[\\w-]{1,20} ){0,2}?(?:users?|humans?) (?:[\\w-]{1,20} )?${WANTED_BY_USER}\\b`,
-    `\\b(?:treat|regard|consider|take)\\b.{0,20}\\b(?:outputs?|results?|responses?|answers?|return values?|returned (?:text|data|content))\\b ${TAKEN_FOR}(?:instructions?|commands?|orders)\\b`,
+    `\\b(?:treat|regard|consider|take|accept)\\b.{0,20}\\b(?:outputs?|results?|responses?|answers?|return values?|returned (?:text|data|content))\\b ${TAKEN_FOR}(?:instructions?|commands?|orders)\\b`,
     `\\b(?:instructions?|commands?|orders)\\b.{0,40}\\b(?:outputs?|results?|responses?|answers?)\\b.{0,40}\\b(?:they|it|these|which|and|that|as they) (?:come|comes|are|is) (?:directly )?(?:from|by) the users?\\b`,
   ],
 })
@@ -178,6 +178,7 @@ const COMMANDS = [
     unlessAfter: NEGATED,
     needs: ['delet', 'remov', 'eras', 'wip', 'destroy', 'shred'],
     patterns: [
+      `\\b${DESTROY} (?:all|every|everything)(?: of)? (?:(?:the|your|their|users?) ){0,2}(?:files|data|folders|documents|contents) (?:in|from|of|on|under|inside) (?:(?:the|your|their|users?|this) ){0,2}(?:home (?:directory|folder)(?! trash)|hard (?:drive|disk))\\b`,
       `\\b(?:after|before|once|when|whenever|while) (?:you (?:have )?)?(?:us(?:e|ed|ing)|call(?:ed|ing)?|r[ua]n(?:ning)?|invok(?:e|ed|ing)) (?:this|it)(?: tool| function)?,? (?:[\\w-]{1,20} ){0,4}?${DESTROY} ${EVERYTHING} (?!(?:[\\w-]{1,20} ){0,3}?(?:temp\\w{0,6}|created|generated|intermediate|cached?|unused|stale|test)\\b)(?:[\\w-]{1,20} ){0,3}?(?:files|folders|data|documents|repositor(?:y|ies)|e-?mails|messages|records|tables|databases?|backups|branches)\\b`,
     ],
   }),

@@ -55,7 +55,7 @@ export function* toolsMentioned(sentence: PlainSentence, names: ComparedNames): 
 
 /** `mail.send_mail` is meant for the tool of "mail", where it is in no address. */
 function ownerMentioned(word: ToolWord, names: ComparedNames): Owner {
-  const isJoined = word.joined !== undefined && !word.isSingle && !/[/@~]/u.test(word.run.text)
+  const isJoined = word.joined !== undefined && !word.isSingle && !word.run.isAddress
   const named = isJoined ? names.others.namedOnlyHere(lettersOf(word.joined ?? '')) : undefined
   return named === undefined || names.own.has(lettersOf(word.word)) ? ownerOfAny(word.word, names) : { named }
 }

@@ -93,7 +93,8 @@ const MENTION: Meaning = { isUsed: false, isDefamed: false, mayDisplace: false, 
 function* inSentence(sentence: PlainSentence, names: ComparedNames): Generator<undefined, Draft | undefined> {
   if (OF_ALL.test(sentence.plain)) return draft(sentence, howToUse('any tool'), 'strong')
   const meaning = meaningOf(sentence.plain)
-  if (!meaning && BARE.test(sentence.plain)) return undefined
+  // A key, a value or an address says nothing of what it may name, unless it says whom something is for.
+  if (!meaning && !sentence.plain.includes(' ') && !sentence.says(SOMEBODY)) return undefined
   let weak: Draft | undefined
   let hint: Draft | undefined
   for (const tool of (meaning ? toolsOfOthers : toolsMentioned)(sentence, names)) {
@@ -128,8 +129,7 @@ function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft 
 /** Whether it is said how a tool is to be used, or what becomes of what it answers, that nobody but its own server can know. */
 function isDictated(tool: NamedTool): boolean {
   const { sentence, isOnlyHere, isCalledByItsServer, isParameter } = tool
-  if (isOrdinary(tool.word)) return false
-  if (isParameter) return isOnlyHere && sentence.says(SOMEBODY)
+  if (isParameter || isOrdinary(tool.word)) return isOnlyHere && sentence.says(SOMEBODY)
   if (!isOnlyHere) return isCalledByItsServer && sentence.says(FORCE) && sentence.says(SOMEBODY)
   const { before, after } = around(tool)
   return [DICTATES, SOMEBODY].some(sentence.says) || TAKEN.before.test(before) || TAKEN.after.test(after)
@@ -140,8 +140,6 @@ const SOMEBODY = /[\w.+-]@[\w-]+\.[a-z]|(?<![\w+])\+\d{8}/u
 /** More than that it can be used as well. */
 const DICTATES =
   /\b(?:must|always|never|required?|requires|obliged|obligated|needs? to|ha(?:s|ve) to|do not|dont|should|instead|redirect|(?:set|change) (?:\S{1,30} ){1,3}to)\b/u
-/** A key, a value or an address says nothing of what it may name. */
-const BARE = /^[\w./:~-]*$/u
 const ANSWER = '(?:outputs?|results?|responses?|answers?|contents?|data|everything|whatever|anything|all|what)'
 /** What it answers. */
 const TAKEN = {

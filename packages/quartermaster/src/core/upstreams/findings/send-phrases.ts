@@ -1,7 +1,8 @@
 import { anyOf, type Phrase, phrases } from './phrase.ts'
 
 /** That of a mailbox. */
-export const ADDRESS = '\\w[\\w.+-]{0,60}@(?!example|domain\\.|company\\.|yourdomain)[\\w-]{1,60}\\.\\w'
+export const ADDRESS =
+  '\\w[\\w.+-]{0,60}@(?!example|(?:your)?(?:domain|company)\\.(?:com|org)(?![\\w.-]))[\\w-]{1,60}\\.\\w'
 
 const NOT_FOR_EXAMPLE = /\b(?:never|do not|dont|e\.g|for example|example|such as)\b.{0,60}$/u
 

@@ -22,6 +22,8 @@ export interface Run {
   readonly text: string
   /** Without separators. */
   readonly letters: string
+  /** Whether it is a path, or the address of something. */
+  readonly isAddress: boolean
   /** Its words, without what clients put before names. */
   readonly parts: ReadonlySet<string>
 }
@@ -47,7 +49,7 @@ const PART = /[a-z0-9]+(?:[_-]+[a-z0-9]+)*/gu
 const NAMESPACES: ReadonlySet<string> = new Set(['functions', 'function', 'tools', 'tool', 'mcp'])
 
 function oneWord(sentence: PlainSentence, word: string, index: number): ToolWord {
-  const run = { text: word, letters: word, parts: new Set([word]) }
+  const run = { text: word, letters: word, isAddress: false, parts: new Set([word]) }
   return { sentence, word, index, isSingle: true, run, joined: undefined }
 }
 
@@ -71,7 +73,7 @@ function runOf(written: string, words: readonly RegExpExecArray[]): Run {
   if (/^[./~]/u.test(written)) parts.add('/')
   const last = words.at(-1)
   const text = written.slice(words[0]?.index, last && last.index + last[0].length)
-  return { text, letters: lettersOf(text), parts }
+  return { text, letters: lettersOf(text), isAddress: /[/@~]/u.test(text), parts }
 }
 
 /** Something stands right before it. */
