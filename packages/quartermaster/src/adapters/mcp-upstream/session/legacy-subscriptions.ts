@@ -4,6 +4,7 @@ import { pause } from '../pausing.ts'
 import { SendFailure } from './channel.ts'
 import { RpcError } from './rpc-error.ts'
 import type { SessionEvents } from './session.ts'
+import { createWantedSince } from './wanted-since.ts'
 
 /** Has a server of the era before 2026-07-28 tell of changes at some addresses and no others. */
 export interface LegacySubscriptions {
@@ -25,8 +26,6 @@ export interface LegacySubscriptionsDeps {
 const PAUSES = { firstMs: 500, longestMs: 30_000 }
 /** A server that asks to be left alone is, but not for so long that nobody hears of changes. */
 const LONGEST_ASKED_MS = 60_000
-/** Whoever subscribes reads as well. What changed within this time of its wish it has hardly read before. */
-const MOMENT_MS = 100
 /** One exchange may break without the others, and that is nobody's concern. */
 const TOLD_AFTER = 2
 /** Whoever lets everything else in and refuses this so often means it. With each 401 another token would be had for it. */
@@ -35,8 +34,7 @@ const MOST_LOCKED_OUT = 5
 export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): LegacySubscriptions {
   const { clock, events, ask } = deps
   let wanted: ReadonlySet<string> = new Set()
-  /** When each of them was first wanted. From then on whoever wants it believes to be told. */
-  const since = new Map<string, number>()
+  const wantedSince = createWantedSince(clock)
   /** What the server was asked last to tell of, whatever it made of it. */
   const told = new Set<string>()
   const atWork = new Set<string>()
@@ -86,8 +84,7 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
 
   /** Before it had answered the server may have told nobody of what changed. */
   function subscribed(uri: string): void {
-    const from = since.get(uri)
-    if (from !== undefined && clock.now() - from > MOMENT_MS) events.onResourceUpdated(uri)
+    if (wantedSince.isLate(uri)) events.onResourceUpdated(uri)
   }
 
   /** For as long as somebody wants it. */
@@ -106,8 +103,7 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
 
   return {
     want(uris) {
-      for (const uri of wanted) if (!uris.has(uri)) since.delete(uri)
-      for (const uri of uris) if (!wanted.has(uri)) since.set(uri, clock.now())
+      wantedSince.want(uris)
       wanted = uris
       for (const [uri, controller] of waiting) if (!uris.has(uri)) controller.abort()
       for (const uri of new Set([...uris, ...told])) void settle(uri)

@@ -6,6 +6,7 @@ import { createGapTeller } from './gap-teller.ts'
 import type { Line } from './line.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
+import { createWantedSince } from './wanted-since.ts'
 import { META } from './wire-names.ts'
 
 /** Hears what changes at a server of 2026-07-28 or later, for as long as the line is there. */
@@ -47,8 +48,6 @@ const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
 const REST_MS = { first: 60_000, longest: 30 * 60_000 }
 /** So often in a row it may fail at a stream for a moment. More often it is for an address in it. */
 const MOST_FAILED = 1
-/** Whoever subscribes reads as well. What changed within this time of its wish it has hardly read before. */
-const MOMENT_MS = 100
 /** Acknowledgements of streams that were given up come soon, or never. */
 const MOST_GIVEN_UP = 50
 
@@ -78,8 +77,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let failures = 0
   /** Whether it does with two streams at a time, as far as that is known. */
   let hasRoom = false
-  /** When each address was first wanted. From then on whoever wants it believes to be told. */
-  const wishedAt = new Map<string, number>()
+  const wantedSince = createWantedSince(clock)
   /** The ids of streams that it has not acknowledged. */
   const unacknowledged = new Set<string>()
   const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
@@ -203,8 +201,6 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     since = undefined
   }
 
-  const isLate = (uri: string) => clock.now() - (wishedAt.get(uri) ?? 0) > MOMENT_MS
-
   /** What was heard of late, or not for a while, may have changed before. */
   function sayWhatMayHaveChanged(uris: Iterable<string>, kinds: readonly (keyof typeof LISTS)[]): void {
     for (const kind of kinds) events.onListChanged(kind)
@@ -226,8 +222,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       const before = addresses.wanted()
       if (next.size === before.size && [...next].every(uri => before.has(uri))) return
       hasMissed ||= !telling && before.size > 0
-      for (const uri of before) if (!next.has(uri)) wishedAt.delete(uri)
-      for (const uri of next) if (!before.has(uri)) wishedAt.set(uri, clock.now())
+      wantedSince.want(next)
       addresses.want(next)
       restMs = REST_MS.first
       open(addresses.next())
@@ -251,7 +246,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       hasMissed = false
       askForRest()
       if (wasMissed) gaps.missed()
-      else sayWhatMayHaveChanged(fresh.filter(isLate), [])
+      else sayWhatMayHaveChanged(fresh.filter(wantedSince.isLate), [])
     },
     since: () => since,
     stop,
