@@ -156,7 +156,7 @@ export function createQueue(deps: QueueDeps): Queue {
     }
   }
 
-  const isOurs = (row: OperationRow) => !deps.isHeld(row.id) && !deps.isRunning(row.id) && !deps.isForOthers(row)
+  const isOurs = (row: OperationRow) => !deps.isHeld(row.id) && !deps.isRunning(row.id) && !deps.isUndoableHere(row)
 
   /** Of all who see it, one gets it. */
   async function take(store: Store, row: OperationRow): Promise<void> {

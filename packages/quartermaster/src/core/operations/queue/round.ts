@@ -27,8 +27,8 @@ export interface RoundDeps {
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
   /** Whether it runs here. */
   isRunning(id: string): boolean
-  /** Whether it is left to another process: one that has what it takes, where this one has not. */
-  isForOthers(operation: OperationRow): boolean
+  /** Whether this process has not what it takes, and another one has, or it has itself in a moment. */
+  isUndoableHere(operation: OperationRow): boolean
 }
 
 /** One round ends as many as this of each kind. */
@@ -108,7 +108,7 @@ export function createRound(deps: RoundDeps): Round {
   async function putOffUndoable(store: Store): Promise<void> {
     const where = { state: 'queued' as const, dueAt: { atMost: Math.round(clock.now()) - LEFT_FOR_MS } }
     const due = await store.find('operations', { where, limit: PAGE })
-    const writes = due.filter(deps.isForOthers).map(({ id, fence, dueAt }) => {
+    const writes = due.filter(deps.isUndoableHere).map(({ id, fence, dueAt }) => {
       const stands = { id, state: 'queued' as const, fence, dueAt }
       return update('operations', { where: stands, set: { dueAt: null }, rows: 'any' })
     })

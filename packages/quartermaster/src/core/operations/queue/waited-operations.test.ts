@@ -128,6 +128,21 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
     expect(first.runs).toHaveLength(1)
   })
 
+  it('waits in the process that comes next until its tool has been read there', async () => {
+    const storage = faultyStorage()
+    const first = await desk({ storage, failures: 1 })
+    await first.send()
+    await first.hub.stop()
+    const second = await desk({ storage, slow: true })
+    second.hub.work()
+    await second.hub.clock.advance(30_000)
+    expect(await second.row()).toMatchObject({ state: 'queued', attempts: 1 })
+    second.hub.hurry()
+    await second.hub.clock.advance(2_000)
+    expect(second.runs).toEqual([{ to: 'eve', text: 'hunter2' }])
+    expect(await second.row()).toMatchObject({ state: 'succeeded', attempts: 2 })
+  })
+
   it('is run by one of two processes that see it', async () => {
     const storage = faultyStorage()
     const one = await desk({ storage, failures: 1 })

@@ -21,7 +21,7 @@ import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.
 export interface WaitedOperationsDeps
   extends Omit<
     QueueDeps,
-    'isReady' | 'isRunning' | 'isHeld' | 'isForOthers' | 'isAlone' | 'terms' | 'askAgain' | 'refuse' | 'run'
+    'isReady' | 'isRunning' | 'isHeld' | 'isUndoableHere' | 'isAlone' | 'terms' | 'askAgain' | 'refuse' | 'run'
   > {
   readonly emitter: Emitter
   readonly agents: Pick<Agents, 'seatOf'>
@@ -40,15 +40,22 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 
   const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
 
+  /** Not there, and perhaps in what is still being read. */
+  const isStillComing = (name: string) => {
+    const { tools, isPartial } = catalogue.current()
+    return isPartial && !tools.has(name)
+  }
+
   /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. Unless others run that may have it. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
     const tool = catalogue.current().tools.get(name)
-    return tool ? health.availability(tool).active : isAlone()
+    return tool ? health.availability(tool).active : isAlone() && !isStillComing(name)
   }
 
-  /** What this process could not run, and another may: the tool as it was called, working, and the agent that may call it. */
-  function isForOthers(row: OperationRow): boolean {
+  /** What it takes: the tool as it was called, working, and the agent that may call it. */
+  function isUndoableHere(row: OperationRow): boolean {
     const { tool: name, definitionHash } = row
+    if (isStillComing(name)) return true
     if (isAlone()) return false
     const tool = catalogue.current().tools.get(name)
     if (!tool || tool.hash !== definitionHash || !health.availability(tool).active) return true
@@ -131,7 +138,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     isReady,
     isRunning: operations.isRunning,
     isHeld: approvals.isHeld,
-    isForOthers,
+    isUndoableHere,
     isAlone,
     askAgain: approvals.askAgain,
     terms,
