@@ -32,13 +32,16 @@ export function unseenUnit(tool: string, parts: WithheldParts): string | undefin
   return capability?.unseen === undefined ? undefined : capability.unit
 }
 
-/** What nobody has seen yet may have any tool, under a name that begins with its own. */
+/** What nobody has seen yet may have any tool. That of a server has a name which begins with its own. */
 function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined {
-  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) =>
-    state === 'unavailable' &&
-    reason !== undefined &&
-    (own === '*' ? tool.startsWith(`${capability}_`) : tool === `${capability}_${own}`)
-  const found = parts.withheld.find(entry => isPerhaps(entry) && !isSeen(entry, parts))
+  const { withheld, generation } = parts
+  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) => {
+    if (state !== 'unavailable' || reason === undefined) return false
+    // Of one that is still being read nobody knows whether it is a server's.
+    const prefixes = generation.capabilities.has(capability) ? [`${capability}_`] : [`${capability}_`, '']
+    return prefixes.some(prefix => (own === '*' ? tool.startsWith(prefix) : tool === `${prefix}${own}`))
+  }
+  const found = withheld.find(entry => isPerhaps(entry) && !isSeen(entry, parts))
   if (!found) return undefined
   const why = [`"${found.capability}" may have it.`, causeOf(found, parts), found.reason].filter(Boolean).join(' ')
   return { ...found, tool, reason: why }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHub, simpleCapability, simpleTool, type UnitContents } from '../../testing/hub.ts'
+import { createHub, failureOf, simpleCapability, simpleTool, type UnitContents } from '../../testing/hub.ts'
 import { defineInjection } from './index.ts'
 
 const good = { capabilities: [simpleCapability('good', [simpleTool('good')])] }
@@ -123,5 +123,14 @@ describe('a source that takes its time', () => {
     await swapped
     expect([...hub.catalogue.current().tools.keys()]).toEqual(['good'])
     expect(hub.catalogue.problems()).toEqual([])
+  })
+
+  it.each([{}, { tools: ['good'] }])('is not taken for one without the tool (%j)', async config => {
+    const agents = { worker: { capabilities: { good: config } } }
+    const hub = await createHub({ units: { 'a.ts': good }, agents, slow: true })
+    expect(await failureOf(hub.callAs('worker', 'good'))).toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringContaining('It is still being loaded'),
+    })
   })
 })
