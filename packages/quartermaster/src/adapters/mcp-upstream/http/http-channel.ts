@@ -208,7 +208,8 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     listeningSince: () => listeningSince,
     async send(message, { signal, headers } = {}) {
       if (ended && (isOver || isRequest(message))) throw new SendFailure(ended.reason, { wasSent: 'no' })
-      const exchange = exchanges.open(isRequest(message) ? message.id : undefined, signal)
+      const id = isRequest(message) ? message.id : undefined
+      const exchange = exchanges.open(id, signal)
       let isFollowed = false
       try {
         const answer = await post(message, exchange, headers)
@@ -218,7 +219,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
       } catch (error) {
         exchange.close()
         const answer = await doubts.failed(error, message)
-        if (!isOver) receive(answer)
+        if (!isOver) receive(answer, id)
       } finally {
         if (!isFollowed) exchange.close()
         giveUpCancelled(message)

@@ -34,7 +34,7 @@ export interface HttpIncomingDeps {
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
   listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
   /** `of`: the request in whose exchange it came. */
-  onMessage(message: Message, of?: Id): void
+  onMessage(message: Message, of: Id | undefined): void
   /** An answer came for one request with the id of another, or with none. */
   onForeign(): void
   onLost(id: Id, reason: string): void

@@ -1,6 +1,6 @@
 import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { pause } from '../pausing.ts'
-import { SendFailure } from './channel.ts'
+import { isSessionForgotten, SendFailure } from './channel.ts'
 
 /** As often an answer is sent to a server that asked something: a proxy that is restarted is back by then. */
 export const MOST_DELIVERIES = 3
@@ -44,9 +44,8 @@ export async function deliver(send: () => Promise<void>, { clock, signal }: Deli
  */
 function pauseAfter(error: unknown): number | undefined {
   if (!(error instanceof SendFailure)) return undefined
-  const { wasSent, status, retryAfterMs = USUAL_DELAY_MS } = error
-  const isForgotten = wasSent === 'no' && (status === 400 || status === 404)
-  const isFinal = wasSent === 'refused' || wasSent === 'turnedAway' || isForgotten
+  const { wasSent, retryAfterMs = USUAL_DELAY_MS } = error
+  const isFinal = wasSent === 'refused' || wasSent === 'turnedAway' || isSessionForgotten(error)
   return isFinal || retryAfterMs > LONGEST_DELAY_MS ? undefined : retryAfterMs
 }
 

@@ -33,7 +33,10 @@ export async function requestPatiently(send: () => Promise<Params>, patience: Pa
   }
 }
 
-/** Whatever became of this request, the work has begun: beginning it again would be doing it twice. */
-export function asBegun({ message, said, status, cause, isFinal }: SendFailure): SendFailure {
-  return new SendFailure(message, { wasSent: 'maybe', said, status, cause, isFinal })
+/**
+ * Whatever became of this request, the work has begun: beginning it again would be doing it twice, at whatever time the server
+ * would take this request.
+ */
+export function asBegun(failure: SendFailure): SendFailure {
+  return failure.with({ wasSent: 'maybe', retryAfterMs: undefined })
 }

@@ -68,8 +68,11 @@ export interface SendOptions {
 
 /** What a channel tells whoever opened it. */
 export interface ChannelEvents {
-  /** `of`: the request in whose exchange it came, where there is one for each. */
-  onMessage(message: Message, of?: Id): void
+  /**
+   * `of`: the request in whose exchange it came, where there is one for each. It has to be given, if only as `undefined`, so that
+   * no channel around another one leaves it out unnoticed.
+   */
+  onMessage(message: Message, of: Id | undefined): void
   /** More of a long message came, which is not whole yet. */
   onPart?(): void
   /** Once. Nothing comes after it, but for what a server that is shut still answers. */
@@ -122,11 +125,21 @@ export class SendFailure extends Error {
     this.said = facts.said
     this.isFinal = facts.isFinal === true
   }
+
+  /** The same but for what is given. What only some kinds of it know is not taken along. */
+  with({ message = this.message, ...facts }: Partial<SendFailureFacts> & { readonly message?: string }): SendFailure {
+    return new SendFailure(message, { ...this, cause: this.cause, ...facts })
+  }
 }
 
 /** For how long a server asks to be left alone that is there. A 503 without that may be a proxy's, before one that is gone. */
 export function busyMsOf({ wasSent, retryAfterMs }: SendFailure): number | undefined {
   return wasSent === 'no' ? retryAfterMs : undefined
+}
+
+/** The server did not know the session, and so has done nothing in it. */
+export function isSessionForgotten({ wasSent, status }: SendFailure): boolean {
+  return wasSent === 'no' && (status === 400 || status === 404)
 }
 
 interface SendFailureFacts {

@@ -14,7 +14,7 @@ import type { Asking } from './peer.ts'
 import { type Asked, declined, isAnswerable, kindAsked, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, sessionOver, takeNotice } from './session-parts.ts'
 import { bareFailureIn, createUnanswered } from './unanswered.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -150,7 +150,7 @@ export function createLegacySession(
   }
 
   const session: Session = {
-    facts,
+    ...sessionOver({ line, desk, facts, probe: signal => peer.request('ping', {}, { signal }) }),
     page: (kind, cursor, signal) =>
       desk.attendOwn(onLate =>
         peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate, isForNext: true }),
@@ -180,21 +180,8 @@ export function createLegacySession(
         return failure
       }
     },
-    async ping(signal) {
-      await peer.request('ping', {}, { signal }).catch(error => {
-        if (!(error instanceof RpcError)) throw error
-      })
-    },
     watch: subscriptions.want,
-    pids: () => line.channel.pids(),
-    busy: desk.busy,
-    workingSince: desk.workingSince,
-    isAtRest: desk.isAtRest,
-    owedAt: desk.owedAt,
-    usedAt: desk.usedAt,
-    heardAt: line.heardAt,
     listeningSince: () => (line.channel.listeningSince ?? ALWAYS)(),
-    ended: line.ended,
     close: end => line.close(end),
   }
 

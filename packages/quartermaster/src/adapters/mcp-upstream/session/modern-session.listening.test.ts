@@ -75,7 +75,7 @@ async function notes(ways: Ways) {
       await clock.advance(0)
       const message = said.shift()
       if (!message) return
-      events?.onMessage(message)
+      events?.onMessage(message, undefined)
     }
   }
   async function breakOff(): Promise<void> {

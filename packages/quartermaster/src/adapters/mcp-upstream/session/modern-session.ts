@@ -12,7 +12,7 @@ import { sizeExcess } from './message-size.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, sessionOver, takeNotice } from './session-parts.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 import { ACKNOWLEDGED, META, MODERN_VERSION } from './wire-names.ts'
 
@@ -79,8 +79,9 @@ export function createModernSession(
     })
   }
 
+  const probe = (signal: AbortSignal) => peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal })
   const session: Session = {
-    facts,
+    ...sessionOver({ line, desk, facts, probe }),
     page: (kind, cursor, signal) => {
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
       return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate, isForNext: true }))
@@ -90,21 +91,8 @@ export function createModernSession(
       if (signal.aborted) return Promise.reject(signal.reason)
       return desk.attend(behind, onLate => rounds({ method, params }, options, onLate))
     },
-    async ping(signal) {
-      await peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal }).catch(error => {
-        if (!(error instanceof RpcError)) throw error
-      })
-    },
     watch: listening.watch,
-    pids: () => line.channel.pids(),
-    busy: desk.busy,
-    workingSince: desk.workingSince,
-    isAtRest: desk.isAtRest,
-    owedAt: desk.owedAt,
-    usedAt: desk.usedAt,
-    heardAt: line.heardAt,
     listeningSince: listening.since,
-    ended: line.ended,
     async close(end) {
       listening.stop()
       await line.close(end)

@@ -58,7 +58,7 @@ it('remembers of what a server calls itself no more than fits in a line', async 
     async send(message: Message) {
       if (!isRequest(message)) return
       const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
-      events.onMessage({ jsonrpc: '2.0', id: message.id, result })
+      events.onMessage({ jsonrpc: '2.0', id: message.id, result }, undefined)
     },
     close: async () => {},
   })

@@ -2,8 +2,10 @@ import { IDEMPOTENCY_META } from '../../../contracts/index.ts'
 import { shortened } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { BehindDesk } from './behind-desk.ts'
+import type { Line } from './line.ts'
 import { logText, toLogLevel } from './log-line.ts'
-import type { AskOptions, ListKind, SessionEvents, SessionFacts } from './session.ts'
+import { RpcError } from './rpc-error.ts'
+import type { AskOptions, ListKind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_CHANGED } from './wire-names.ts'
 
 /** The methods that list. */
@@ -39,6 +41,38 @@ export function capabilitiesOf({ capabilities }: Params): Params {
 export function ownMeta({ trace, idempotencyKey }: Pick<AskOptions, 'trace' | 'idempotencyKey'>): Params | undefined {
   if (idempotencyKey === undefined) return trace && { ...trace }
   return { ...trace, [IDEMPOTENCY_META]: idempotencyKey }
+}
+
+/** What a session is made of. */
+export interface SessionBasis {
+  readonly line: Line
+  readonly desk: BehindDesk
+  readonly facts: SessionFacts
+  /** Asks the server for next to nothing. */
+  probe(signal: AbortSignal): Promise<unknown>
+}
+
+type EitherEra = Omit<Session, 'page' | 'ask' | 'watch' | 'listeningSince' | 'close'>
+
+/** What is the same in a session of either era. */
+export function sessionOver({ line, desk, facts, probe }: SessionBasis): EitherEra {
+  return {
+    facts,
+    async ping(signal) {
+      await probe(signal).catch(error => {
+        // A server that says no is there.
+        if (!(error instanceof RpcError)) throw error
+      })
+    },
+    pids: () => line.channel.pids(),
+    busy: desk.busy,
+    workingSince: desk.workingSince,
+    isAtRest: desk.isAtRest,
+    owedAt: desk.owedAt,
+    usedAt: desk.usedAt,
+    heardAt: line.heardAt,
+    ended: line.ended,
+  }
 }
 
 /** Takes what a server tells on its own account: changes, and lines of its log. */

@@ -252,7 +252,7 @@ describe('a server whose era nobody knows', () => {
       const asked: Message[] = []
       let tell: (message: Message) => void = () => {}
       const open: OpenChannel = async ({ onMessage }) => {
-        tell = onMessage
+        tell = message => onMessage(message, undefined)
         return {
           hasExchanges: false,
           pids: () => [],

@@ -76,10 +76,11 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   const { log, clock } = options
   const limits = { ...STDIO_LIMITS, ...options.limits }
   const writer = createPipeWriter(child.stdin, limits)
+  const receive = guardMessages(events.onMessage, text => log.add('gateway', text))
   const stderr = readStderr(child.stderr, { log, clock })
   const reader = readMessages(child.stdout, {
     limits,
-    onMessage: guardMessages(events.onMessage, text => log.add('gateway', text)),
+    onMessage: message => receive(message, undefined),
     onPart: () => events.onPart?.(),
     onNoise: (text, excess) =>
       log.add(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Answer } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { type Id, isRequest, isResponse } from '../../mcp-wire/index.ts'
+import { type Id, isRequest, isResponse, type Message } from '../../mcp-wire/index.ts'
 import type { OpenChannel } from '../session/channel.ts'
 import { openSession } from '../session/open-session.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
@@ -15,7 +15,7 @@ const MET = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { nam
 const mute: OpenChannel = async events => ({
   async send(message) {
     if (!isRequest(message) || message.method !== 'initialize') return
-    events.onMessage({ jsonrpc: '2.0', id: message.id, result: MET })
+    events.onMessage({ jsonrpc: '2.0', id: message.id, result: MET }, undefined)
   },
   close: async () => events.onEnd({ kind: 'closed', reason: 'The connection was closed.' }),
   pids: () => [],
@@ -25,15 +25,16 @@ const mute: OpenChannel = async events => ({
 /** One that asks when it is called, and hears nothing but the answer. */
 const asking: OpenChannel = async (events, signal) => {
   let call: Id = 0
+  const say = (message: Message) => events.onMessage(message, undefined)
   const channel = await mute(events, signal)
   return {
     ...channel,
     async send(message) {
       const jsonrpc = '2.0' as const
-      if (isResponse(message)) events.onMessage({ jsonrpc, id: call, result: { told: message.result } })
+      if (isResponse(message)) say({ jsonrpc, id: call, result: { told: message.result } })
       if (!isRequest(message) || message.method !== 'tools/call') return channel.send(message)
       call = message.id
-      events.onMessage({ jsonrpc, id: 'question', method: 'elicitation/create', params: { message: 'Who?' } })
+      say({ jsonrpc, id: 'question', method: 'elicitation/create', params: { message: 'Who?' } })
     },
   }
 }

@@ -3,7 +3,7 @@ import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
 import { pause } from '../pausing.ts'
-import { busyMsOf, SendFailure } from '../session/channel.ts'
+import { busyMsOf, isSessionForgotten, SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
@@ -107,8 +107,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
  * | `maybe`      | any, or none         | nobody knows                     | if it may be, and not    | yes             |
  * |              |                      |                                  | when it `isFinal`        |                 |
  *
- * The functions below tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), or is a session
- * forgotten (`isForgotten`).
+ * Functions tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), or is a session forgotten
+ * (`isSessionForgotten`).
  */
 
 /** The server has answered that it did not take it in, and not that there is a better time. */
@@ -122,11 +122,6 @@ function hasOneMoreTry({ wasSent, status, retryAfterMs }: SendFailure): boolean 
  */
 function mayBeDone({ wasSent, status }: SendFailure): boolean {
   return wasSent === 'maybe' || (wasSent === 'turnedAway' && status !== 401)
-}
-
-/** The server did not know the session, and so has done nothing in it. */
-function isForgotten({ wasSent, status }: SendFailure): boolean {
-  return wasSent === 'no' && (status === 404 || status === 400)
 }
 
 /**
@@ -223,9 +218,9 @@ function createGivingUp(options: PassageOptions): GivingUp {
     undone: 'neverSent',
     failed(failure, connection) {
       // A server that says so is there.
-      concerned = isForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
+      concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
-      if (mayBeDone(failure) || (isForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
+      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },

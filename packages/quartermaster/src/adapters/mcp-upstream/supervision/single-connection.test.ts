@@ -27,6 +27,8 @@ function situation() {
   }
   const running = new Set<number>()
   const servers: { end(): void; finish(): void }[] = []
+  /** How long each of them that was taken may be waited for. */
+  const budgets: number[] = []
   const create = (): Connection => {
     const [number, ended, finished] = [servers.length, deferred(), deferred()]
     servers.push({ end: ended.resolve, finish: finished.resolve })
@@ -43,8 +45,9 @@ function situation() {
         running.add(number)
         return SESSION
       },
-      async take() {
+      async take({ budgetMs }) {
         running.add(number)
+        budgets.push(budgetMs)
         return SESSION
       },
       look: async () => ({ up: true }),
@@ -72,7 +75,7 @@ function situation() {
   const end = (number: number) => servers[number]?.end()
   /** It has answered all that was under way. */
   const finish = (number: number) => servers[number]?.finish()
-  return { clock, single, stand, running: () => [...running], end, finish }
+  return { clock, single, stand, running: () => [...running], end, finish, budgets }
 }
 
 describe('a server that runs once', () => {
@@ -111,6 +114,18 @@ describe('a server that runs once', () => {
       code: 'DEPENDENCY_UNAVAILABLE',
       message: expect.stringContaining('"printer" cannot be reached'),
     })
+  })
+
+  it('is waited for, once it may be started, for as long as the caller has left', async () => {
+    const { clock, single, stand, end, budgets } = situation()
+    await single.take({ budgetMs: 10_000, signal: SIGNAL })
+    stand('unknown')
+    stand('held')
+    const taken = single.take({ budgetMs: 10_000, signal: SIGNAL })
+    await clock.advance(9_000)
+    end(0)
+    await taken
+    expect(budgets).toEqual([10_000, 1_000])
   })
 
   it.each(['leave', 'stop'] as const)('is waited for by nobody any more once it is given up (%s)', async giveUp => {

@@ -103,7 +103,11 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     },
     takeNow: () => current()?.takeNow(),
     async take(options) {
-      return (current() ?? (await taken(options))).take(options)
+      const begunAt = clock.now()
+      const found = current() ?? (await taken(options))
+      // The lease, and the end of the one before, were waited for in the caller's time as well.
+      const budgetMs = Math.max(0, options.budgetMs - (clock.now() - begunAt))
+      return found.take({ ...options, budgetMs })
     },
     async look(signal, options) {
       if (!inner && lease.standing().kind === 'unknown') await lease.look()

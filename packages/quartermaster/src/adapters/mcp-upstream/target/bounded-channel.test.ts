@@ -133,7 +133,7 @@ describe('what a server asks', () => {
       onEnd() {},
     }
     await open(events, new AbortController().signal)
-    for (const message of said) heard.by?.onMessage(message)
+    for (const message of said) heard.by?.onMessage(message, undefined)
     await new Promise(resolve => setImmediate(resolve))
     return { sent, passed, lines, parts }
   }

@@ -1,5 +1,5 @@
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import { isRequest, isResponse, type Message, type Notification, type Request } from '../../mcp-wire/index.ts'
+import { type Id, isRequest, isResponse, type Message, type Notification, type Request } from '../../mcp-wire/index.ts'
 import type { OpenChannel } from '../session/channel.ts'
 import { ownLimits } from '../session/message-limits.ts'
 import { sizeExcess } from '../session/message-size.ts'
@@ -14,9 +14,9 @@ export function boundedChannel(open: OpenChannel, log: (text: string) => void): 
     const told = new Set<'asked' | 'said'>()
     const opened = open({ ...events, onMessage }, signal)
 
-    function onMessage(message: Message): void {
+    function onMessage(message: Message, of: Id | undefined): void {
       const excess = excessIn(message)
-      if (excess === undefined || isResponse(message)) return events.onMessage(message)
+      if (excess === undefined || isResponse(message)) return events.onMessage(message, of)
       // It is there, and speaks.
       events.onPart?.()
       tellOnce(message, excess)

@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { HttpUpstream } from '../../../contracts/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
-import type { ChannelEnd } from '../session/channel.ts'
+import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { call } from '../testing/http-desk.ts'
 import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 import { createChildLog } from './child-log.ts'
+import { maskedChannel } from './masked-channel.ts'
 import { type TargetDeps, targetOf } from './targets.ts'
 
 /** A server at which somebody has signed in, reached as its entry says. */
@@ -89,4 +90,18 @@ describe('a token that a server repeats', () => {
     await channel.send(call(1))
     expect(messages).toMatchObject([{ result: { echo: 'Bearer access-1' } }])
   })
+})
+
+it('says in other words that something did not get through, and nothing else than that', async () => {
+  const cause = new Error('It was reset.')
+  const facts = { wasSent: 'maybe', status: 503, retryAfterMs: 2_000, isFinal: true, cause } as const
+  const failing = async () => {
+    throw new SendFailure('No entry for hush.', { ...facts, said: 'Who is hush?' })
+  }
+  const open = async () => ({ send: failing, close: async () => {}, pids: () => [], hasExchanges: false })
+  const masked = maskedChannel(open, text => text.replaceAll('hush', '[secret]'))
+  const channel = await masked({ onMessage() {}, onEnd() {} }, new AbortController().signal)
+  const failure = await channel.send(call(1)).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(SendFailure)
+  expect(failure).toMatchObject({ ...facts, message: 'No entry for [secret].', said: 'Who is [secret]?' })
 })

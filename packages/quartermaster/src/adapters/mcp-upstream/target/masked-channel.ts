@@ -26,10 +26,11 @@ export function maskedChannel(open: OpenChannel, redact: Redact): OpenChannel {
   }
 }
 
-function maskedEvents(events: ChannelEvents, redact: Redact): ChannelEvents {
+/** All of them are named, and not passed by being spread: whether a new one tells a secret is to be decided here. */
+function maskedEvents(events: ChannelEvents, redact: Redact): Required<ChannelEvents> {
   const { onMessage, onPart, onEnd, onLost, onBroken, onMissed } = events
   return {
-    onMessage: message => onMessage(maskedMessage(message, redact)),
+    onMessage: (message, of) => onMessage(maskedMessage(message, redact), of),
     onPart: () => onPart?.(),
     onEnd: end => onEnd(maskedEnd(end, redact)),
     onLost: (id, reason) => onLost?.(id, redact(reason)),
@@ -51,8 +52,7 @@ function maskedEnd(end: ChannelEnd, redact: Redact): ChannelEnd {
 function maskedRejection(redact: Redact): (error: unknown) => never {
   return error => {
     if (!(error instanceof SendFailure)) throw error
-    const { message, said, wasSent, retryAfterMs, status, cause } = error
-    const shown = said === undefined ? undefined : redact(said)
-    throw new SendFailure(redact(message), { wasSent, retryAfterMs, status, said: shown, cause })
+    const { message, said } = error
+    throw error.with({ message: redact(message), said: said === undefined ? undefined : redact(said) })
   }
 }
