@@ -5,9 +5,10 @@ export type ProbeVerdict =
   | { up: true; reason?: string }
   /**
    * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`:
-   * nothing went wrong with it, so what was found last still holds, however long it takes.
+   * nothing went wrong with it, so what was found last still holds, however long it takes. `final`: only a person can bring it
+   * back, so nobody waits for it.
    */
-  | { up: false; reason: string; recovering?: boolean; pending?: boolean }
+  | { up: false; reason: string; recovering?: boolean; pending?: boolean; final?: boolean }
 
 export interface ProbeContext {
   /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */

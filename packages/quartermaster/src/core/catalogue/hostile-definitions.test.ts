@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool, type UnitContents } from '../../testing/hub.ts'
 import { defineInjection } from './index.ts'
 
@@ -123,6 +124,17 @@ describe('a source that takes its time', () => {
     await swapped
     expect([...hub.catalogue.current().tools.keys()]).toEqual(['good'])
     expect(hub.catalogue.problems()).toEqual([])
+  })
+
+  it('is waited for longer where it is only read', async () => {
+    const agents = { worker: { capabilities: { good: {} } } }
+    const clock = createFakeClock()
+    const startedAt = clock.now()
+    const starting = createHub({ units: { 'a.ts': good }, agents, kind: 'upstream', slow: true, clock })
+    const readyAt = starting.then(() => clock.now())
+    for (let second = 0; second < 12; second++) await clock.advance(1_000)
+    expect((await starting).catalogue.current().isPartial).toBe(true)
+    expect((await readyAt) - startedAt).toBeGreaterThanOrEqual(10_000)
   })
 
   it.each([{}, { tools: ['good'] }])('is not taken for one without the tool (%j)', async config => {

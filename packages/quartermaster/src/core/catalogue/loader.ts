@@ -8,6 +8,12 @@ import type { Source, SourceUnit } from './source.ts'
 /** A source that has not answered by then keeps what it had; a hanging disk must not end reloads for good. */
 const LOAD_DEADLINE_MS = 60_000
 
+/**
+ * What is only read, and not run, comes to an end, and a client that is told of nothing meanwhile may not ask again. So it gets this
+ * many times the patience that code gets. Without end it is not: of tools there may be any number.
+ */
+const READING_PATIENCE = 10
+
 export interface Loaded {
   readonly units: readonly CheckedUnit[]
   /** What is broken now; the units above are the last good ones in its place. */
@@ -25,7 +31,7 @@ export interface LoaderOptions {
   readonly sources: readonly Source[]
   readonly clock: Clock
   readonly deps: CheckDeps
-  /** How long the first load of a source may hold up the others; afterwards it comes late. */
+  /** How long the first load of code may hold up the others; afterwards it comes late. */
   readonly patienceMs: number
   /** A source that came late is there now. */
   onLate(): void
@@ -54,7 +60,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
     if (lastGood.has(source)) return loading
     return new Promise(resolve => {
       let isLate = false
-      const cancel = clock.after(patienceMs, () => {
+      const cancel = clock.after(source.kind === 'code' ? patienceMs : READING_PATIENCE * patienceMs, () => {
         isLate = true
         resolve({ units: [], problems: [stillLoading(source)], isPartial: true })
       })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import { createHub, DOWN, failureOf, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import { serviceHub } from '../../testing/service-hub.ts'
 import type { ProbeContext } from '../catalogue/index.ts'
 
@@ -302,6 +302,22 @@ describe('recheck', () => {
     expect(hub.health.missing({ requires: ['mail'] })).toMatchObject([{ nextRecheckAt: provedAt }])
     await hub.clock.advance(2_000)
     expect(await hub.health.recheck('mail')).toMatchObject({ active: true })
+  })
+
+  it('lets no call wait for what only a person can bring back, and does not take it for flapping', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await serviceHub([mail])
+    hub.health.watch()
+    for (let time = 0; time < 3; time++) {
+      mail.verdict = { up: false, reason: 'The key is refused.', final: true }
+      hub.health.reportFailure('mail', 'The key is refused.')
+      const call = failureOf(hub.callAs('worker', 'use_mail'))
+      await hub.clock.advance(1_000)
+      expect(await call).toMatchObject({ code: 'TOOL_DISABLED', message: expect.stringContaining('key is refused') })
+      mail.verdict = UP
+      expect(await hub.health.recheck('mail', { force: true })).toMatchObject({ active: true })
+      await hub.clock.advance(6_000)
+    }
   })
 
   it('skips the cool-down when forced', async () => {

@@ -46,7 +46,7 @@ const REASON_LIMIT = 500
 /** What a probe said, in order: its author may have left the reason out or put anything there. */
 function toVerdict(answer: unknown): ProbeVerdict | undefined {
   const given = (typeof answer === 'object' && answer !== null ? answer : { up: answer }) as {
-    [K in 'up' | 'reason' | 'recovering' | 'pending']?: unknown
+    [K in 'up' | 'reason' | 'recovering' | 'pending' | 'final']?: unknown
   }
   if (typeof given.up !== 'boolean') return undefined
   const reason =
@@ -55,5 +55,6 @@ function toVerdict(answer: unknown): ProbeVerdict | undefined {
   const verdict = { up: false as const, reason: reason ?? 'Its probe said no.' }
   const recovering = given.recovering === true && { recovering: true }
   const pending = given.pending === true && { pending: true }
-  return { ...verdict, ...recovering, ...pending }
+  const final = given.final === true && { final: true }
+  return { ...verdict, ...recovering, ...pending, ...final }
 }

@@ -9,7 +9,7 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
   const { verdict, at } = outcome
   if (verdict.up) return afterSuccess(looked, verdict.reason ?? 'It answered.', at, policy)
   if (verdict.pending && isLeft(record, verdict)) return { ...looked, reason: verdict.reason }
-  return afterFailure(looked, verdict, at, policy)
+  return verdict.final ? afterRefusal(looked, verdict.reason, at) : afterFailure(looked, verdict, at, policy)
 }
 
 /** What was not there before, or has only just been started, has its time to come and no more. */
@@ -70,6 +70,13 @@ function afterFailure(
     return move(counted, 'recovering', reason, now)
   const isPatient = record.state === 'recovering' && now - record.since < policy.recoveringMs
   return isPatient || record.state === 'down' ? { ...counted, reason } : move(counted, 'down', reason, now)
+}
+
+/** Only a person can bring it back: it has no time to come by itself, and whether it can stand is another question. */
+function afterRefusal(record: DependencyRecord, reason: string, now: number): DependencyRecord {
+  if (record.state === 'down') return { ...record, reason, failures: record.failures + 1, unknowns: 0, successes: 0 }
+  const falls = record.falls.filter(at => record.state !== 'recovering' || at !== record.since)
+  return { ...move(record, 'down', reason, now), falls, youngFalls: 0 }
 }
 
 /** Silence is no verdict, so the last one stands. Reading it as "down" would let one slow proxy disable every tool behind it. */

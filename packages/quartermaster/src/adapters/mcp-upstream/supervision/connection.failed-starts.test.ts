@@ -131,6 +131,21 @@ it('waits for a person where one has to sign in, tries seldom meanwhile, and at 
   expect(starts).toBe(6)
 })
 
+it('is waited for by nobody when it was refused, and whoever asks hears what a start now comes to', async () => {
+  const { connection, server, clock } = stage()
+  const look = (isRequested: boolean) => connection.look(FOREVER, { isRequested })
+  server.letsIn = false
+  connection.start()
+  await clock.advance(6_000)
+  const refused = { up: false, reason: 'A person has to sign in.', final: true }
+  expect(await look(false)).toEqual(refused)
+  expect(await look(true)).toEqual(refused)
+  server.letsIn = true
+  await clock.advance(6_000)
+  expect(await look(false)).toEqual(refused)
+  expect(await look(true)).toMatchObject({ up: true })
+})
+
 it('is not tried again for nobody when it was refused, and remembers why', async () => {
   const { clock } = stage()
   let starts = 0

@@ -177,8 +177,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
       if (leaving !== undefined) throw unreachable(deps, { kind: 'stopped', reason: leaving })
       return takeNow() ?? awaited(options)
     },
-    look(signal, { isRequested = false, isAwaited = false } = {}) {
-      if (isRequested) runner.tell({ what: 'lookedAt' })
+    async look(signal, { isRequested = false, isAwaited = false } = {}) {
+      if (isRequested) await lookAnew(runner, signal)
       if (isAwaited) runner.tell({ what: 'wanted' })
       return look({ runner, hangs, clock }, signal)
     },
@@ -286,6 +286,14 @@ interface Looking {
   readonly clock: Clock
 }
 
+/** Somebody may have been let in meanwhile, and only a start finds out. */
+async function lookAnew(runner: Runner, signal: AbortSignal): Promise<void> {
+  const { kind } = runner.life()
+  runner.tell({ what: 'lookedAt' })
+  if (kind !== 'needsLogin') return
+  while (runner.life().kind === 'starting' && !signal.aborted) await runner.moved(signal)
+}
+
 async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Promise<Look> {
   const { session } = runner.life()
   const verdict = () => verdictOf(stateOf(runner.life()), clock.now())
@@ -309,5 +317,12 @@ export function verdictOf(state: ConnectionState, now: number): Look {
   if (kind === 'up' || kind === 'idle' || isAnnounced || isForgotten) return { up: true, reason }
   const isComing = kind === 'starting' || isBusy
   const isUnharmed = kind === 'stopped' || isWaking || (isBusy && downSince === undefined)
-  return { up: false, reason, ...(isComing && { recovering: true }), ...(isUnharmed && { pending: true }) }
+  const isFinal = kind === 'needsLogin'
+  return {
+    up: false,
+    reason,
+    ...(isComing && { recovering: true }),
+    ...(isUnharmed && { pending: true }),
+    ...(isFinal && { final: true }),
+  }
 }

@@ -26,6 +26,8 @@ export function stage({
   const clock = createFakeClock()
   const server = {
     lives,
+    /** Whether it lets us in. */
+    letsIn: true,
     /** Whether a start comes to an end. */
     opens: true,
     /** How long a start takes. */
@@ -51,6 +53,7 @@ export function stage({
     server.onStart()
     if (server.startsInMs > 0) await pause(server.startsInMs, { clock })
     if (!server.opens) await untilAborted(FOREVER)
+    if (!server.letsIn) throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
     if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
     server.running++
     let isOver = false
