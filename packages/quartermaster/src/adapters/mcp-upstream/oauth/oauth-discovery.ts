@@ -23,6 +23,8 @@ export async function discoverAuthorizationServer({
   const { heard, elsewhere } = redirectsOf(fetch)
   const found = await sdk.discoverOAuthServerInfo(url, {
     fetchFn: heard,
+    // Done below, where one slash more or less at the end is no other issuer.
+    skipIssuerMetadataValidation: true,
     ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
       ? { resourceMetadataUrl: new URL(resourceMetadata) }
       : {}),
@@ -31,6 +33,7 @@ export async function discoverAuthorizationServer({
   const host = found.authorizationServerMetadata ? undefined : elsewhere()
   if (host !== undefined)
     throw new TypeError(`the metadata of its issuer sends us on to ${host}, which is not followed.`)
+  checkIssuer(String(found.authorizationServerUrl), found.authorizationServerMetadata?.issuer)
   const resource = found.resourceMetadata?.resource
   // A server that names another as what the token is for would get us a token for that one.
   if (resource !== undefined && !isAbout(sdk, url, resource)) {
@@ -43,6 +46,22 @@ export async function discoverAuthorizationServer({
     resource,
     scopes: found.resourceMetadata?.scopes_supported ?? [],
   }
+}
+
+/**
+ * Throws where metadata is of another issuer than was asked for (RFC 8414 §3.3). Hosted issuers write a slash at the end that
+ * those who name them leave out, or the other way round.
+ */
+function checkIssuer(asked: string, named: string | undefined): void {
+  if (named === undefined || withoutSlash(named) === withoutSlash(asked)) return
+  throw new TypeError(
+    `the server names ${JSON.stringify(asked)} as its issuer, and the metadata there is of another issuer, ` +
+      `${JSON.stringify(named)}. Ask whoever runs the server to mend it.`,
+  )
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
 }
 
 /** A name and a password in it are for the server alone, and what is made of it here is shown and kept as the name of an issuer. */

@@ -107,12 +107,27 @@ describe('signing in at an upstream', () => {
     expect(place.tokenRequests).toEqual([])
   })
 
-  it('fails when metadata claims to be of another issuer', async () => {
-    const place = await oauthPlace({ metadata: { issuer: 'https://evil.example' } })
-    await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
-      code: 'LOGIN_FAILED',
-      message: expect.stringContaining('another issuer'),
-    })
+  it.each(['https://evil.example', 'https://evil.example/', '', '/'])(
+    'fails when metadata claims to be of another issuer, and names both: "%s"',
+    async issuer => {
+      const place = await oauthPlace({ metadata: { issuer } })
+      const { origin } = place.endpoint
+      await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+        code: 'LOGIN_FAILED',
+        message: expect.stringContaining(
+          `names "${origin}" as its issuer, and the metadata there is of another issuer, "${issuer}"`,
+        ),
+      })
+      expect(place.registered).toEqual([])
+    },
+  )
+
+  it('takes a slash at the end for no other issuer', async () => {
+    const metadata: Record<string, unknown> = {}
+    const place = await oauthPlace({ metadata })
+    metadata.issuer = `${place.endpoint.origin}/`
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
   })
 
   it.each([

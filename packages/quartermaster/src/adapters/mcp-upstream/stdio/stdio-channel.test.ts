@@ -91,6 +91,10 @@ describe('a program that cannot be started', () => {
     )
   })
 
+  it.each(['npx -y some-server', 'node /srv/server.mjs'])('may be a whole line by mistake: %s', async command => {
+    expect((await failureOf({ command })).message).toContain('Write the program alone as "command"')
+  })
+
   it('may be a file that is not executable', async () => {
     const file = join(await tempFolder(), 'tool')
     await writeFile(file, '#!/bin/sh\n')

@@ -21,7 +21,12 @@ export async function startFailure(error: unknown, program: { command: string; c
   return `"${command}" could not be started (${code || 'for an unknown reason'}). Check its command, arguments and environment.`
 }
 
+/** A program, and behind it an option or a path. A path with a space in it begins with one. */
+const WHOLE_LINE = /^[^\s/\\]+\s+(?:-|\S*[/\\])/
+
 function missingReason(command: string): string {
+  if (WHOLE_LINE.test(command))
+    return `There is no program "${command}". Write the program alone as "command", and each argument by itself in "args".`
   if (command.includes('/')) return `There is no program "${command}", or what its first line names is not there.`
   return `There is no program "${command}" on the PATH. Install it, or write its full path as "command".`
 }
