@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
@@ -25,6 +25,13 @@ const capability = (parts: string, more = '') => `
 describe('doctor', () => {
   it('is content with a healthy project', async () => {
     expect(await findings({})).toEqual({ code: 0, errors: [] })
+  })
+
+  it('makes no store where there is none, and says that there is none', async () => {
+    const dir = await makeProject({ 'agents/default.json': '{ "capabilities": {} }' })
+    for (const _time of ['first', 'second'])
+      expect((await quartermaster(['doctor'], { cwd: dir })).stdout).toContain('The store is not made yet.')
+    expect(await readdir(dir)).not.toContain('.quartermaster')
   })
 
   it('finds a broken definition, with its file and field', async () => {

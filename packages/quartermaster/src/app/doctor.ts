@@ -6,6 +6,7 @@ import { fewOfEach } from '../core/knowledge/index.ts'
 import { consentFindings } from './consent-findings.ts'
 import { docsProblems } from './docs-control.ts'
 import { entryFindings } from './entry-findings.ts'
+import { leftBehindFindings } from './left-behind-findings.ts'
 import { loginFindings } from './login-findings.ts'
 import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
@@ -30,15 +31,17 @@ export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Prom
   const needed = neededDependencies(core.catalogue.current())
   const agents = core.agents.list()
   // Loaded here, because nothing else that needs no store needs its parts.
-  const { storeFinding } = await import('./store-finding.ts')
+  const { lookAtStore } = await import('./store-finding.ts')
+  const store = await lookAtStore(project.dataDir, project.storeChoice)
   return [
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
-    await storeFinding(project.dataDir, project.storeChoice),
+    store.finding,
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings({ ...runtime, from: outside.from })),
     ...entryFindings(project.upstreams(), namesOf(agents)),
     ...(await loginFindings(runtime)),
+    ...(store.isReadable ? await leftBehindFindings(runtime) : []),
     ...(await peerFindings(outside)),
     ...consentFindings(core.catalogue.current()),
     ok(

@@ -144,6 +144,23 @@ describe('logins', () => {
     expect(restarted).toEqual([])
   })
 
+  it('are forgotten also where the upstream has no entry any more', async () => {
+    const { place, logins, restarted, change } = await desk()
+    for (const owner of [{ upstream: 'tracker' }, { upstream: 'tracker', agent: 'bob' }]) {
+      change(place.upstream)
+      const { attempt, url } = await logins.beginLogin(owner)
+      await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })
+      restarted.length = 0
+      change(undefined)
+      expect(await logins.logout(owner)).toEqual({ wasSignedIn: true })
+      expect(restarted).toEqual([])
+      await expect(logins.logout(owner)).rejects.toMatchObject({
+        code: 'NAME_UNKNOWN',
+        message: 'No upstream is named "tracker", and no such login is kept. See them: quartermaster upstreams',
+      })
+    }
+  })
+
   it('are for agents that there are', async () => {
     const { place, logins } = await desk()
     await expect(logins.beginLogin({ upstream: 'tracker', agent: 'bobb' })).rejects.toMatchObject({

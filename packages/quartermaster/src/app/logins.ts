@@ -38,7 +38,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
 
   function find(name: string): HttpUpstream {
     const found = upstream(name)
-    if (!found) throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}". See them: quartermaster upstreams`)
+    if (!found) throw unknown(name)
     // How it is reached is not known then.
     if (found.wrong !== undefined) throw wrongEntry(name, found.wrong)
     if ('url' in found) return found
@@ -94,12 +94,19 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       }
     },
     async logout(owner) {
-      find(owner.upstream)
+      // What somebody has left where there is no entry any more is not to be out of reach.
+      const isThere = upstream(owner.upstream) !== undefined
+      if (isThere) find(owner.upstream)
       const wasSignedIn = await (await auth()).forget(owner)
-      if (wasSignedIn) await signedAnew(owner)
+      if (!isThere && !wasSignedIn) throw unknown(owner.upstream, ', and no such login is kept')
+      if (isThere && wasSignedIn) await signedAnew(owner)
       return { wasSignedIn }
     },
   }
+}
+
+function unknown(name: string, more = ''): AppError {
+  return new AppError('NAME_UNKNOWN', `No upstream is named "${name}"${more}. See them: quartermaster upstreams`)
 }
 
 /** Nobody signs in for nothing. */

@@ -9,7 +9,7 @@ import { tempProject } from '../testing/temp-project.ts'
 import { openDatabase } from './open-database.ts'
 import { proveSameKey } from './sealing-witness.ts'
 import { readStoreChoice } from './store-choice.ts'
-import { storeFinding } from './store-finding.ts'
+import { lookAtStore } from './store-finding.ts'
 
 const clock = createSystemClock()
 
@@ -60,10 +60,13 @@ describe('a file whose contents were moved to a database', () => {
     const what = `What is in "${join(folder.dir, 'store.db')}" was moved to ${to} at 2026-02-03T04:05:06.000Z, so the file is not used any more.`
     const mend = `Set DATABASE_URL to that database. To go back to the file on purpose, and without all that came since, delete "${mark}".`
     await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: `${what} ${mend}` })
-    expect(await storeFinding(folder.dir, choice)).toEqual({ level: 'error', what, mend })
+    expect(await lookAtStore(folder.dir, choice)).toEqual({
+      finding: { level: 'error', what, mend },
+      isReadable: false,
+    })
     await rm(mark)
     await open()
-    expect(await storeFinding(folder.dir, choice)).toMatchObject({ level: 'ok' })
+    expect(await lookAtStore(folder.dir, choice)).toMatchObject({ finding: { level: 'ok' }, isReadable: true })
   })
 
   it('stays refused when it is gone, and when nobody can read what the mark says', async () => {
@@ -75,6 +78,6 @@ describe('a file whose contents were moved to a database', () => {
     await rm(mark)
     await mkdir(mark)
     await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    expect(await storeFinding(folder.dir, choice)).toMatchObject({ level: 'error' })
+    expect(await lookAtStore(folder.dir, choice)).toMatchObject({ finding: { level: 'error' }, isReadable: false })
   })
 })

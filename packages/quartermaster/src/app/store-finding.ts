@@ -6,16 +6,30 @@ import { type Finding, messageOf } from '../contracts/index.ts'
 import { movedWords } from './moved-store.ts'
 import type { StoreChoice } from './store-choice.ts'
 
-/** What is to be said of the store. It is looked at, not opened: an `up` may own it. */
-export async function storeFinding(dataDir: string, { databaseUrl }: StoreChoice): Promise<Finding> {
-  if (databaseUrl !== undefined) return serverFinding(databaseUrl)
+/** A look at the store. */
+export interface StoreLook {
+  /** What is to be said of it. */
+  readonly finding: Finding
+  /** Whether there is one to be read. To open one that is not there would make it, over what is to be put back from a backup. */
+  readonly isReadable: boolean
+}
+
+/** Looks at the store. It is not opened: an `up` may own it. */
+export async function lookAtStore(dataDir: string, { databaseUrl }: StoreChoice): Promise<StoreLook> {
+  if (databaseUrl !== undefined) return lookAtServer(databaseUrl)
   const { dir, hasHistory, movedMark } = openDataFolder(dataDir)
   const mark = await movedMark().catch((error: unknown) => ({ problem: messageOf(error) }))
-  if (mark) return { level: 'error', ...('problem' in mark ? { what: mark.problem } : movedWords(dir, mark)) }
+  if (mark)
+    return unreadable({ level: 'error', ...('problem' in mark ? { what: mark.problem } : movedWords(dir, mark)) })
   const condition = await inspectStore(dir)
   if (condition.state === 'absent')
-    return hasHistory() ? lost(dir) : { level: 'ok', what: 'The store is not made yet.' }
-  return findingOf(condition, storeFile(dir))
+    return unreadable(hasHistory() ? lost(dir) : { level: 'ok', what: 'The store is not made yet.' })
+  const finding = findingOf(condition, storeFile(dir))
+  return { finding, isReadable: finding.level === 'ok' }
+}
+
+function unreadable(finding: Finding): StoreLook {
+  return { finding, isReadable: false }
 }
 
 function findingOf(condition: Exclude<StoreCondition, { state: 'absent' }>, file: string): Finding {
@@ -55,14 +69,16 @@ function lost(dir: string): Finding {
   }
 }
 
-async function serverFinding(url: string): Promise<Finding> {
+async function lookAtServer(url: string): Promise<StoreLook> {
   // Loaded here, because most have their store in a file.
   const { inspectPostgres } = await import('../adapters/storage-postgres/index.ts')
   try {
-    return databaseFinding(await inspectPostgres({ url, log: silentLog }))
+    const condition = await inspectPostgres({ url, log: silentLog })
+    const { shape, newest } = condition
+    return { finding: databaseFinding(condition), isReadable: shape > 0 && shape <= newest }
   } catch (error) {
     // What keeps it from being the store, with what to do about it.
-    return { level: 'error', what: messageOf(error) }
+    return unreadable({ level: 'error', what: messageOf(error) })
   }
 }
 

@@ -1,5 +1,5 @@
 import { rm, symlink } from 'node:fs/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { CONFIG, upstreamDesk as desk } from '../testing/upstream-desk.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
@@ -60,6 +60,18 @@ describe('removing an upstream', () => {
     expect(await json('shared/eve.json')).toEqual({ capabilities: { notes: {} } })
   })
 
+  it('takes it from the agents first, so that one that is cut off leaves none with a file that names what is gone', async () => {
+    const files = { ...NOTES.files, 'agents/default.json': '{ "capabilities": { "notes": {}, "files": {} } }' }
+    const { control, project, json } = await desk({ files })
+    const writing = vi.spyOn(project.configEditor, 'removeUpstream').mockRejectedValueOnce(new Error('No space left.'))
+    await expect(control.removeUpstream({ name: 'notes' })).rejects.toThrow('No space left.')
+    expect(await json(CONFIG)).toHaveProperty('mcpServers.notes')
+    expect(await json('agents/default.json')).toEqual({ capabilities: { files: {} } })
+    await control.removeUpstream({ name: 'notes' })
+    expect(await json(CONFIG)).toEqual({ mcpServers: {} })
+    expect(writing).toHaveBeenCalledTimes(2)
+  })
+
   it('does nothing where nobody can tell which agents there are', async () => {
     const { control, json, folder } = await desk(NOTES)
     await rm(folder.path('agents'), { recursive: true })
@@ -73,16 +85,42 @@ describe('removing an upstream', () => {
       [CONFIG]: '{ "mcpServers": { "files": { "command": "a" } } }',
       'agents/default.json': '{ "capabilities": { "files": {} } }',
     }
-    const { control, json } = await desk({ files, others: ['files'] })
+    const { control, json, done } = await desk({ files, others: ['files'] })
     expect(await control.removeUpstream({ name: 'files' })).toMatchObject({ taken: {}, stillNamedBy: [] })
     expect(await json('agents/default.json')).toEqual({ capabilities: { files: {} } })
+    expect(done).toEqual([{ forgotten: 'files' }])
   })
 
-  it('needs one that is there', async () => {
-    const { control } = await desk(NOTES)
+  it('forgets what only the store knows of one without an entry, and takes it from agents that still have it', async () => {
+    const files = { [CONFIG]: '{}', 'agents/default.json': '{ "capabilities": { "notes": { "tools": ["read"] } } }' }
+    const { control, json, done, folder } = await desk({ files, leftBehind: [{ name: 'notes', pins: 3, logins: 1 }] })
+    expect(await control.removeUpstream({ name: 'notes' })).toEqual({
+      file: folder.path(CONFIG),
+      revokedFrom: ['default'],
+      taken: { default: { tools: ['read'] } },
+      stillNamedBy: [],
+      problems: [],
+      removedSecrets: [],
+      keptSecrets: [],
+      forgotten: { pins: 3, logins: 1 },
+    })
+    expect(await json('agents/default.json')).toEqual({ capabilities: {} })
+    expect(done).toEqual([{ forgotten: 'notes' }])
+  })
+
+  it('forgets nothing where nobody can tell whether there is an entry', async () => {
+    const { control, done, folder } = await desk({ leftBehind: [{ name: 'notes', pins: 3, logins: 1 }] })
+    await folder.write(CONFIG, '{ "mcpServers": ')
+    await expect(control.removeUpstream({ name: 'notes' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(done).toEqual([])
+  })
+
+  it('needs one that is there, or of which the store has something', async () => {
+    const { control, done } = await desk({ ...NOTES, leftBehind: [{ name: 'mail', pins: 3, logins: 1 }] })
     await expect(control.removeUpstream({ name: 'nots' })).rejects.toMatchObject({
       code: 'NAME_UNKNOWN',
       message: expect.stringContaining('Did you mean "notes"?'),
     })
+    expect(done).toEqual([])
   })
 })

@@ -68,6 +68,43 @@ describe('adding an upstream with secrets', () => {
     expect(await json('.quartermaster/secrets.json')).toEqual({ ADA_KEY: 'hers', KEY_2: 'new' })
   })
 
+  describe.each([
+    [{ command: 'a' }, { command: 'b' }, 'env'],
+    [{ url: 'http://127.0.0.1:9/mcp' }, { url: 'http://127.0.0.1:10/mcp' }, 'headers'],
+  ] as const)('over %j, as %j', (before, next, kind) => {
+    const withAda = async () => {
+      const opened = await desk()
+      const entry = { ...before, [kind]: { KEY: '${secret:KEY}' }, enabled: false }
+      await opened.control.addUpstream({ name: 'notes', entry, secrets: { KEY: 'own' } })
+      const agents = { ada: { [kind]: { KEY: '${secret:ADA_KEY}' } } }
+      await opened.folder.write(CONFIG, JSON.stringify({ mcpServers: { notes: { ...entry, agents } } }))
+      await opened.folder.write('.quartermaster/secrets.json', '{ "KEY": "own", "ADA_KEY": "hers" }', 0o600)
+      const wish = { name: 'notes', entry: next, replace: true }
+      return { ...opened, wish, secrets: () => opened.json('.quartermaster/secrets.json') }
+    }
+
+    it('takes no secret of an agent out with the setting that referred to it, and says what it was for', async () => {
+      const { control, wish, secrets } = await withAda()
+      const kept = {
+        removedSecrets: ['KEY'],
+        keptSecrets: [{ name: 'ADA_KEY', usedBy: [], wasFor: [`agents.ada.${kind}`] }],
+        goneSettings: [`agents.ada.${kind}`],
+      }
+      expect(await control.addUpstream({ ...wish, dryRun: { beside: [] } })).toMatchObject(kept)
+      expect(await control.addUpstream(wish)).toMatchObject(kept)
+      expect(await secrets()).toEqual({ ADA_KEY: 'hers' })
+    })
+
+    it('says where else such a secret is named', async () => {
+      const { control, wish, secrets, folder } = await withAda()
+      await folder.write('capabilities/a.ts', "export const key = (secrets) => secrets.get('ADA_KEY')")
+      expect(await control.addUpstream(wish)).toMatchObject({
+        keptSecrets: [{ name: 'ADA_KEY', usedBy: ['capabilities/a.ts'], wasFor: [`agents.ada.${kind}`] }],
+      })
+      expect(await secrets()).toEqual({ ADA_KEY: 'hers' })
+    })
+  })
+
   it('keeps the secrets of what it replaces where one is missing that nobody could be asked for', async () => {
     const { control, json } = await desk()
     const entry = (command: string) => ({ command, env: { KEY: '${secret:KEY}' } })

@@ -1,12 +1,15 @@
-import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
-import { FIRST_AGENT, type ReleasedSecrets, type SetUpstream } from '../adapters/project-files/index.ts'
+import { join } from 'node:path'
+import type { LeftBehind, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import { CONFIG_FILE, FIRST_AGENT, type ReleasedSecrets, type SetUpstream } from '../adapters/project-files/index.ts'
 import {
   type AddedUpstream,
   AppError,
   type Control,
   type ControlInput,
   type DependencyStatus,
+  isAppError,
   type Problem,
+  type RemovedUpstream,
   type ReviewItem,
   type StatusReport,
   type UpstreamStatus,
@@ -36,6 +39,7 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
     | 'upstreams'
     | 'upstreamsLeftOut'
     | 'upstreamSecrets'
+    | 'configFile'
     | 'configEditor'
     | 'agentFiles'
     | 'problems'
@@ -48,7 +52,17 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   readonly upstreams:
     | Pick<
         Upstreams,
-        'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met' | 'meet' | 'lookAgain'
+        | 'statuses'
+        | 'logs'
+        | 'restart'
+        | 'review'
+        | 'decide'
+        | 'leftBehind'
+        | 'forget'
+        | 'readAgain'
+        | 'met'
+        | 'meet'
+        | 'lookAgain'
       >
     | undefined
   /** Who keeps them; nobody, where a command looked by itself. */
@@ -113,6 +127,32 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     return find(name)
   }
 
+  /** Of one that has no entry, what only the store knows. One that is mounted all the same is named by a capability. */
+  async function leftBehind(name: string): Promise<LeftBehind | undefined> {
+    // Its entry may have been taken out by hand, and nobody here have heard of it yet.
+    if (project.upstreams().has(name)) await deps.reload()
+    return (await upstreams?.leftBehind())?.find(one => one.name === name)
+  }
+
+  /** What is to be forgotten of one without an entry; nothing of one that has one. Throws `NAME_UNKNOWN` for what nobody knows. */
+  async function withoutEntry(name: string): Promise<LeftBehind | undefined> {
+    try {
+      await project.configEditor.requireUpstream(name)
+      return undefined
+    } catch (error) {
+      const isMissing = isAppError(error) && error.code === 'NAME_UNKNOWN'
+      const left = isMissing ? await leftBehind(name) : undefined
+      if (!left) throw error
+      return left
+    }
+  }
+
+  async function takeEntry(name: string, left: LeftBehind | undefined): Promise<TakenEntry> {
+    if (!left) return await project.configEditor.removeUpstream(name)
+    const file = project.configFile ?? join(project.projectDir, CONFIG_FILE)
+    return { file, secrets: [], forgotten: { pins: left.pins, logins: left.logins } }
+  }
+
   return {
     async upstreams() {
       await read()
@@ -145,10 +185,10 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const now = Math.round(clock.now())
       if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients, now }, project)
-      const { unneeded, ...written } = await write(request, deps)
+      const { unneeded, spared, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
-      const released = await releaseReplaced(unneeded, written, deps)
+      const released = await releaseReplaced({ unneeded, spared }, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === upstreamUnit(request.name))
       // One that is there already has brought its tools; to count them they have to be taken in.
@@ -168,17 +208,24 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const isOurs = deps.originOf(name) !== 'other'
       // Read first: where nobody can tell which agents there are, nothing is done.
       const holders = isOurs ? await project.agentFiles.load() : []
-      const { file, secrets } = await project.configEditor.removeUpstream(name)
-      // Before the reload: an agent whose file names what is gone has no tools at all.
+      const left = await withoutEntry(name)
+      // First: an agent whose file names what is gone has no tools at all, also where this is cut off half way.
       const revoked = await revokeUpstream(name, holders, deps)
+      const { file, secrets, ...forgotten } = await takeEntry(name, left)
       await deps.reload()
       // Whatever is added under this name later is met for the first time.
-      if (isOurs) await upstreams?.forget(name)
+      await upstreams?.forget(name)
       // Last, when nothing that runs needs them any more.
       const released = await project.configEditor.releaseSecrets(secrets, { keep: keepSecrets })
-      return { file, ...revoked, ...released }
+      return { file, ...revoked, ...released, ...forgotten }
     },
   }
+}
+
+/** What became of an entry that was to be taken out. */
+interface TakenEntry extends Pick<RemovedUpstream, 'file' | 'forgotten'> {
+  /** Those it referred to. */
+  readonly secrets: readonly string[]
 }
 
 function mounted<T>(upstreams: T | undefined): T {
@@ -233,20 +280,23 @@ type Written = Pick<
 async function write(
   { name, entry, secrets = {}, missing = [], replace = false }: ControlInput<'addUpstream'>,
   { project: { configEditor }, ensureDataFolder }: UpstreamControlDeps,
-): Promise<Written & Pick<SetUpstream, 'unneeded'>> {
+): Promise<Written & Replaced> {
   if (Object.keys(secrets).length > 0) await ensureDataFolder()
   const written = await configEditor.setUpstream(name, entry, { replace, secrets, missing })
   const { missing: notThere, secrets: kept, ...rest } = written
   return { ...rest, secrets: [...kept], ...(Object.keys(notThere).length > 0 && { missing: { ...notThere } }) }
 }
 
-/** The secrets of what was replaced go like those of what is removed. */
+/** The secrets of what was replaced. */
+type Replaced = Pick<SetUpstream, 'unneeded' | 'spared'>
+
+/** They go like those of what is removed, but for what is spared. */
 async function releaseReplaced(
-  names: readonly string[],
+  { unneeded, spared }: Replaced,
   { missing }: Written,
   { project: { configEditor } }: UpstreamControlDeps,
 ): Promise<Partial<ReleasedSecrets>> {
-  if (names.length === 0) return {}
+  if (unneeded.length === 0 && Object.keys(spared).length === 0) return {}
   // One of them may be what nobody could be asked for this time.
-  return configEditor.releaseSecrets(names, { keep: missing !== undefined })
+  return configEditor.releaseSecrets(unneeded, { keep: missing !== undefined, spared })
 }

@@ -148,7 +148,12 @@ export const Finding = z.object({
 export type Finding = z.infer<typeof Finding>
 
 /** A secret that stays in the secrets file, and the files that name it. */
-const KeptSecret = z.object({ name: z.string(), usedBy: z.array(z.string()) })
+const KeptSecret = z.object({
+  name: z.string(),
+  usedBy: z.array(z.string()),
+  /** The settings that referred to it and are among those that went (`goneSettings`). It stays whatever names it. */
+  wasFor: z.array(z.string()).optional(),
+})
 
 /** What became of an upstream that was to be added. */
 export const AddedUpstream = z.object({
@@ -199,5 +204,7 @@ export const RemovedUpstream = z.object({
   removedSecrets: z.array(z.string()),
   /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
   keptSecrets: z.array(KeptSecret),
+  /** There was no entry of it, and this is what the store still had: how many pins, and how many logins. It is gone. */
+  forgotten: z.object({ pins: z.number().int(), logins: z.number().int() }).optional(),
 })
 export type RemovedUpstream = z.infer<typeof RemovedUpstream>

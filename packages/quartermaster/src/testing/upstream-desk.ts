@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { openDataFolder } from '../adapters/data-folder/index.ts'
-import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { LeftBehind, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { silentLog } from '../adapters/system/index.ts'
 import { openProject } from '../app/project.ts'
 import { createUpstreamControl } from '../app/upstream-control.ts'
@@ -57,6 +57,8 @@ export interface DeskSituation {
   problems?: Problem[]
   /** Upstreams that are held back a tool once it is looked at again what they say of others. */
   outspoken?: string[]
+  /** What the store has of upstreams that are not there. */
+  leftBehind?: LeftBehind[]
   /** Why what is known of upstreams cannot be read. */
   unreadable?: Error
   isMounted?: boolean
@@ -80,6 +82,7 @@ export async function upstreamDesk({
   item = ITEM,
   problems = [],
   outspoken = [],
+  leftBehind = [],
   unreadable,
   isMounted = true,
   from = 'up',
@@ -115,6 +118,7 @@ export async function upstreamDesk({
     review: async name => (name === undefined || name === 'notes' ? [item] : []),
     decide: async choice => (done.push(choice), [item]),
     lookAgain: async () => void (isLookedAt = true),
+    leftBehind: async () => leftBehind,
     forget: async name => void done.push({ forgotten: name }),
     async readAgain() {
       if (unreadable) throw unreadable
@@ -169,5 +173,5 @@ export async function upstreamDesk({
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
   })
   const json = async (file: string) => JSON.parse(await folder.read(file))
-  return { control, clock, done, json, folder }
+  return { control, project, clock, done, json, folder }
 }

@@ -9,10 +9,14 @@ export function releasedLines(
   { isDryRun = false }: { readonly isDryRun?: boolean } = {},
 ): string[] {
   const words = isDryRun ? AHEAD : DONE
-  const kept = keptSecrets.map(({ name, usedBy }) => {
-    const where = usedBy.length > 0 ? `, named in ${usedBy.join(', ')}` : ''
-    return `${words.kept} the secrets file: ${name}${where}.`
-  })
+  const kept = keptSecrets.map(secret => `${words.kept} the secrets file: ${secret.name}${reasonOf(secret)}.`)
   const gone = `${words.gone} the secrets file: ${removedSecrets.join(', ')}.`
   return removedSecrets.length > 0 ? [gone, ...kept] : kept
+}
+
+/** What nothing names any more is for its owner to use again or to take out. */
+function reasonOf({ name, usedBy, wasFor = [] }: NonNullable<AddedUpstream['keptSecrets']>[number]): string {
+  if (usedBy.length > 0) return `, named in ${usedBy.join(', ')}`
+  if (wasFor.length === 0) return ''
+  return `, which was for ${wasFor.join(', ')}: refer to it again (\${secret:${name}}), or take it out of secrets.json`
 }

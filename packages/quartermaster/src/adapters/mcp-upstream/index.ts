@@ -8,7 +8,7 @@ export type { UpstreamAuth } from './oauth/upstream-auth.ts'
 export { locatedProgram } from './stdio/located-program.ts'
 export { SWITCHED_OFF } from './switched-off.ts'
 export { wrongEntry } from './target/wrong-entry.ts'
-export { createUpstreams, type ReviewChoice, type Upstreams } from './upstreams.ts'
+export { createUpstreams, type LeftBehind, type ReviewChoice, type Upstreams } from './upstreams.ts'
 
 /** Loads what upstreams are made of; whoever has none does without it. */
 export const loadUpstreamParts = () => import('./parts.ts')

@@ -7,9 +7,9 @@ import type { Upstream } from './upstream.ts'
 
 /** What upstreams take, once there are any. */
 export interface UpstreamParts {
-  readonly pins: Pick<PinBook, 'list' | 'decide' | 'forget'>
-  readonly memory: Pick<UpstreamMemory, 'forget'>
-  readonly auth: Pick<UpstreamAuth, 'forgetAll'>
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'amounts' | 'forget'>
+  readonly memory: Pick<UpstreamMemory, 'names' | 'forget'>
+  readonly auth: Pick<UpstreamAuth, 'amounts' | 'forgetAll'>
   create(options: MountOptions): Upstream
   /** Clears the way, before the first of them starts: what was left behind may hold what it needs. */
   prepare?(): Promise<void>

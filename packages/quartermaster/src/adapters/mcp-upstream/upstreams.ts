@@ -17,6 +17,13 @@ import { createUpstreamSource } from './upstream-source.ts'
 /** Which of the things that wait for a person. */
 export type ReviewChoice = Omit<Decision, 'by'>
 
+/** What the store has of an upstream that is not there: how many pins, and how many logins. */
+export interface LeftBehind {
+  readonly name: string
+  readonly pins: number
+  readonly logins: number
+}
+
 /** The MCP servers of others, mounted. */
 export interface Upstreams extends FirstMeetings {
   /** What they bring. Loading it waits for none of them. */
@@ -40,6 +47,8 @@ export interface Upstreams extends FirstMeetings {
   recall(): Promise<void>
   /** There are tools that were not there before: what servers say of tools of others is looked at again. */
   lookAgain(): Promise<void>
+  /** What the store has of those that are neither configured nor named by a capability now. By name. */
+  leftBehind(): Promise<LeftBehind[]>
   /** As if it had never been seen or signed in to. For one that is not configured any more. */
   forget(name: string): Promise<void>
   /** Starts them, and what comes later as well. Waits for none of it. */
@@ -129,6 +138,16 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     async lookAgain() {
       await Promise.all(mounts.all().map(upstream => upstream.lookAgain()))
     },
+    async leftBehind() {
+      const { pins, memory, auth } = await parts.get()
+      const [pinned, seen, signedIn] = await Promise.all([pins.amounts(), memory.names(), auth.amounts()])
+      const known = configs()
+      const names = new Set([...pinned.keys(), ...seen, ...signedIn.keys()])
+      return [...names]
+        .filter(name => !known.has(name))
+        .toSorted()
+        .map(name => ({ name, pins: pinned.get(name) ?? 0, logins: signedIn.get(name) ?? 0 }))
+    },
     async forget(name) {
       const { pins, memory, auth } = await parts.get()
       await Promise.all([pins.forget(name), memory.forget(name), auth.forgetAll(name)])
@@ -148,9 +167,12 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   }
 }
 
-/** What the owner leaves out waits for nobody: accepted, it would not be offered either. It does when it is left out no longer. */
+/**
+ * What the owner leaves out waits for nobody: accepted, it would not be offered either. Neither does what is of a server that is
+ * not configured and that no capability names: nobody could decide about it. Both do when they are there again.
+ */
 function isWanted(item: ReviewItem, config: UpstreamConfig | undefined): boolean {
-  return config === undefined || wantsDefinition(config, item)
+  return config !== undefined && wantsDefinition(config, item)
 }
 
 /** Whoever allows what is found is not told of it. */

@@ -49,8 +49,9 @@ const OWN = {
 
 describe('an upstream that is replaced', () => {
   it('is reached in the new way alone, and keeps everything else that its owner says of it', async () => {
-    const { set, present } = await projectWith({ ...PLAIN, type: 'stdio', cwd: '/old', ...OWN })
-    const next = { command: 'files', args: ['/other'], env: { TOKEN: 'x' } }
+    const before = { ...PLAIN, command: 'node', args: ['/files.mjs', '/data'], type: 'stdio', cwd: '/old' }
+    const { set, present } = await projectWith({ ...before, ...OWN })
+    const next = { command: 'node', args: ['/files.mjs', '/other'], env: { TOKEN: 'x' } }
     expect(await set(next, { replace: true })).toMatchObject({
       outcome: 'replaced',
       keptSettings: Object.keys(OWN),
@@ -83,7 +84,8 @@ describe('an upstream that is replaced', () => {
     expect(await set(next, { replace: true })).toMatchObject({
       keptSettings: ['leaveOut', 'agents'],
       goneSettings: ['agents.ada.env', 'agents.bob.env'],
-      unneeded: ['KEY', 'ADA'],
+      unneeded: ['KEY'],
+      spared: { ADA: ['agents.ada.env'] },
     })
     expect(await present()).toEqual({ ...next, leaveOut: ['wipe'], agents: { bob: { headers: { B: 'b' } } } })
   })
@@ -112,30 +114,26 @@ describe('an upstream that is replaced', () => {
   })
 
   it.each([
-    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['@b/server'] }, true],
+    [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['-y', '@b/server'] }, true],
     [{ command: 'npx', args: ['-y', '@a/server@1.2.3'] }, { command: 'npx', args: ['-y', '@a/server@2.0.0'] }, false],
-    [{ command: 'uv', args: ['run', 'a.py'] }, { command: 'uv', args: ['run', 'b.py'] }, true],
-    [{ command: 'deno', args: ['run', 'npm:@a/x'] }, { command: 'deno', args: ['run', 'npm:@b/x'] }, true],
-    [
-      { command: 'npx', args: ['mcp-remote', 'https://a.example'] },
-      { command: 'npx', args: ['mcp-remote', 'https://b.example'] },
-      true,
-    ],
+    [{ command: 'node', args: ['a.mjs', '/x'] }, { command: 'node', args: ['a.mjs', '/x', '/y'] }, false],
     [{ command: 'node', args: ['a.mjs'] }, { command: 'node', args: ['b.mjs'] }, true],
     [
       { command: 'node', args: ['a.mjs'], env: { A: '1' } },
       { command: 'node', args: ['a.mjs'], env: { B: '2' } },
       false,
     ],
-    [{ command: 'files', args: ['/x'] }, { command: 'files', args: ['/y'] }, false],
+    [{ command: './files', cwd: '/a' }, { command: './files', cwd: '/b' }, true],
     [{ command: 'files' }, { command: 'other' }, true],
-    [{ command: 'docker', args: ['run', 'r:5000/a:1'] }, { command: 'docker', args: ['run', 'r:5000/b:1'] }, true],
   ])(
     'by another program gets no credentials that agents have for this one: %j, then %j',
     async (before, next, isOther) => {
       const agents = { ada: { env: { KEY: '${secret:ADA}' } } }
       const { set, present } = await projectWith({ ...before, agents })
-      await set(next, { replace: true })
+      expect(await set(next, { replace: true })).toMatchObject({
+        unneeded: [],
+        spared: isOther ? { ADA: ['agents.ada.env'] } : {},
+      })
       expect((await present()).agents).toEqual(isOther ? undefined : agents)
     },
   )
@@ -151,9 +149,34 @@ describe('an upstream that is replaced', () => {
     expect(await set(next, { replace: true })).toMatchObject({
       keptSettings: ['leaveOut'],
       goneSettings: ['oauth', 'agents.ada.headers'],
-      unneeded: expect.arrayContaining(['ADA', 'CLIENT']),
+      unneeded: [],
+      spared: { ADA: ['agents.ada.headers'], CLIENT: ['oauth'] },
     })
     expect(await present()).toEqual({ ...next, leaveOut: ['wipe'] })
+  })
+
+  it('at another place keeps nothing of signing in that the source does not say, and says so', async () => {
+    const oauth = { clientId: 'c', clientSecret: '${secret:CLIENT}', hosts: ['login.lan'] }
+    const { set, present } = await projectWith({ type: 'http', url: 'https://a.example/mcp', oauth })
+    const next = { type: 'http', url: 'https://b.example/mcp', oauth: { clientId: 'c' } }
+    expect(await set(next, { replace: true })).toMatchObject({
+      goneSettings: ['oauth.clientSecret', 'oauth.hosts'],
+      unneeded: [],
+      spared: { CLIENT: ['oauth.clientSecret'] },
+    })
+    expect(await present()).toEqual(next)
+  })
+
+  it('spares a secret that a setting which went referred to, also where the entry itself had it', async () => {
+    const agents = {
+      ada: { env: { A: '${secret:KEY}', B: '${secret:constructor}' } },
+      bob: { env: { A: '${secret:KEY}' } },
+    }
+    const { set } = await projectWith({ ...PLAIN, agents })
+    expect(await set({ command: 'other' }, { replace: true })).toMatchObject({
+      unneeded: [],
+      spared: { KEY: ['agents.ada.env', 'agents.bob.env'], constructor: ['agents.ada.env'] },
+    })
   })
 
   it.each([{ leavOut: ['wipe'] }, { disabledTools: ['wipe'] }])(
@@ -178,13 +201,17 @@ describe('an upstream that is replaced', () => {
   })
 
   it('takes no name for its secret that its owner waits for elsewhere in the entry', async () => {
-    const { set, present, read } = await projectWith({
-      command: 'files',
-      agents: { ada: { env: { X: '${secret:KEY}' } } },
-    })
+    const agents = { ada: { env: { X: '${secret:KEY}' } } }
+    const { set, present, read } = await projectWith({ ...PLAIN, env: {}, agents })
     expect(await set(PLAIN, { replace: true, secrets: { KEY: 'hush' } })).toMatchObject({ secrets: ['KEY_2'] })
     expect(JSON.parse(await read('data/secrets.json'))).toEqual({ KEY_2: 'hush' })
-    expect((await present()).agents).toEqual({ ada: { env: { X: '${secret:KEY}' } } })
+    expect((await present()).agents).toEqual(agents)
+  })
+
+  it('takes no such name either where the setting goes: its owner may write it again', async () => {
+    const { set, read } = await projectWith({ command: 'other', agents: { ada: { env: { X: '${secret:KEY}' } } } })
+    expect(await set(PLAIN, { replace: true, secrets: { KEY: 'hush' } })).toMatchObject({ secrets: ['KEY_2'] })
+    expect(JSON.parse(await read('data/secrets.json'))).toEqual({ KEY_2: 'hush' })
   })
 
   it('is told ahead as it would be', async () => {

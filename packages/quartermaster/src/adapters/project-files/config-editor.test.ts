@@ -23,6 +23,7 @@ describe('an upstream that is added', () => {
       secrets: [],
       missing: {},
       unneeded: [],
+      spared: {},
     })
     expect(JSON.parse(await config())).toEqual({ mcpServers: { files: SERVER } })
   })

@@ -2,13 +2,21 @@ import { basename, join } from 'node:path'
 import { type AddedUpstream, AppError, isAppError, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
 import { consentPrefix, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
-import { isSameServer, partsOf, type Succession, settingsIn, withKept, withPresentVersions } from './entry-parts.ts'
+import {
+  type EntryParts,
+  isSameServer,
+  partsOf,
+  type Succession,
+  settingsIn,
+  withKept,
+  withPresentVersions,
+} from './entry-parts.ts'
 import { problemsError } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
 import { createQueue } from './queue.ts'
 import { type Environment, secretNamesIn } from './references.ts'
-import { type ReleasedSecrets, releasable } from './released-secrets.ts'
+import { type ReleasedSecrets, releasable, type SparedSecrets } from './released-secrets.ts'
 import { unnumbered } from './secret-names.ts'
 import { secretUses } from './secret-uses.ts'
 import { removeSecrets, secretsThere } from './secrets-editor.ts'
@@ -24,8 +32,10 @@ export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'>, Su
   readonly secrets: readonly string[]
   /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
   readonly missing: Readonly<Record<string, string>>
-  /** The secrets of the entry that was there before, as far as the new one does not refer to them. */
+  /** The secrets of the entry that was there before, as far as the new one does not refer to them and they are not spared. */
   readonly unneeded: readonly string[]
+  /** Those that settings of the owner referred to which went, by name, and what these are called. */
+  readonly spared: SparedSecrets
 }
 
 export type SetUpstreamOptions = Partial<WrittenSecrets> & { readonly replace: boolean }
@@ -45,7 +55,7 @@ export interface BesideUpstream {
 }
 
 /** An upstream as it would be written down. */
-export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded'> {
+export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
   /** References replaced; absent where it could not be used yet. */
   readonly config: UpstreamConfig | undefined
   /** What would keep it from being used. */
@@ -65,10 +75,12 @@ export interface ConfigEditor {
   setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
   /** Answers what `setUpstream` would do, and throws as it would. Nothing is written. */
   previewUpstream(name: string, entry: Fields, options: PreviewOptions): Promise<PreviewedUpstream>
+  /** Throws as `removeUpstream` would. Nothing is written. */
+  requireUpstream(name: string): Promise<void>
   /** Takes one entry out, and answers the secrets it referred to. Throws `NAME_UNKNOWN`. */
   removeUpstream(name: string): Promise<{ file: string; secrets: readonly string[] }>
-  /** Takes those of these secrets out that nothing names now, or none of them. */
-  releaseSecrets(names: readonly string[], options: { keep: boolean }): Promise<ReleasedSecrets>
+  /** Takes those of these secrets out that nothing names now, or none of them. What is spared stays, and is told of as well. */
+  releaseSecrets(names: readonly string[], options: { keep: boolean; spared?: SparedSecrets }): Promise<ReleasedSecrets>
 }
 
 export interface ConfigEditorOptions {
@@ -90,12 +102,14 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
       edits(() => setUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
     previewUpstream: (name, entry, options) =>
       edits(() => previewUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
-    removeUpstream: name => edits(() => removeUpstream(name, config())),
-    releaseSecrets: (names, { keep }) =>
+    requireUpstream: name => edits(async () => void (await removeUpstream(name, config(), previewEdits()))),
+    removeUpstream: name => edits(() => removeUpstream(name, config(), editText)),
+    releaseSecrets: (unneeded, { keep, spared = {} }) =>
       edits(async () => {
+        const names = [...unneeded, ...Object.keys(spared)]
         const there = await secretsThere(secretsFile, names)
         const uses = (unsure: readonly string[]) => secretUses(unsure, { projectDir, configFile: configFile() })
-        const { removedSecrets, keptSecrets } = await releasable(names, { there, keep, uses })
+        const { removedSecrets, keptSecrets } = await releasable(names, { there, keep, spared, uses })
         return { removedSecrets: await removeSecrets(secretsFile, removedSecrets), keptSecrets }
       }),
   }
@@ -142,7 +156,8 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
     const present = presentEntry(name, servers)
     const { entry: wanted, ...versions } = withPresentVersions(entry, present)
     const parts = partsOf(present, wanted)
-    const others = { ...fields, [SERVERS]: { ...servers, [name]: parts.kept } }
+    // What goes may be written again, and then refer to what it did before.
+    const others = [{ ...fields, [SERVERS]: { ...servers, [name]: parts.kept } }, parts.gone]
     const place = { secretsFile, projectDir, configFile: config.path, stated: parts.stated, others, added, edit }
     const named = await nameSecrets(wanted, { secrets, missing }, place)
     const isThere = present !== undefined && isSameServer(parts.stated, named.entry)
@@ -153,7 +168,7 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
     // Where nothing is written there is nothing to refuse: what is wrong in the file is told of like any other problem of it.
     if (!isThere) refuseFaults(name, parseDocument(text), config.file)
     const settings = outcome === 'replaced' ? settingsIn(parts, wanted) : {}
-    return { text, file: config.path, outcome, ...facts(named, present, next), ...settings, ...versions } as const
+    return { text, file: config.path, outcome, ...facts(named, next, parts), ...settings, ...versions } as const
   })
 }
 
@@ -163,7 +178,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
   const changing = { ...places, edit: previewEdits(), added: [] }
   for (const other of beside) await changed(withNamesLike(wish, other), changing)
   const would = await changed(wish, changing)
-  const { text, texts, unneeded, ...facts } = would
+  const { text, texts, unneeded, spared, ...facts } = would
   const { secrets: kept } = await readSecrets(secretsFile)
   const answers = new Set(Object.values(facts.missing))
   const added = new Map(Object.entries(texts))
@@ -179,7 +194,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
     problems: problems
       .filter(({ subject }) => subject === upstreamUnit(name))
       .map(problem => ({ ...problem, where: config.file })),
-    released: unneeded.length === 0 ? undefined : await wouldRelease(unneeded, text, places),
+    released: await wouldRelease({ unneeded, spared }, text, places),
   }
 }
 
@@ -197,17 +212,19 @@ function withNamesLike(wish: Wish, { name, entry, secrets = {}, missing = [] }: 
 
 /** By the configuration as it would be. What somebody would be asked for counts as answered, so no secret is kept for that. */
 async function wouldRelease(
-  names: readonly string[],
+  { unneeded, spared }: Pick<SetUpstream, 'unneeded' | 'spared'>,
   text: string,
   { config: { path, file }, secretsFile, projectDir }: Places,
-): Promise<ReleasedSecrets> {
+): Promise<ReleasedSecrets | undefined> {
+  const names = [...unneeded, ...Object.keys(spared)]
+  if (names.length === 0) return undefined
   const there = await secretsThere(secretsFile, names)
   const named = new Set(secretNamesIn(parseDocument(text).value))
   const uses = async (unsure: readonly string[]) => {
     const elsewhere = await secretUses(unsure, { projectDir, configFile: undefined, except: path })
     return new Map([...elsewhere].map(([name, places]) => [name, named.has(name) ? [file, ...places] : places]))
   }
-  return releasable(names, { there, keep: false, uses })
+  return releasable(names, { there, keep: false, spared, uses })
 }
 
 /** Stands for what somebody would be asked for. As an address it is right wherever one is wanted, and elsewhere any text is. */
@@ -221,9 +238,16 @@ function presentEntry(name: string, servers: Fields): unknown {
   throw new AppError('NAME_TAKEN', `An upstream cannot be named "${name}". ${tooMuchLike(twin)} Choose another name.`)
 }
 
-function facts({ texts, missing }: NamedEntry, present: unknown, next: unknown) {
+function facts({ texts, missing }: NamedEntry, next: unknown, { stated, gone }: EntryParts) {
   const named = new Set(secretNamesIn(next))
-  return { texts, missing, unneeded: secretNamesIn(present).filter(name => !named.has(name)) }
+  const unnamed = (value: unknown) => secretNamesIn(value).filter(name => !named.has(name))
+  const spared = new Map(unnamed(gone).map(name => [name, settingsWith(name, gone)]))
+  const unneeded = unnamed(stated).filter(name => !spared.has(name))
+  return { texts, missing, unneeded, spared: Object.fromEntries(spared) }
+}
+
+function settingsWith(secret: string, settings: Fields): string[] {
+  return Object.keys(settings).filter(setting => secretNamesIn(settings[setting]).includes(secret))
 }
 
 async function secretsNamedIn(file: string): Promise<readonly string[]> {
@@ -231,8 +255,8 @@ async function secretsNamedIn(file: string): Promise<readonly string[]> {
   return read.kind === 'text' ? secretNamesIn(parseDocument(read.text).value) : []
 }
 
-async function removeUpstream(name: string, config: EditedFile) {
-  const { secrets } = await editText(config, current => {
+async function removeUpstream(name: string, config: EditedFile, edit: Edit) {
+  const { secrets } = await edit(config, current => {
     const { servers, withServers } = configText(current, config.file)
     if (!Object.hasOwn(servers, name)) throw unknown(name, Object.keys(servers))
     const { [name]: gone, ...rest } = servers

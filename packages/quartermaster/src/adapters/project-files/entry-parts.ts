@@ -1,5 +1,5 @@
 import { type AddedUpstream, HttpEntry, StdioEntry } from '../../contracts/index.ts'
-import { canonicalJson, isRecord, type ProgramCall, withVersionsOf } from '../../core/kernel/index.ts'
+import { canonicalJson, isRecord, type ProgramCall, programIdentity, withVersionsOf } from '../../core/kernel/index.ts'
 import type { Fields } from './config-text.ts'
 import { transportOf } from './upstream-entries.ts'
 
@@ -9,8 +9,8 @@ export interface EntryParts {
   readonly stated: Fields
   /** What only the owner says. It stays. */
   readonly kept: Fields
-  /** Settings of the owner that go all the same, because what is reached in the new way has none such. */
-  readonly gone: readonly string[]
+  /** Settings of the owner that go all the same, because what is reached in the new way has none such, by what they are called. */
+  readonly gone: Fields
 }
 
 /** What of an entry goes over into the one that takes its place, and what does not. Absent where there is none. */
@@ -26,7 +26,7 @@ export function partsOf(present: unknown, entry: Fields): EntryParts {
   return {
     stated: Object.fromEntries(parts.flatMap(([key, { stated }]) => (stated === undefined ? [] : [[key, stated]]))),
     kept: Object.fromEntries(parts.flatMap(([key, { kept }]) => (kept === undefined ? [] : [[key, kept]]))),
-    gone: parts.flatMap(([, { gone = [] }]) => gone),
+    gone: Object.assign({}, ...parts.map(([, { gone }]) => gone)),
   }
 }
 
@@ -44,7 +44,8 @@ export function settingsIn({ kept, gone }: EntryParts, entry: Fields): Successio
   const names = Object.entries(kept).flatMap(([key, own]) =>
     isRecord(own) && Object.hasOwn(entry, key) ? Object.keys(own).map(part => `${key}.${part}`) : [key],
   )
-  return { ...(names.length > 0 && { keptSettings: names }), ...(gone.length > 0 && { goneSettings: [...gone] }) }
+  const lost = Object.keys(gone)
+  return { ...(names.length > 0 && { keptSettings: names }), ...(lost.length > 0 && { goneSettings: lost }) }
 }
 
 /** Whether what is stated is what an entry says, in whatever words. */
@@ -63,7 +64,7 @@ export function withPresentVersions(entry: Fields, present: unknown): { entry: F
 interface FieldParts {
   readonly stated?: unknown
   readonly kept?: unknown
-  readonly gone?: readonly string[]
+  readonly gone?: Fields
 }
 
 interface Sides {
@@ -75,10 +76,10 @@ function fieldParts(key: string, value: unknown, sides: Sides): FieldParts {
   const { entry } = sides
   if (REACH.has(key)) return { stated: value }
   const isMoved = isElsewhere(sides)
-  if (Object.hasOwn(entry, key)) return key === 'oauth' && !isMoved ? loginParts(value, entry[key]) : { stated: value }
+  if (Object.hasOwn(entry, key)) return key === 'oauth' ? loginParts(value, entry[key], { isMoved }) : { stated: value }
   const [before, now] = [transportOf(sides.present), transportOf(entry)]
-  if (isMoved && key === 'oauth') return { gone: [key] }
-  if (key in SHAPES[before] && !(key in SHAPES[now])) return { gone: [key] }
+  if (isMoved && key === 'oauth') return { gone: { [key]: value } }
+  if (key in SHAPES[before] && !(key in SHAPES[now])) return { gone: { [key]: value } }
   if (key === 'agents' && (isMoved || before !== now)) return credentialParts(value, CREDENTIALS[before])
   return { kept: value }
 }
@@ -90,23 +91,10 @@ function isElsewhere({ present, entry }: Sides): boolean {
 }
 
 function placeOf({ url, command, args, cwd }: Fields): string | undefined {
-  return typeof command === 'string' ? programIn(command, args, cwd) : originOf(url)
-}
-
-/**
- * Which program that is. What only runs what it is given is another one with other arguments, but for the exact version of a package:
- * which of them says what is run, nobody can tell for all of them.
- */
-function programIn(command: string, args: unknown, cwd: unknown): string {
+  if (typeof command !== 'string') return originOf(url)
   const words = Array.isArray(args) ? args.filter(word => typeof word === 'string') : []
-  const run = RUNNER.test(command) ? [cwd, ...words.map(word => word.replace(VERSION, ''))] : []
-  return canonicalJson([command, ...run.map(word => word ?? null)])
+  return programIdentity({ command, args: words, cwd })
 }
-
-const RUNNER =
-  /(?:^|[\\/])(?:node(?:js)?|npm|npx|pnpm|pnpx|yarn|bunx?|deno|tsx|uvx?|pipx?|python[\d.]*|py|ruby|perl|php|java|dotnet|go|cargo|(?:ba|z|fi|da|k)?sh|env|cmd|powershell|pwsh|sudo|ssh|wsl|docker|podman)(?:\.exe|\.cmd)?$/i
-
-const VERSION = /(?<=[\w-])(?:@|={2,3})v?\d+(?:\.\d+)+[\w.+-]*$/
 
 /** As far as it can be told; an address that is not complete yet is taken as it is written. */
 function originOf(url: unknown): string | undefined {
@@ -117,13 +105,14 @@ function originOf(url: unknown): string | undefined {
 const SHAPES = { stdio: StdioEntry.shape, http: HttpEntry.shape } as const
 
 /** A source knows only some of what can be said of signing in. The secret of one client is no use to another. */
-function loginParts(value: unknown, said: unknown): FieldParts {
+function loginParts(value: unknown, said: unknown, { isMoved }: { readonly isMoved: boolean }): FieldParts {
   if (!isRecord(value) || !isRecord(said)) return { stated: value }
   const isOther = Object.hasOwn(said, 'clientId') && said['clientId'] !== value['clientId']
   const isStated = (key: string) => Object.hasOwn(said, key) || (isOther && key === 'clientSecret')
   const pick = (is: boolean) => Object.entries(value).filter(([key]) => isStated(key) === is)
-  const kept = pick(false)
-  return { stated: Object.fromEntries(pick(true)), ...(kept.length > 0 && { kept: Object.fromEntries(kept) }) }
+  const [stated, own] = [Object.fromEntries(pick(true)), pick(false)]
+  if (isMoved) return { stated, gone: Object.fromEntries(own.map(([key, one]) => [`oauth.${key}`, one])) }
+  return { stated, ...(own.length > 0 && { kept: Object.fromEntries(own) }) }
 }
 
 /** What agents show: programs are given variables, and addresses headers. */
@@ -132,11 +121,11 @@ const CREDENTIALS = { stdio: 'env', http: 'headers' } as const
 /** Without the credentials of this kind. */
 function credentialParts(agents: unknown, alien: 'env' | 'headers'): FieldParts {
   if (!isRecord(agents)) return { kept: agents }
-  const gone: string[] = []
+  const gone: Record<string, unknown> = {}
   const kept = Object.entries(agents).flatMap(([agent, credentials]) => {
     if (!isRecord(credentials) || !Object.hasOwn(credentials, alien)) return [[agent, credentials]]
-    gone.push(`agents.${agent}.${alien}`)
-    const { [alien]: _alien, ...rest } = credentials
+    const { [alien]: shown, ...rest } = credentials
+    gone[`agents.${agent}.${alien}`] = shown
     return Object.keys(rest).length > 0 ? [[agent, rest]] : []
   })
   return { ...(kept.length > 0 && { kept: Object.fromEntries(kept) }), gone }

@@ -1,5 +1,5 @@
 import type { PackageRun } from './package-run.ts'
-import { findUnpinned, namedPackages, withTexts } from './unpinned-packages.ts'
+import { findUnpinned, namedPackages, placeOf, withTexts } from './unpinned-packages.ts'
 
 /** A program with what it is given. */
 export interface ProgramCall {
@@ -30,6 +30,29 @@ export function withVersionsOf({ command, args }: ProgramCall, other: ProgramCal
     versions: Object.fromEntries(found.map(({ name, written }) => [name, written])),
   }
 }
+
+/** The arguments of a call, in which packages have no versions. */
+export function withoutVersions({ command, args }: ProgramCall): string[] {
+  const named = namedPackages(command, args).flatMap(({ runner, word, written }) => {
+    const place = ARCHIVE.test(written) ? undefined : placeOf(word, written)
+    return place ? [[place, written.replace(NAME[runner], '$1')] as const] : []
+  })
+  return withTexts(args, named)
+}
+
+/** A file, whatever stands before its ending. */
+const ARCHIVE = /\.(?:tgz|tar|gz|zip|whl)$/i
+
+const PYTHON_NAME = /^([\w.-]+(?:\[[\w\s,.-]*\])?)\s*(?:[=<>!~]{1,3}\s*v?\d[\w.+!*-]*|@\s*(?:latest|v?\d[\w.+!-]*))$/
+
+/** The name of a package that has a version behind it. What an address or a folder has behind it says more than that. */
+const NAME = {
+  npm: /^((?:@[\w.~-]+\/)?[\w.~-]+)@(?:[v=^~<>]*[\w*][\w.+*-]*)?$/,
+  deno: /^(jsr:@[\w.~-]+\/[\w.~-]+)@[v=^~<>]*[\w*][\w.+*-]*$/,
+  uv: PYTHON_NAME,
+  pipx: PYTHON_NAME,
+  docker: /^((?:[^/]+\/)*[^/:@]+)(?::[\w.-]+)?(?:@sha256:[\da-f]+)?$/,
+} as const satisfies Record<PackageRun['runner'], RegExp>
 
 /** What more stands in the word, such as another package, would be lost. A range or a tag is the word of whoever wrote it. */
 function isWithoutVersion(written: string, name: string): boolean {

@@ -61,7 +61,8 @@ export function isFilledIn(text: string): boolean {
   return text.search(FILLED_IN) >= 0
 }
 
-function placeOf({ at, places }: PlacedWord, written: string): Place | undefined {
+/** Where a package is written, if another text can stand there. */
+export function placeOf({ at, places }: PlacedWord, written: string): Place | undefined {
   const own = places.slice(places.length - written.length)
   const from = own[0] ?? 0
   const isWhole = own.every((place, i) => place === from + i)

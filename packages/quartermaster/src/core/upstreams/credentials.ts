@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
 import { insert, remove, type SealedPlace, update } from '../store/index.ts'
+import { amounts } from './amounts.ts'
 import { wantedWith } from './wanted-scope.ts'
 
 /** What a person who signed in at an upstream left behind. */
@@ -60,6 +61,8 @@ export interface UpstreamCredentialStore {
   lacks(owner: LoginOwner, wanted: { readonly url: string; readonly scope: string }): Promise<void>
   /** Agents that have a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
+  /** How many there are at each upstream, its agents' own included, whether it is configured or not. */
+  amounts(): Promise<ReadonlyMap<string, number>>
   /** Answers whether there was one. */
   forget(owner: LoginOwner): Promise<boolean>
   /** Those of an upstream, its agents' own included. */
@@ -220,6 +223,9 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       if (!begunWith.has(upstream)) noteAll(all, name => isAt(upstream, name))
       begunWith.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
+    },
+    async amounts() {
+      return amounts((await rows(isLogin)).map(({ name }) => upstreamOf(name)))
     },
     async forget(owner) {
       const { name, workspace } = placeOf(owner)

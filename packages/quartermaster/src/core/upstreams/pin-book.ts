@@ -1,6 +1,7 @@
 import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
-import { remove, type Store, update } from '../store/index.ts'
+import { allRows, remove, type Store, update } from '../store/index.ts'
+import { amounts } from './amounts.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
 import type { OtherNames } from './findings/known-names.ts'
 import { judge, pinId } from './judge.ts'
@@ -54,6 +55,8 @@ export interface PinBook {
    * then it answers `false`: what is on record is to be read again.
    */
   claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
+  /** How many pins there are of each upstream, whether it is configured or not. */
+  amounts(): Promise<ReadonlyMap<string, number>>
   /** As if the server had never been seen. */
   forget(upstream: string): Promise<void>
 }
@@ -163,6 +166,10 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       )
       const outcome = await store.commit(writes)
       return outcome.committed && outcome.rows.every(count => count > 0)
+    },
+    async amounts() {
+      const pins = await allRows(await open(), 'pins', PLACE, ['upstream'])
+      return amounts(pins.map(({ upstream }) => upstream))
     },
     async forget(upstream) {
       const store = await open()

@@ -1,6 +1,6 @@
 import type { UpstreamRow } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, remove, type Store, update } from '../store/index.ts'
+import { allRows, insert, remove, type Store, update } from '../store/index.ts'
 
 /** What is worth remembering about a server between two starts. */
 export interface UpstreamFacts {
@@ -15,6 +15,8 @@ export interface UpstreamMemory {
   recall(name: string): Promise<UpstreamRow | undefined>
   /** `since`: since when it is configured; kept from the first time. */
   remember(name: string, facts: UpstreamFacts, since: number): Promise<void>
+  /** Those of which anything is known, whether they are configured or not. */
+  names(): Promise<string[]>
   forget(name: string): Promise<void>
 }
 
@@ -43,6 +45,9 @@ export function createUpstreamMemory({ storage, clock, ids }: UpstreamMemoryDeps
       const added = known ? undefined : await store.commit([insert('upstreams', row, 'upstream.new')])
       // Known, or just added by somebody else. The last one to have looked knows best.
       if (!added?.committed) await store.commit([update('upstreams', { where: { ...PLACE, name }, set, rows: 'any' })])
+    },
+    async names() {
+      return (await allRows(await open(), 'upstreams', PLACE, ['name'])).map(({ name }) => name)
     },
     async forget(name) {
       const store = await open()

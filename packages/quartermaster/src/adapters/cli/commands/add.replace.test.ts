@@ -32,6 +32,20 @@ it('says what of the entry before stays and what does not, in a line each', asyn
   })
 })
 
+it('says what to do about a secret that nothing but a setting which went referred to', async () => {
+  const wasFor = ['agents.ada.env']
+  const { stdout } = await run(['a', '--replace', '--', 'other'], {
+    keptSecrets: [
+      { name: 'ADA', usedBy: [], wasFor },
+      { name: 'BOB', usedBy: ['c.json'], wasFor },
+    ],
+  })
+  expect(stdout).toContain(
+    '  Still in the secrets file: ADA, which was for agents.ada.env: refer to it again (${secret:ADA}), or take it out of secrets.json.\n' +
+      '  Still in the secrets file: BOB, named in c.json.\n',
+  )
+})
+
 it('warns of every package without a version but of those that keep theirs', async () => {
   const words = ['a', '--replace', '--json', '--', 'npx', '-p', 'files', '-p', 'more', 'serve']
   const { stdout } = await run(words, { keptVersions: { files: 'files@3.0.0' } })

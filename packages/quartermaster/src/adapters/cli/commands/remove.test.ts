@@ -58,6 +58,17 @@ it('says whose file could not be changed, and ends with that', async () => {
   )
 })
 
+it.each([
+  [{ pins: 3, logins: 0 }, '3 pins'],
+  [{ pins: 1, logins: 2 }, '1 pin and 2 logins'],
+  [{ pins: 0, logins: 1 }, '1 login'],
+  [{ pins: 0, logins: 0 }, 'that it was ever seen'],
+])('says that there was no entry, and of %j that it was forgotten', async (forgotten, text) => {
+  const { code, stdout } = await remove({ forgotten, revokedFrom: ['bob'], taken: { bob: {} } })
+  expect(code).toBe(0)
+  expect(stdout).toBe(`✓ There was no entry of "notes". (/p/c.json)\n  Forgotten: ${text}.\n  Taken from: bob.\n`)
+})
+
 it('keeps its secrets on request', async () => {
   const asked: object[] = []
   const { host } = createFakeCliHost({ control: { removeUpstream: async input => (asked.push(input), REMOVED) } })

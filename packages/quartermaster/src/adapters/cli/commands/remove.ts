@@ -4,7 +4,7 @@ import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine, toVisibleJsonText } from '../escape.ts'
 import { problemBlock } from '../explain.ts'
-import { paragraph } from '../layout.ts'
+import { count, paragraph } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import { releasedLines } from '../released-text.ts'
@@ -41,11 +41,22 @@ async function remove(session: Session, name: string, { keepSecrets }: RemoveOpt
 
 function removedText(name: string, removed: RemovedUpstream, out: Printer): string {
   const wide = { ...out, width: undefined }
+  const { forgotten, file } = removed
+  const what = forgotten ? `There was no entry of "${name}".` : `"${name}" is removed.`
+  const lines = [...forgottenLines(forgotten), ...takenLines(name, removed), ...releasedLines(removed)]
   return [
-    `${out.paint.green('✓')} ${escapeLine(`"${name}" is removed. (${removed.file})`)}\n`,
-    ...[...takenLines(name, removed), ...releasedLines(removed)].map(line => paragraph(line, wide, '  ')),
+    `${out.paint.green('✓')} ${escapeLine(`${what} (${file})`)}\n`,
+    ...lines.map(line => paragraph(line, wide, '  ')),
     ...removed.problems.map(problem => problemBlock(problem, out)),
   ].join('')
+}
+
+function forgottenLines(forgotten: RemovedUpstream['forgotten']): string[] {
+  if (!forgotten) return []
+  const { pins, logins } = forgotten
+  const parts = [pins > 0 ? count(pins, 'pin') : '', logins > 0 ? count(logins, 'login') : '']
+  const named = parts.filter(part => part !== '').join(' and ')
+  return [`Forgotten: ${named === '' ? 'that it was ever seen' : named}.`]
 }
 
 /** Of a list that somebody has written for an agent there is no other copy, so it is shown as it stood. */

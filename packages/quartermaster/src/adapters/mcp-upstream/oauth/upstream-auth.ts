@@ -32,6 +32,8 @@ export interface UpstreamAuth {
   isSignedIn(owner: LoginOwner, upstream: HttpUpstream): Promise<boolean>
   /** Agents that have signed in themselves. */
   agentsAt(upstream: string): Promise<string[]>
+  /** How many logins there are at each upstream, those of agents included, whether it is configured or not. */
+  amounts(): Promise<ReadonlyMap<string, number>>
   /** Whether an issuer cannot be asked to renew a login at an upstream, as far as is known. It is asked again every now and then. */
   isIssuerAway(upstream: string): boolean
   /** Answers whether there was a login. */
@@ -118,6 +120,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     },
     isSignedIn: async (owner, upstream) => (await loginOf(owner, upstream)) !== undefined,
     agentsAt: credentials.agentsAt,
+    amounts: credentials.amounts,
     isIssuerAway: renewals.isIssuerAway,
     recall: credentials.recall,
     async forget(owner) {
