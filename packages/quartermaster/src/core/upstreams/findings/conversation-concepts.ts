@@ -1,6 +1,24 @@
 import { either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
-import { describesItself, namesConversation, namesOurs, namesTalk, namesWords } from './talk-signs.ts'
+import { plainSentence } from './plain-sentence.ts'
+import * as talk from './talk-signs.ts'
+import { describesItself, namesWords } from './talk-signs.ts'
+
+/** What is called like a conversation and is none: the server for mail, and what one is known by. */
+const NO_TALK =
+  /\b(?:allows?|lets?|enables?|causes?|helps?|tells?) exchange\b|\b(?:ids?|uuids?|identifiers?) of (?:the|this|an?|each|that) (?:conversation|chat|discussion)\b/gu
+
+/** The same sign, without that. What else a sentence says counts as it stands. */
+function ofTalk(sign: Sign): Sign {
+  return sentence => {
+    const plain = sentence.plain.replace(NO_TALK, ' ')
+    return sign(plain === sentence.plain ? sentence : { ...sentence, ...plainSentence(plain) })
+  }
+}
+
+const namesConversation = ofTalk(talk.namesConversation)
+const namesOurs = ofTalk(talk.namesOurs)
+const namesTalk = ofTalk(talk.namesTalk)
 
 /** Ways to have something put somewhere. */
 const PUT = anyOf(

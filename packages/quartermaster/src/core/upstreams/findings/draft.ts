@@ -13,6 +13,8 @@ export type Family =
   | 'hidden'
   | 'lookalike'
   | 'padding'
+  /** What only the model has, by the name of a parameter. Two of these are strong together. */
+  | 'wanted'
   /** What was found by concept and may be meant honestly. It aggravates nothing. */
   | 'hint'
 

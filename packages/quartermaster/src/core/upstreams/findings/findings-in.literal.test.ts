@@ -31,6 +31,8 @@ describe('secrets that are wanted', () => {
     'Seed phrase of the wallet',
     "The wallet's recovery phrase",
     'Content of the .env file',
+    'Contents of the .env file',
+    'Lines of the .env file in the workspace',
     'Environment variables of the machine, one per line.',
   ])('are told where a parameter may need them: %j', description => {
     expect(parameter(description)).toEqual(['weak secret'])
@@ -117,6 +119,11 @@ describe('a text that says it is a picture', () => {
     expect(rulesOf({ description: `data:image/png;base64,${words}` })).toContain('strong instruction')
     const disguised = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUg/${words}`
     expect(rulesOf({ description: disguised })).toContain('strong instruction')
+  })
+
+  it('is told to be too long where it is, and looked at as far as any text', () => {
+    const long = `data:image/png;base64,${words}${'+a'.repeat(250_000)}`
+    expect(rulesOf({ description: long })).toEqual(expect.arrayContaining(['strong instruction', 'strong padding']))
   })
 
   it('is not looked at where it is one, or an icon', () => {

@@ -8,12 +8,13 @@ import { CONVERSATION } from './conversation-concepts.ts'
 import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
-import { hiddenIn } from './hidden-characters.ts'
+import { hiddenIn, type Whole } from './hidden-characters.ts'
 import { isIdentifier, sentencesInside, wordsIn } from './inner-names.ts'
 import { INSTRUCTION_PHRASES } from './instruction-phrases.ts'
 import type { ComparedNames } from './known-names.ts'
 import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { lookAlikeIn, mixedWordIn } from './look-alike-names.ts'
+import { lettersOf } from './look-alikes.ts'
 import { markersIn } from './markers.ts'
 import { MARKUP_PHRASES } from './markup-phrases.ts'
 import { otherToolsIn } from './other-tools.ts'
@@ -27,10 +28,11 @@ import { SECRET_PHRASES } from './secret-phrases.ts'
 import { SEND_PHRASES } from './send-phrases.ts'
 import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
-import { type FoundString, ICON, stringsIn } from './strings-in.ts'
-import { isAboutTalk } from './subject.ts'
+import { type FoundString, ICON, LONGEST_STRING, stringsIn } from './strings-in.ts'
+import { isAboutTalk, isForModels } from './subject.ts'
 import { namesTooMany } from './tool-owners.ts'
 import { VARIABLES } from './variable-concepts.ts'
+import { wantedBy } from './wanted-names.ts'
 
 const PHRASES: readonly Phrase[] = [
   ...INSTRUCTION_PHRASES,
@@ -49,8 +51,6 @@ const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).joi
 const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES, SECRETS]
 const OF_NO_PICTURES = SUBJECTS.filter(subject => subject !== ADDRESSES)
 
-/** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
-const LONGEST_STRING = 32 * 1024
 const MOST_FINDINGS = 20
 
 /** What a definition says that a person should know before a model reads it. */
@@ -66,6 +66,8 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const place: Place = {
     names: { ...names, parameters: parametersOf(definition), looked: new Map() },
     isAboutTalk: isAboutTalk(definition),
+    isForModels: isForModels(definition),
+    isResource: isResource(definition),
   }
   let next = strings.next()
   // More than can be told need not be found.
@@ -79,8 +81,13 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   if (next.done && next.value) found.push({ draft: TOO_MUCH, string: NOWHERE })
   if (namesTooMany(place.names)) found.push({ draft: TOO_MANY_NAMES, string: NOWHERE })
   const families = new Set(found.map(({ draft }) => draft.family))
-  const findings = withoutEchoes(found).map(({ draft, string }) => toFinding(draft, string, families))
+  const findings = withoutEchoes(wantedTogether(found)).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
+}
+
+/** A tool is none for having an address beside its schema. */
+function isResource(definition: unknown): boolean {
+  return isRecord(definition) && 'uri' in definition && !('inputSchema' in definition)
 }
 
 /** As they are compared: in small letters. */
@@ -103,13 +110,23 @@ function valuesOf(schema: unknown): string[] {
 }
 
 /** What is known of a definition wherever one looks. */
-interface Place extends Pick<Passage, 'isAboutTalk'> {
+interface Place extends Pick<Passage, 'isAboutTalk'>, Whole {
   readonly names: ComparedNames
+  /** It has an honest use for what a model was told. */
+  readonly isForModels: boolean
 }
 
 interface Found {
   readonly draft: Draft
   readonly string: FoundString
+}
+
+/** One name may be chance. Who calls several parameters after what only the model has, wants that. */
+function wantedTogether(found: readonly Found[]): readonly Found[] {
+  const isWanted = ({ draft }: Found) => draft.family === 'wanted'
+  const names = new Set(found.filter(isWanted).map(({ string }) => lettersOf(string.text)))
+  if (names.size < 2) return found
+  return found.map(one => (isWanted(one) ? { ...one, draft: { ...one.draft, strength: 'strong' } } : one))
 }
 
 /** A hint at what was found for certain is no news. */
@@ -120,11 +137,13 @@ function withoutEchoes(found: readonly Found[]): readonly Found[] {
 }
 
 /** Nothing where nothing was found: every look is a step. */
-function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generator<Draft | undefined> {
+function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefined> {
+  const { names, isAboutTalk } = place
   const text = string.text.slice(0, LONGEST_STRING)
   const cut = { ...string, text }
   if (string.field === 'name') yield lookAlikeIn(text, names)
-  yield hiddenIn(cut)
+  yield hiddenIn(cut, place)
+  if (!place.isForModels) yield wantedBy(cut)
   yield markersIn(cut)
   yield paddingIn(cut)
   yield mixedWordIn(text)
@@ -175,9 +194,8 @@ function* phrasesIn(text: string, plain: string, names: ComparedNames): Generato
     const part = plain.slice(start, start + WINDOW)
     for (const phrase of phrasesOf(part)) {
       if (plain.length > SHORT) yield
-      const match = phrase.pattern.exec(part)
-      if (!match || isExcused(phrase, plain, start + match.index)) continue
-      if (phrase.unlessOfSiblings && leadsToSibling(plain.slice(start + match.index), names)) continue
+      const match = matchIn(part, phrase, at => isExcused(phrase, { plain, names, at: start + at }))
+      if (!match) continue
       const { rule, family, strength, message } = phrase
       const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
       yield { rule, family, strength, message, excerpt: excerptOf(originalAt(Math.max(0, from), to)) }
@@ -199,8 +217,24 @@ const SHORTEST_PHRASE = 6
 /** How many characters of the surroundings are shown. */
 const AROUND = 20
 
-function isExcused({ unlessAfter }: Phrase, plain: string, at: number): boolean {
-  return unlessAfter?.test(plain.slice(plain.lastIndexOf('\n', at) + 1, at).slice(-LOOK_BACK)) ?? false
+/** The first that nothing excuses: one that is excused must not hide another. */
+function matchIn(part: string, { pattern }: Phrase, isExcusedAt: (at: number) => boolean): RegExpExecArray | undefined {
+  const first = pattern.exec(part)
+  if (!first || !isExcusedAt(first.index)) return first ?? undefined
+  // Hardly any text has one, so only here a pattern is made that goes on behind it.
+  for (const match of part.matchAll(new RegExp(pattern, 'gu'))) if (!isExcusedAt(match.index)) return match
+  return undefined
+}
+
+interface PhrasePlace {
+  readonly plain: string
+  readonly names: ComparedNames
+  readonly at: number
+}
+
+function isExcused({ unlessAfter, unlessOfSiblings }: Phrase, { plain, names, at }: PhrasePlace): boolean {
+  const before = plain.slice(plain.lastIndexOf('\n', at) + 1, at).slice(-LOOK_BACK)
+  return unlessAfter?.test(before) === true || (unlessOfSiblings === true && leadsToSibling(plain.slice(at), names))
 }
 
 const LOOK_BACK = 100

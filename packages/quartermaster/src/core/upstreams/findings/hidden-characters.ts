@@ -2,6 +2,12 @@ import { excerptOf, withoutEmoji } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import type { FoundString } from './strings-in.ts'
 
+/** What it is in. */
+export interface Whole {
+  /** Its name is for people: it may be the subject of a mail. */
+  readonly isResource: boolean
+}
+
 interface HiddenKind {
   readonly what: string
   readonly pattern: RegExp
@@ -58,10 +64,16 @@ const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|
 const ORDERING_COMMENT =
   /<!--(?:(?!-->)[^]){0,400}?\b(?:(?:ignore|disregard|obey) (?:the|your|all|any|previous)|(?:call|invoke|run|execute|use) (?:the |this )?(?:\w+_\w+|\w+ tool|tool)\b|(?:you|assistant|the model|the ai) (?:must|should|shall|have to)|(?:dear|note to|for) (?:the )?(?:ai|assistant|model|llm|agent)s?\b|(?:send|upload|forward|read|pass|include) (?:the |your |all |any )?(?:users?|conversation|chat|secrets?|files?|keys?|passwords?|tokens?)\b)/i
 
+/** Ordinary in a text. What is called by a name with one of them is another than the one that is shown. */
+const BREAK: HiddenKind = { what: 'a line break or a tab', pattern: /[\t\n\r]/u, strength: 'strong' }
+/** What a tool, a prompt or an argument is called by. Keys of examples and of `_meta` may be any text. */
+const CALLED = /^name$|^arguments\.\d+\.name$|\bproperties(?:\.[^.]+|\[[^\n]+\])$/u
+
 /** What stands in a string without being seen. In a name nothing may. */
-export function hiddenIn({ text: whole, role }: FoundString): Draft | undefined {
+export function hiddenIn({ text: whole, role, field }: FoundString, { isResource }: Whole): Draft | undefined {
   const text = ANY.test(whole) ? withoutEmoji(whole) : ''
-  for (const { what, pattern, strength } of KINDS) {
+  const isCalled = role === 'name' && !isResource && CALLED.test(field)
+  for (const { what, pattern, strength } of isCalled ? [...KINDS, BREAK] : KINDS) {
     const match = text === '' ? undefined : pattern.exec(text)
     if (!match) continue
     const excerpt = excerptOf(text.slice(Math.max(0, match.index - 30), match.index + 60))

@@ -7,14 +7,36 @@ const INSTRUCTIONS = anyOf(
   ...['guardrails?', 'programming'],
 )
 const RULES = anyOf(INSTRUCTIONS, 'rules?', 'polic(?:y|ies)', 'restrictions?', 'constraints?')
-const EARLIER = anyOf(
-  ...['previous', 'prior', 'earlier', 'preceding', 'above', 'former', 'foregoing', 'initial', 'original', 'your'],
-  ...['system', 'developer', 'past'],
-)
+const EARLIER = anyOf(...['previous', 'prior', 'earlier', 'preceding', 'above', 'former', 'foregoing', 'your', 'past'])
 const PUT_ASIDE = anyOf(
   ...['ignor(?:e|ing)', 'disregard(?:ing)?', 'forget(?:ting)?', 'overrid(?:e|ing)', 'bypass(?:ing)?', 'discard'],
   ...['abandon', 'neglect', 'overlook', 'pay no attention to', 'set aside'],
 )
+/** Where a tool runs agents or recipes, what these were told is nothing that this model was told. */
+const FOR_ANOTHER = `(?! (?:for|of|in|on) (?:this|the|an?|each|that) ${anyOf(
+  ...[
+    'agents?',
+    'bots?',
+    'workflows?',
+    'templates?',
+    'recipes?',
+    'documents?',
+    'nodes?',
+    'steps?',
+    'runs?',
+    'datasets?',
+  ],
+)}\\b)`
+/** What a setting overrides. */
+const CONFIGURED = `(?:the |its |their |any |a )?${anyOf('default', 'workflows?', 'templates?', 'configured', 'stored', 'saved')}(?: system)? (?:prompts?|instructions?)\\b`
+const SETTING = anyOf('fields?', 'values?', 'parameters?', 'options?', 'settings?', 'arguments?', 'propert(?:y|ies)')
+/** What follows the name of a parameter: its type, or what it does. */
+const TELLS_OF_PARAMETER = `(?! ?${anyOf(
+  ...['\\(?(?:string|str|text|markdown|object|array|optional)\\b', 'required(?=\\n|$|[,;)])', 'replac(?:es|ing)\\b'],
+  ...['overrid(?:es|ing)\\b', 'guides\\b', 'guide the (?:model|agent|assistant|bot)', 'sets\\b', 'defines\\b'],
+  ...['controls\\b', 'describes\\b', 'how the (?:model|agent|assistant|bot)'],
+  'the (?:new|full|updated|complete) (?:system )?(?:prompt|instructions?|text)(?=\\n|$|[,;)])',
+)})`
 const VOID = anyOf('void', 'invalid', 'cancel\\w{0,30}', 'obsolete', 'superseded', 'revoked', 'overridden', 'suspended')
 
 const OVERRIDE = phrases({
@@ -38,16 +60,22 @@ const OVERRIDE = phrases({
   ],
   patterns: [
     `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${EARLIER}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b`,
+    `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${anyOf('initial', 'original', 'system', 'developer')}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b${FOR_ANOTHER}`,
     `\\b${anyOf('ignore', 'disregard', 'forget', 'bypass')} (?:[\\w-]{1,30} ){0,3}?${anyOf('your', 'previous', 'prior', 'earlier', 'preceding')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('ignore', 'disregard')} (?:all |any |the )?(?:instructions|guidelines|directives) ${anyOf('above', 'before', 'you', 'given', 'from')}`,
     `\\b${anyOf('not', 'never', 'no longer', 'stop', 'cease(?: to)?', 'dont')}(?: [\\w-]{1,20}){0,2}? ${anyOf('follow', 'obey', 'heed', 'respect', 'honou?r', 'apply', 'comply with', 'adhere to', 'bound by')}(?:ing)? (?:[\\w-]{1,20} ){0,2}?${anyOf('previous', 'prior', 'earlier', 'preceding', 'foregoing', 'your', 'system', 'developer')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('prior', 'previous', 'earlier', 'your', 'above', 'other')}(?: [\\w-]{1,30})? ${RULES} ${anyOf('are', 'is', 'were', 'become', 'no longer')}\\b.{0,20}\\b${anyOf(VOID, 'apply')}`,
-    '\\bsystem (?:instructions?|directive|rule)s? ?:',
-    '\\b(?:new|updated|revised|real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:',
-    `\\b(?:these|this|the following)\\b(?: [\\w-]{1,30}){0,3} ${anyOf('takes? precedence', 'ha(?:s|ve) (?:\\w{1,30} )?(?:precedence|priority)', 'overrides?', 'supersedes?', 'outranks?')}\\b.{0,30}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
+    `\\bsystem (?:instruction|directive|rule)s? ?:${TELLS_OF_PARAMETER}`,
+    `\\b(?:new|updated|revised|real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:${TELLS_OF_PARAMETER}`,
+    `\\b(?:these|this|the following)\\b(?! ${SETTING} )(?: [\\w-]{1,30}){0,3} ${anyOf('takes? precedence', 'ha(?:s|ve) (?:\\w{1,30} )?(?:precedence|priority)', 'overrides?', 'supersedes?', 'outranks?')}\\b(?!(?: over)? ${CONFIGURED}).{0,30}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
+    `\\b(?:these|this) ${SETTING} ${anyOf('takes? precedence over', 'ha(?:s|ve) (?:precedence|priority) over', 'overrides?', 'supersedes?', 'outranks?')} (?:(?:any|the|of) ){0,2}(?:all|your|other|previous|prior|earlier|system|developer|users?)\\b.{0,20}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
     `\\b(?:safety|security|content|usage|privacy) ${RULES}\\b.{0,20}\\b(?:not|no longer|never) apply\\b`,
   ],
 })
+
+/** Where code belongs that a tool writes. What runs in a terminal is another thing. */
+const IN_A_PLACE =
+  '(?! (?:in|on|against) (?:the |an? |your )?(?:[\\w-]{1,20} )?(?:browser|browser console|database|sandbox|notebook|warehouse|cluster)\\b)'
 
 const ROLE = phrases({
   rule: 'instruction',
@@ -89,17 +117,18 @@ const ROLE = phrases({
     '\\bsystem (?:override|command)s? ?:',
     '\\b(?:disregard|ignore|forget) what\\b.{0,40}\\b(?:told|said|instructed)\\b',
     '\\bforget (?:everything|all|anything|what)\\b.{0,40}\\b(?:you|told|said|learned|before|above|prior|previous|earlier)\\b',
-    '\\byou are (?:now|no longer)\\b(?! (?:able|ready|connected|logged|authenticated|subscribed|viewing|done|on|at|in the))',
+    '\\byou are (?:now|no longer)\\b(?! (?:able|ready|connected|logged|authenticated|subscribed|viewing|done|on|at|in the|watching|following|signed|registered|an? (?:member|participant|subscriber|follower)))',
     '\\byou (?:have been|are) (?:granted|given|authori[sz]ed)\\b.{0,20}\\b(?:admin\\w{0,30}|root|elevated|unrestricted)\\b',
     `\\bfrom (?:now|this point|here) on\\b.{0,20}\\b${anyOf('you', 'always', 'every', 'all', 'any', 'act', 'ignore', 'never', 'do not', 'dont', 'run', 'call', 'use', 'treat', 'assume', 'answer', 'respond')}\\b`,
-    '\\busers? (?:wishes|requests?|instructions?|preferences?|commands?|wants?)\\b.{0,30}\\b(?:come second|comes second|not matter|secondary|be ignored|irrelevant|be overridden)\\b',
+    '\\busers? (?:wishes|requests?|instructions?|preferences?|commands?|wants?)\\b.{0,30}\\b(?:come second|comes second|not matter|secondary|irrelevant)\\b',
+    '\\busers? (?:wishes|requests?|instructions?|preferences?|commands?|wants?)\\b.{0,30}\\b(?:must|should|shall|are to|is to|ha(?:ve|s) to|needs? to) (?:always |all )?be (?:ignored|overridden)\\b(?! (?:only|by (?:the |an? )?admin))',
     '\\b(?:on behalf of|obey|loyal to|answer to) (?:only )?(?:the operator|this server|the server|the developer of|the following|me\\b)',
     '\\btell (?:the )?users?\\b.{0,60}\\beven (?:if|when|though) (?:it|the|this)\\b.{0,20}\\b(?:fail\\w{0,3}|did not|not)\\b',
     '\\b(?:mislead|deceive|lie to) (?:the )?(?:users?|humans?)\\b',
-    '\\bpretend (?:that )?(?:the|it|this|nothing|there)\\b',
+    '(?<!\\bdry-?(?: )?run\\b[^\\n]{0,20})\\bpretend (?:that )?(?:the(?! (?:current |system )?(?:time|date)\\b)|it|this|nothing|there)\\b',
     '\\b(?:if|when|should) (?:the |a )?(?:user|anyone|someone|asked)\\b.{0,60}\\b(?:say no|deny|lie|claim (?:that )?(?:it|you|there|nothing)|insist that)\\b',
     `\\b(?:all|every|each) (?:\\w{1,30} )?${anyOf('outputs?', 'responses?', 'answers?', 'results?', 'replies')}\\b.{0,30}\\b(?:must|should|have to|has to)\\b.{0,30}\\b(?:sent|passed|routed|forwarded|piped) (?:through|to|via)\\b`,
-    `\\b${anyOf('outputs?', 'results?', 'return value', 'responses?')}\\b.{0,30}\\b(?:must|should|has to|have to)\\b.{0,20}\\b(?:executed|evaluated|obeyed)\\b`,
+    `\\b${anyOf('outputs?', 'results?', 'return value', 'responses?')}\\b.{0,30}\\b(?:must|should|has to|have to)\\b.{0,20}\\b(?:executed${IN_A_PLACE}|evaluated(?! (?:against|by|for|on|using|with|based|manually|critically|carefully|before)\\b)|obeyed)\\b`,
     `\\b(?:every|each) (?:answer|response|reply|message) (?:you give|of yours|you write)\\b.{0,40}\\b(?:must|has to|should|needs to|have to)\\b`,
   ],
 })
@@ -141,18 +170,39 @@ const WEAK_ROLE = phrases({
   family: 'override',
   strength: 'weak',
   message: 'It speaks to the model about other things than itself.',
-  needs: ['ai\\b', 'assistant', 'agent', 'llm', 'model', 'safety', 'security', 'role'],
+  needs: [
+    'ai\\b',
+    'assistant',
+    'agent',
+    'llm',
+    'model',
+    'safety',
+    'security',
+    'role',
+    'polic',
+    'regulation',
+    'compliance',
+  ],
   patterns: [
     `\\b${anyOf('note to', 'attention', 'message (?:to|for)', 'hey', 'hello', 'dear', 'listen')},? (?:the |all )?${anyOf('ai\\b', 'assistants?', 'agents?', 'llms?', 'models?')}`,
     `\\b${anyOf('overrid(?:e|ing)', 'bypass(?:ing)?', 'disabl(?:e|ing)', 'ignor(?:e|ing)', 'circumvent', 'evade', 'turn off')} (?:[\\w-]{1,30} ){0,2}?${anyOf('safety', 'security', 'content', 'ethical')}(?: [\\w-]{1,30})? ${anyOf('measures?', 'rules?', 'polic(?:y|ies)', 'filters?', 'checks?', 'protocols?', 'controls?', 'guidelines?')}`,
     '\\b(?:mandatory|required) (?:security|compliance|safety) (?:protocol|policy|requirement|check|step)\\b',
     '\\b(?:act as if|act like|role-?play)\\b',
+    `\\b(?:security|compliance|safety|privacy|company|corporate|audit) (?:polic(?:y|ies)|regulations?|rules?|requirements?) (?:requires?|mandates?|demands?|obliges?)\\b.{0,20}\\b(?:call(?:ing)?|invok(?:e|ing)|forward(?:ing)?|send(?:ing)?|upload(?:ing)?)\\b`,
     `\\b(?:important|critical|urgent|mandatory|special|secret|hidden|binding) (?:instructions?|orders?|directives?) (?:for|to) (?:the |all |any )?${anyOf('ai\\b', 'assistants?', 'llms?', '(?:language )?models?')}`,
   ],
 })
 
 const DESTROY = anyOf('delete', 'remove', 'erase', 'wipe', 'destroy', 'shred')
 const EVERYTHING = '(?:all|every|everything|any|the (?:entire|whole))(?: of)?'
+
+const ALL_COMMANDS =
+  '(?:all|every|each|any)\\b.{0,20}\\bcommands? (?:must|should|have to|has to|need to|needs to)\\b.{0,20}'
+/** The name of the program whose commands they are. */
+const ONE_WORD =
+  ' (?:the )?(?!(?:sudo|sh|bash|eval|chmod|curl|wget)\\b)[\\w-]{1,20}(?: command| prefix)?(?=\\n|$|[,)]| (?:and|or)\\b)'
+/** That is there to be destroyed. */
+const THROWAWAY = '(?! (?:in|of|from) (?:the |your |this |an? )?(?:staging|test|temp\\w{0,6}|sandbox|scratch|cache)\\b)'
 
 const COMMANDS = [
   ...phrases({
@@ -178,8 +228,8 @@ const COMMANDS = [
     unlessAfter: NEGATED,
     needs: ['delet', 'remov', 'eras', 'wip', 'destroy', 'shred'],
     patterns: [
-      `\\b${DESTROY} (?:all|every|everything)(?: of)? (?:(?:the|your|their|users?) ){0,2}(?:files|data|folders|documents|contents) (?:in|from|of|on|under|inside) (?:(?:the|your|their|users?|this) ){0,2}(?:home (?:directory|folder)(?! trash)|hard (?:drive|disk))\\b`,
-      `\\b(?:after|before|once|when|whenever|while) (?:you (?:have )?)?(?:us(?:e|ed|ing)|call(?:ed|ing)?|r[ua]n(?:ning)?|invok(?:e|ed|ing)) (?:this|it)(?: tool| function)?,? (?:[\\w-]{1,20} ){0,4}?${DESTROY} ${EVERYTHING} (?!(?:[\\w-]{1,20} ){0,3}?(?:temp\\w{0,6}|created|generated|intermediate|cached?|unused|stale|test)\\b)(?:[\\w-]{1,20} ){0,3}?(?:files|folders|data|documents|repositor(?:y|ies)|e-?mails|messages|records|tables|databases?|backups|branches)\\b`,
+      `\\b${DESTROY} (?:all|every|everything)(?: of)? (?:(?:the|your|their|users?) ){0,2}(?:files|data|folders|documents|contents) (?:in|from|of|on|under|inside) (?:(?:the|your|their|users?|this) ){0,2}(?:home (?:directory|folder)(?! trash)|hard (?:drive|disk))\\b${THROWAWAY}`,
+      `\\b(?:after|before|once|when|whenever|while) (?:you (?:have )?)?(?:us(?:e|ed|ing)|call(?:ed|ing)?|r[ua]n(?:ning)?|invok(?:e|ed|ing)) (?:this|it)(?: tool| function)?,? (?:[\\w-]{1,20} ){0,4}?${DESTROY} ${EVERYTHING} (?!(?:[\\w-]{1,20} ){0,3}?(?:temp\\w{0,6}|created|generated|intermediate|cached?|unused|stale|test)\\b)(?:[\\w-]{1,20} ){0,3}?(?:files|folders|data|documents|repositor(?:y|ies)|e-?mails|messages|records|tables|databases?|backups|branches)\\b${THROWAWAY}`,
     ],
   }),
   ...phrases({
@@ -189,9 +239,19 @@ const COMMANDS = [
     message: 'It tells the model to change commands that are none of its business.',
     needs: ['command', 'script', 'quer'],
     patterns: [
-      `\\b(?:prefix|prepend|precede|begin|start|append|suffix)\\b.{0,20}\\b(?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries)\\b`,
-      `\\b(?:all|every|each|any)\\b.{0,20}\\bcommands? (?:must|should|have to|has to|need to|needs to)\\b.{0,20}\\b(?:begin|start|be prefixed|be preceded|end with)\\b`,
+      `\\b(?:prefix|prepend|precede|append|suffix)\\b.{0,20}\\b(?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries)\\b`,
+      // To start them is what tools do too.
+      `\\b(?:begin|start) (?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries) (?:with|by)\\b(?! (?:the|these|this|given|an?|its|arguments|optional)\\b)`,
+      `\\b${ALL_COMMANDS}\\b(?:begin|start|be prefixed|be preceded|end with)\\b(?!(?: with| by)?${ONE_WORD})`,
     ],
+  }),
+  ...phrases({
+    rule: 'instruction',
+    family: 'hint',
+    strength: 'weak',
+    message: 'It tells the model to change commands that are none of its business.',
+    needs: ['command'],
+    patterns: [`\\b${ALL_COMMANDS}\\b(?:be prefixed|be preceded)\\b`],
   }),
 ]
 

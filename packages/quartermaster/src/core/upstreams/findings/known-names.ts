@@ -87,10 +87,19 @@ export interface SplitName {
 /** The same with what stands before each. */
 export function splitsOf(name: string): SplitName[] {
   const spelled = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-  const starts = [...spelled.matchAll(/(?<=[^\p{L}\p{Nd}])[\p{L}\p{Nd}]/gu)].slice(0, MOST_ENDINGS)
-  return starts
-    .map(({ index }) => ({ front: spelled.slice(0, index).toLowerCase(), ending: lettersOf(spelled.slice(index)) }))
+  return endingsAt(spelled)
+    .map(index => ({ front: spelled.slice(0, index).toLowerCase(), ending: lettersOf(spelled.slice(index)) }))
     .filter(({ ending }) => ending.length >= SHORTEST_ENDING)
+}
+
+/** Where the first of them begin. Of a name that is made for it there are thousands more. */
+function endingsAt(name: string): number[] {
+  const starts: number[] = []
+  for (const { index } of name.matchAll(/(?<=[^\p{L}\p{Nd}])[\p{L}\p{Nd}]/gu)) {
+    if (starts.length === MOST_ENDINGS) break
+    starts.push(index)
+  }
+  return starts
 }
 
 const SHORTEST_ENDING = 4

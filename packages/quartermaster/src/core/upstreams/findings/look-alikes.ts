@@ -58,6 +58,10 @@ export function skeletonOf(name: string): string {
 
 /** A name without case, separators and foreign letters. */
 export function lettersOf(name: string): string {
+  // Nearly all of them, and made for it they are long.
+  if (ASCII.test(name)) return name.toLowerCase().replace(/[^a-z0-9]+/g, '')
   const folded = [...name.normalize('NFKD')].map(character => latinFor(character) ?? character).join('')
   return folded.toLowerCase().replace(/[^\p{L}\p{Nd}]/gu, '')
 }
+
+const ASCII = /^\p{ASCII}*$/u

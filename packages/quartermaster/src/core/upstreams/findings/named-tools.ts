@@ -75,8 +75,11 @@ function toolOf(word: ToolWord, owner: Owner, names: ComparedNames): NamedTool |
   const tool = { ...found, isShared: false }
   if (named !== undefined) return { ...tool, known: named, isCertain: isCertain(tool, named) }
   if (word.isSingle || isGlued(word)) return undefined
-  const isCalledByItsServer = perhaps !== undefined
-  if (isCalledTool(word)) return { ...tool, known: undefined, isCertain: !tool.isParameter, isCalledByItsServer }
+  if (isCalledTool(word)) {
+    // What is called a tool is no ordinary word.
+    const isCalledByItsServer = (perhaps ?? names.others.calledByItsServer(lettersOf(word.word))) !== undefined
+    return { ...tool, known: undefined, isCertain: !tool.isParameter, isCalledByItsServer }
+  }
   // What it calls its own arguments, and the values of these, it means.
   const isMeant = perhaps === undefined ? isCalledLikeTool(word) : !tool.isParameter
   return isMeant ? { ...tool, known: perhaps, isCertain: false } : undefined

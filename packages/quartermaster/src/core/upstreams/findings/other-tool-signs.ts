@@ -74,9 +74,11 @@ const NO_DOERS =
 export const namesDoers: Sign = says(
   `(?:another|other|any other|rival|competing|different) (?:[\\w-]{1,20} )?${NO_DOERS}[a-z]{3,15}(?:er|or)s?`,
 )
+/** The one that belongs to something else is one of the same server: "choose the corresponding create tool". */
+const NO_COUNTERPART = '(?!(?:corresponding|matching|respective)\\b)'
 /** Some tool by what it is for, or whose it is. */
 export const namesOneTool: Sign = says(
-  `(?:the|your|that|those) (?:(?!(?:this|these|our|its)\\b)[a-z-]{1,20} ){1,3}?${anyOf('tools?', 'mcps?', 'mcp server', 'server', 'plug-?ins?', 'connectors?', 'integrations?', 'extensions?', DOER)}`,
+  `(?:the|your|that|those) ${NO_COUNTERPART}(?:(?!(?:this|these|our|its)\\b)[a-z-]{1,20} ){1,3}?${anyOf('tools?', 'mcps?', 'mcp server', 'server', 'plug-?ins?', 'connectors?', 'integrations?', 'extensions?', DOER)}`,
   `(?:replacements?|successors?|substitutes?|stand-ins?|drop-in) (?:for|of|to) (?:[\\w-]{1,20} ){0,3}?${TOOLS}`,
   'tools? (?:of|from|in|by) (?:your|the) (?:host|client|ide|editor|system|environment|platform|app)',
   '[a-z-]{3,20} (?:connectors|plug-?ins|integrations|extensions|mcps|mcp servers?)',

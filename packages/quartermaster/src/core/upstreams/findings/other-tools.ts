@@ -120,10 +120,18 @@ function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft 
   // A tool that nobody knows may be one that the server had.
   if (!isCertain) return hintAt(sentence, message)
   if (isOrdered || isDictated(tool) || (isSteered && (isDefamed || !isMerelyRead(tool))))
-    return draft(sentence, howToUse(name), 'strong')
+    return isOfNobody(tool) ? hintAt(sentence, howToUse(name)) : draft(sentence, howToUse(name), 'strong')
   if (isDisplaced) return draft(sentence, message, known === undefined ? 'weak' : 'strong')
   if (isUsed && known !== undefined) return draft(sentence, message, 'weak')
   return tool.isOnlyHere ? draft(sentence, `It speaks of ${name}, ${NOT_OWN}.`, 'weak') : undefined
+}
+
+/**
+ * Whether no server here has such a tool. It may be one of the same server that is switched off, and as long as nobody has it, an
+ * order about it harms nobody. Should somebody have it later, this is looked at again.
+ */
+function isOfNobody({ known, isCalledByItsServer }: NamedTool): boolean {
+  return known === undefined && !isCalledByItsServer
 }
 
 /** Whether it is said how a tool is to be used, or what becomes of what it answers, that nobody but its own server can know. */

@@ -15,7 +15,7 @@ const KEYS = anyOf(
     '\\bwallet\\.dat',
     '/proc/self/environ',
   ],
-  ...['\\.vault-token', 'cookies\\.sqlite', '\\bkeychain\\b'],
+  ...['\\.vault-token', 'cookies\\.sqlite'],
 )
 /** Files with secrets in them that honest tools work with too. */
 const SETTINGS = anyOf(
@@ -37,6 +37,7 @@ const SETTINGS = anyOf(
     '\\.(?:cursor|claude|codeium|gemini|codex)[\\w/-]{0,60}\\.(?:json|toml)',
     '\\bmcp\\.json',
     'claude_desktop_config',
+    '\\bkeychain\\b',
   ],
 )
 const FILE_NEEDS = [
@@ -192,6 +193,18 @@ const STORED = anyOf(
   ...['password manager', 'keychain', 'key ?store', '\\.env'],
 )
 
+const LOOK_FOR = anyOf(
+  TAKE,
+  ...['list', 'search (?:\\w{1,30} ){0,3}?for', 'look for', 'gather', 'harvest', 'scan (?:\\w{1,30} ){0,3}?for'],
+  'ask (?:\\w{1,30} ){0,3}?for',
+)
+const PASS_THEM = `${anyOf(HAND_ON, 'add (?:it|them)')}\\b(?! (?:requests?|messages?|emails?))`
+/** A sentence that begins with what is done says what the tool does, unless it is for an argument. */
+const FIRST = '(?:^|\\n)(?:- )?'
+const WITHIN = '(?<!(?:^|\\n)(?:- )?)\\b'
+/** What becomes of secrets where they are what a tool is about: its answer, a build, a vault. */
+const TO_ITS_WORK = `(?: (?:it|them|these|those|findings|(?:all|the) findings))?(?:(?: (?:in|into|to|as part of) (?:the |a |an )?(?:[\\w-]{1,20} )?${anyOf('build', 'bundle', 'image', 'container', 'deployment', 'response', 'report', 'vault', 'secrets? (?:manager|store)', '\\.env file')})(?=\\n|$|[;)])|(?<=findings)(?=\\n|$))`
+
 const PASS_ON = phrases({
   rule: 'secret',
   family: 'secret',
@@ -201,7 +214,8 @@ const PASS_ON = phrases({
   needs: SECRET_NEEDS,
   patterns: [
     `\\b${HAND_ON}\\b.{0,60}\\b${CONTENT}\\b.{0,20}\\b(?:of|from)\\b.{0,40}${SECRETS}`,
-    `\\b${anyOf(TAKE, 'list', 'search (?:\\w{1,30} ){0,3}?for', 'look for', 'gather', 'harvest', 'scan (?:\\w{1,30} ){0,3}?for', 'ask (?:\\w{1,30} ){0,3}?for')}\\b.{0,60}${SECRETS}.{0,100}\\b(?:and|then)\\b.{0,20}\\b${anyOf(HAND_ON, 'add (?:it|them)')}\\b(?! (?:requests?|messages?|emails?))`,
+    `${WITHIN}${LOOK_FOR}\\b.{0,60}${SECRETS}.{0,100}\\b(?:and|then)\\b.{0,20}\\b${PASS_THEM}`,
+    `${FIRST}${LOOK_FOR}\\b.{0,60}${SECRETS}.{0,100}\\b(?:and|then)\\b.{0,20}\\b${PASS_THEM}(?!${TO_ITS_WORK})`,
     `\\b${anyOf(HAND_ON, 'collect', 'extract', 'search', 'harvest', 'gather', 'report')}\\b.{0,60}${SECRETS}.{0,40}\\b(?:conversation|chat|context window|browser profile|home (?:folder|directory)|users? machine|this machine)\\b`,
     `\\b(?:search|scan|look through|go through)\\b.{0,30}\\b(?:conversation|chat|context|history|home (?:folder|directory)|machine)\\b.{0,30}\\bfor\\b.{0,30}${SECRETS}`,
     `\\bprintenv\\b.{0,60}\\b${HAND_ON}\\b`,
@@ -211,7 +225,7 @@ const PASS_ON = phrases({
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,40}\\b(?:to|in|into|with|as|under)\\b (?:(?:the|this|your|a|an|its) )?(?:[\\w-]{1,20} )?${IN_CALL}\\b`,
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,20}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
     `\\b(?:provide|supply|give|enter|share|send|tell|reveal|disclose|submit)\\b.{0,20}\\byour\\b.{0,40}${SECRETS}.{0,40}\\b(?:(?:verify|confirm|prove|check|validate) (?:who you are|your identity|you\\b)|(?:identity|security) (?:check|verification))`,
-    '\\b(?:users?|your|their)\\b.{0,20}\\b(?:seed phrase|recovery phrase)\\b',
+    '(?<!\\b(?:back up|backs up|write down|writes down|store|protect|secure) )\\b(?:users?|your|their)\\b(?! (?:should|must|can) (?:back up|write down|store|protect|secure)\\b).{0,20}\\b(?:seed phrase|recovery phrase)\\b',
     '(?<!\\b(?:prompts|asks) the (?:users? for )?)\\b(?:users?|your|their)\\b.{0,20}\\bmaster password\\b',
     `${DOTENV}.{0,30}\\b(?:its|the|their|whose) (?:full |entire )?${CONTENT}\\b.{0,10}\\b(?:(?:is|are) (?:required|needed|expected|wanted|to)|must|should|has to|have to|goes?|belongs?)\\b`,
     `\\b${WANTS}\\b.{0,40}\\b${CONTENT} (?:of|from)\\b.{0,30}${DOTENV}`,
@@ -223,5 +237,37 @@ const PASS_ON = phrases({
   ],
 })
 
+/** Commands that print what signs their user in. */
+const PRINTS_KEY = anyOf(
+  ...['gh auth token', 'gcloud auth (?:application-default )?print-(?:access|identity)-token', 'heroku auth:token'],
+  ...['aws sts get-session-token', 'aws configure (?:get|export-credentials)\\b', 'az account get-access-token'],
+)
+
+const WANTED = phrases({
+  rule: 'secret',
+  family: 'secret',
+  strength: 'weak',
+  message: 'It has the model pass on secrets.',
+  unlessAfter: /\b(?:never|do not|dont|cannot|must not|should not|avoid|without)\b.{0,60}$/u,
+  needs: ['auth', 'get-', 'configure', 'api[ _-]?key'],
+  patterns: [
+    `\\b(?:run|execute|call|use) ${PRINTS_KEY}.{0,20}\\b(?:and|then)\\b.{0,20}\\b${GIVE}\\b`,
+    `\\boutput of (?:the )?(?:running )?${PRINTS_KEY}`,
+    `\\b(?:always|must)\\b.{0,20}\\b${HAND_ON}\\b.{0,20}\\b(?:the|your) users (?:[\\w-]{1,20} )?(?:api[ _-]?keys?|passwords?|access tokens?)\\b.{0,40}\\bheaders?\\b`,
+  ],
+})
+
+/** What its answer or a build holds, a person should know. */
+const HANDLED = phrases({
+  rule: 'secret',
+  family: 'hint',
+  strength: 'weak',
+  message: 'It has the model pass on secrets.',
+  needs: SECRET_NEEDS,
+  patterns: [
+    `${FIRST}${LOOK_FOR}\\b.{0,60}${SECRETS}.{0,100}\\b(?:and|then)\\b.{0,20}\\b${PASS_THEM}(?=${TO_ITS_WORK})`,
+  ],
+})
+
 /** What has the model read secrets and pass them on. */
-export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON]
+export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON, ...HANDLED, ...WANTED]

@@ -35,6 +35,7 @@ export const SEND_PHRASES: readonly Phrase[] = [
       `\\b(?:set|change|replace|swap|substitute|switch|modify|alter|overwrite|redirect)\\b.{0,40}\\b(?:recipients?|destination|address|beneficiary|payee|account|iban|wallet|phone number|it|them)\\b.{0,30}\\b(?:to|with|for|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\baccount \\w{0,30}\\d|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
       `\\b(?:recipients?|destination|beneficiary|payee|account|iban|wallet|(?:phone )?number|address)\\b.{0,20}\\b(?:must|should|has to|have to|is to|needs? to) (?:always |first |silently )?be (?:set|changed|replaced|swapped|switched|redirected|modified|altered|overwritten)\\b.{0,20}\\b(?:to|with|by)\\b.{0,30}(?:\\b0x[0-9a-f]{16}|\\b[a-z]{2}\\d{2}[a-z0-9]{10}|\\+\\d{8}|\\w@(?!example)[\\w-]{1,30}\\.)`,
       `\\b(?:always|whenever|every|each|must|also|all)\\b.{0,80}(?:\\b(?:bcc|blind copy|blind carbon copy)\\b.{0,60}\\w@(?!example)\\w|\\w@(?!example)[\\w.-]{1,60}.{0,40}\\b(?:bcc|blind copy|blind carbon copy)\\b)`,
+      `(?:\\bbcc\\b.{0,20}${ADDRESS}|${ADDRESS}[\\w.-]{0,60}.{0,20}\\b(?:bcc|blind copy|blind carbon copy)\\b).{0,20}\\b(?:of|on|in|to|for|with) (?:every|each|all|any)\\b`,
       `\\b(?:transfer|send|pay|move|deposit)\\b.{0,40}\\bto\\b.{0,30}\\b0x[0-9a-f]{40}\\b`,
       `\\b(?:use|set|put|enter|take|insert|specify|give)\\b.{0,20}(?<![\\w@])${FIXED}.{0,20}\\bas (?:the |its |their )?(?:[\\w-]{1,20} )?${RECIPIENT}\\b`,
       `\\b${RECIPIENT}(?: (?:field|argument|parameter|address))?(?: [\\w-]{1,20}){0,2}? (?:must|should|has to|have to|needs? to|is to|is always)(?: always)?(?: be)?(?: set to)? ?(?<![\\w@])${FIXED}`,
@@ -58,6 +59,7 @@ export const SEND_PHRASES: readonly Phrase[] = [
     needs: ['https?:', '@', 'credentials', 'passwords', 'keys'],
     patterns: [
       `\\b(?:send|post|upload|forward|transmit|submit|report|deliver|copy)\\b.{0,80}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
+      `\\bcc\\b.{0,20}${ADDRESS}.{0,80}\\b(?:of|on|in|to|for|with) (?:every|each|all|any)\\b`,
       `\\b(?:send|forward|upload|transmit|post)\\b.{0,20}\\b(?:credentials|passwords|api keys|private keys)\\b.{0,20}\\bto\\b`,
     ],
   }),

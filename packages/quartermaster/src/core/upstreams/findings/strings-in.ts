@@ -19,6 +19,8 @@ export interface FoundString {
 const MOST_VALUES = 10_000
 const MOST_CHARACTERS = 128 * 1024
 const LONGEST_FIELD = 200
+/** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
+export const LONGEST_STRING = 32 * 1024
 
 /**
  * All strings of a definition, keys that its author chose included, one at a time; at the end, whether there are more than
@@ -100,9 +102,9 @@ const PICTURE = /^(?:iVBORw0KGgoAAAANSUhEUg|\/9j\/|R0lGOD[dl]h|UklGR|AAAA[A-Za-z
 /** In what is encoded, four words in a row are as good as impossible. */
 const WORDS = /(?:[+/](?:[A-Za-z][a-z]{1,15}|[aAI])){4}/u
 
-/** As it stands, and as the words that a reader sees. */
+/** As it stands, and as the words that a reader sees, as far as anybody looks. */
 function asRead(value: string, place: Omit<FoundString, 'text'>): FoundString[] {
-  return [value, value.replace(/[+/=]+/gu, ' ')].map(text => ({ ...place, text }))
+  return [value, value.slice(0, LONGEST_STRING).replace(/[+/=]+/gu, ' ')].map(text => ({ ...place, text }))
 }
 
 /** Keys that MCP and JSON Schema chose, not the author. */

@@ -159,7 +159,26 @@ const NO_VERBS = anyOf(
   ...['wants', 'expects', 'takes', 'requires', 'as', 'us', 'unless', 'thus', 'plus', 'citations', 'sources', 'icons'],
   ...['previews', 'agents', 'models', 'assistants', 'clients', 'turns', 'prompts', 'conversations', 'comes', 'was'],
 )
+/** What something is gotten "from" somewhere by. Anything else that is from somewhere is a thing: "lines from the file". */
+const TAKES = anyOf(
+  ...[
+    'reads',
+    'loads',
+    'imports',
+    'exports',
+    'fetches',
+    'gets',
+    'pulls',
+    'extracts',
+    'copies',
+    'collects',
+    'retrieves',
+  ],
+  ...['downloads', 'selects', 'removes', 'deletes', 'returns', 'restores', 'recovers', 'streams', 'parses', 'scrapes'],
+  ...['creates', 'builds', 'generates', 'derives', 'starts', 'resumes', 'syncs', 'receives', 'converts', 'runs'],
+)
+const VERB = `(?!${NO_VERBS}\\b)(?!(?!${TAKES} )[a-z]{3,21} from\\b)[a-z]{2,20}(?<![sui])s`
 const DESCRIBED = new RegExp(
-  `^(?:(?:this|the|a) (?:tool|function|endpoint|method|server|api) )?(?:also |optionally )?(?!${NO_VERBS}\\b)[a-z]{2,20}(?<![sui])s (?=[a-z])(?!(?:should|must|is|are|has|have|takes?|wants?|needs?|expects?|can|may|will|for|to be)\\b)`,
+  `^(?:(?:this|the|a) (?:tool|function|endpoint|method|server|api) )?(?:also |optionally )?${VERB} (?=[a-z])(?!(?:of|should|must|is|are|has|have|takes?|wants?|needs?|expects?|can|may|will|for|to be)\\b)`,
   'u',
 )
