@@ -1,85 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { UpstreamConfig } from '../../../contracts/index.ts'
-import { otherNamesIn } from '../../../core/upstreams/index.ts'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
-import { factsOf, listedSession } from '../testing/bare-session.ts'
-import { untilAborted } from '../testing/until-aborted.ts'
-import { createSightings } from './sightings.ts'
+import { sightingsStage as stage } from '../testing/sightings-stage.ts'
 
 const FOREVER = new AbortController().signal
-
-/** A server that is listed, as slowly as the test wants. */
-function stage(tools = {}) {
-  const clock = createFakeClock()
-  const server = {
-    lists: 0,
-    isSlow: false,
-    fails: undefined as Error | undefined,
-    isWhole: true,
-    listeningSince: clock.now() as number | undefined,
-    /** While it answers somebody puts another one in its place. */
-    isReplaced: false,
-    /** Whether it is there for whoever asks by itself; not while it is being opened. */
-    isUp: true,
-    /** It tells of something while it lists what it has. */
-    onList() {},
-  }
-  const listed = listedSession(async (_kind, _cursor, signal) => {
-    server.lists++
-    server.onList()
-    if (server.fails) throw server.fails
-    if (server.isReplaced) current = { ...session }
-    return server.isSlow ? untilAborted(signal) : { tools: [] }
-  })
-  const listeningSince = () => server.listeningSince
-  const session = { ...listed, facts: factsOf({ capabilities: { tools } }), listeningSince }
-  let current = session
-  const written: string[] = []
-  const taken: unknown[] = []
-  const store = { fails: undefined as Error | undefined }
-  const compared: string[] = []
-  const notes: string[] = []
-  const own = { agent: 'ada', connection: { session: () => (server.isUp ? session : undefined) } }
-  const config = UpstreamConfig.parse({ command: 'server' })
-  const sightings = createSightings({
-    clock,
-    verdicts: {
-      async see() {
-        if (store.fails) throw store.fails
-        written.push('definitions')
-        return false
-      },
-    },
-    own: {
-      async took(_session, { tools }) {
-        taken.push(tools)
-        return server.isWhole
-      },
-      async compare(_session, signal) {
-        compared.push('definitions')
-        server.onList()
-        if (server.fails) throw server.fails
-        if (server.isSlow) await untilAborted(signal)
-        return true
-      },
-    },
-    acquaintance: {
-      era: () => undefined,
-      turnedOut() {},
-      isMet: () => false,
-      since: () => 0,
-      recall: async () => {},
-      remember: () => void written.push('facts'),
-    },
-    config: () => config,
-    main: () => ({ session: () => (server.isUp ? current : undefined), suspect: async () => {} }),
-    otherTools: async () => otherNamesIn([]),
-    note: text => void notes.push(text),
-  })
-  return { clock, server, session, sightings, own, written, taken, store, compared, notes }
-}
 
 it('lists a server every now and then, also after a listing that took too long', async () => {
   const { clock, server, session, sightings, notes } = stage()

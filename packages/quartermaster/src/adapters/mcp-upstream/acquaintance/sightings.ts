@@ -8,6 +8,7 @@ import { fetchListing, listedKinds, unlistedBy } from '../session/fetch-listing.
 import type { ListKind, Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Acquaintance } from './acquaintance.ts'
+import { type BusyPauses, createBusyPauses } from './busy-pauses.ts'
 import type { OwnDefinitions } from './own-definitions.ts'
 import { createRelisting, type Relisting } from './relisting.ts'
 import type { Verdicts } from './verdicts.ts'
@@ -62,6 +63,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const relisting = createRelisting({ clock, list: listAgain })
   /** How often it could not be listed again, one after the other, and since when. */
   let failures = { count: 0, since: 0 }
+  const busyPauses = createBusyPauses()
   /** Of what each connection has given a list. */
   const kinds = new WeakMap<Session, readonly ListKind[]>()
   let isOver = false
@@ -92,6 +94,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
     askedAt = isWhole ? begunAt : NEVER
+    busyPauses.over()
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()
   }
@@ -121,6 +124,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
       // Whatever it has told is not known yet.
       askedAt = NEVER
       listLater()
+      const pauseMs = busyPauses.after(error) ?? (error instanceof TooLong ? RELIST_FAILED_MS : undefined)
+      if (pauseMs !== undefined) relisting.later(pauseMs, () => true)
       if (doesNotList(error)) await failed(session, begunAt)
       if (error instanceof SendFailure) void deps.main().suspect(session)
     }
@@ -150,8 +155,10 @@ export function createSightings(deps: SightingsDeps): Sightings {
 }
 
 function inTime<T>({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  return withTimeLimit(config().startSeconds * 1000, { clock, reason: 'It took too long.' }, work)
+  return withTimeLimit(config().startSeconds * 1000, { clock, reason: new TooLong('It took too long.') }, work)
 }
+
+class TooLong extends Error {}
 
 /** It answered without all that it had listed before. */
 class Unlisted extends Error {}
@@ -182,6 +189,7 @@ interface Comparing extends Pick<Sightings, 'compare' | 'compareAgain'> {
 function comparing(deps: ComparingDeps): Comparing {
   const { clock, note, isOver, again } = deps
   const relistings = new WeakMap<OwnConnection['connection'], Relisting>()
+  const busyPauses = new WeakMap<OwnConnection['connection'], BusyPauses>()
   /** Those that will be looked at again by themselves. */
   const watched = new Set<Relisting>()
 
@@ -194,11 +202,18 @@ function comparing(deps: ComparingDeps): Comparing {
     return relisting
   }
 
+  function busyPausesOf({ connection }: OwnConnection): BusyPauses {
+    const pauses = busyPauses.get(connection) ?? createBusyPauses()
+    busyPauses.set(connection, pauses)
+    return pauses
+  }
+
   async function isSame(own: OwnConnection, session: Session, signal: AbortSignal): Promise<boolean> {
     const begunAt = clock.now()
     relistingOf(own).begun()
     const same = await deps.own.compare(session, signal, own.agent)
     if (!same) again()
+    busyPauses.get(own.connection)?.over()
     compareLater(own, begunAt)
     return same
   }
@@ -220,13 +235,15 @@ function comparing(deps: ComparingDeps): Comparing {
     const session = own.connection.session()
     if (!session || isOver()) return
     const begunAt = clock.now()
-    const same = await inTime(deps, signal => isSame(own, session, signal)).catch(error => {
+    let isChanged = false
+    try {
+      isChanged = !(await inTime(deps, signal => isSame(own, session, signal)))
+    } catch (error) {
       note(`[${own.agent}] What it has could not be listed again: ${messageOf(error)}`)
-      return undefined
-    })
-    listed({ changed: same === false, tookMs: clock.now() - begunAt })
-    // Whatever it has told is not known yet.
-    if (same === undefined) compareLater(own, NEVER, RELIST_FAILED_MS)
+      // Whatever it has told is not known yet.
+      compareLater(own, NEVER, busyPausesOf(own).after(error) ?? RELIST_FAILED_MS)
+    }
+    listed({ changed: isChanged, tookMs: clock.now() - begunAt })
   }
 
   return {

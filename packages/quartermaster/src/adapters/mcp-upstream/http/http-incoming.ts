@@ -201,9 +201,12 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     /** In a row. */
     let failures = 0
     let lockedOut = 0
+    /** Answers that were no stream, to what was asked for after an event. One that is away does not answer, and keeps its place. */
+    let unresumed = 0
 
     function failed(error: unknown, lastEventId: string | undefined): void {
-      if (isRefusal(error)) forgotten = lastEventId
+      unresumed = lastEventId !== undefined && isAnswered(error) ? unresumed + 1 : 0
+      if (isRefusal(error) || unresumed >= MOST_UNRESUMED) forgotten = lastEventId
       lockedOut = isLockedOut(error) ? lockedOut + 1 : 0
       if (++failures === TOLD_AFTER && !exchange.signal.aborted) onMissing(messageOf(error))
     }
@@ -219,6 +222,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       })
       failures = 0
       lockedOut = 0
+      unresumed = 0
       onStream(answer !== undefined)
       isKnown ||= answer !== undefined
       if (answer && isGap && lastEventId === undefined) onMissed()
@@ -285,6 +289,11 @@ function isRefusal(error: unknown): boolean {
   return status >= 400 && status < 500
 }
 
+/** Whether there was an answer by HTTP, whatever it says. */
+function isAnswered(error: unknown): boolean {
+  return error instanceof SendFailure && error.status !== undefined
+}
+
 /** Refused for who we are, by what may want a person to change that. */
 function isLockedOut(error: unknown): boolean {
   const { status } = error instanceof SendFailure ? error : {}
@@ -293,6 +302,8 @@ function isLockedOut(error: unknown): boolean {
 
 /** Whoever lets everything else in and refuses this one so often means it. With each 401 another token would be had for it. */
 const MOST_LOCKED_OUT = 5
+/** Whoever fails so often to go on from an event may never be able to, and would go on without it: that is found out by asking. */
+const MOST_UNRESUMED = 2
 /** What is over in a moment is nobody's concern. */
 const TOLD_AFTER = 5
 

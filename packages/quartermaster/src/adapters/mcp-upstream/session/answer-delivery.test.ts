@@ -7,6 +7,7 @@ import { SendFailure, type WasSent } from './channel.ts'
 import type { Behind } from './session.ts'
 
 const CAN = { form: true, url: true, model: true, roots: true }
+const QUESTION = { message: 'Sure?', requestedSchema: {} }
 const CANNOT = { form: false, url: false, model: false, roots: false }
 
 const failure = (wasSent: WasSent, status?: number, retryAfterMs?: number) =>
@@ -18,22 +19,24 @@ async function stage(...fates: (Error | Promise<undefined>)[]) {
   const server = await openSilentServer({ failing })
   const call = (caller = 'ada', canAnswer = CAN) => {
     const behind: Behind = { caller, canAnswer, ask: async () => ({ action: 'accept', content: {} }), log() {} }
-    const { signal } = new AbortController()
-    const result = server.session.ask('tools/call', { name: 'pay' }, { signal, behind })
+    const controller = new AbortController()
+    const result = server.session.ask('tools/call', { name: 'pay' }, { signal: controller.signal, behind })
     result.catch(() => {})
     const id = server.idsOf('tools/call').at(-1)
-    return { id, result, finish: () => server.say({ id, result: { content: [] } }) }
+    const giveUp = () => controller.abort(new Error('enough'))
+    return { id, result, giveUp, finish: () => server.say({ id, result: { content: [] } }) }
   }
-  const ask = async (method = 'elicitation/create', params: object = { message: 'Sure?', requestedSchema: {} }) => {
-    server.say({ id: 'q1', method, params })
+  const ask = async (method = 'elicitation/create', params: object = QUESTION, of?: number) => {
+    server.say({ id: 'q1', method, params }, of)
     await server.clock.advance(10)
   }
+  const askIn = (of: number | undefined) => ask('elicitation/create', QUESTION, of)
   const answers = () => server.sent.filter(isResponse)
   const cancelled = () =>
     server.sent.flatMap(message =>
       'method' in message && message.method === 'notifications/cancelled' ? [message.params?.requestId] : [],
     )
-  return { ...server, call, ask, answers, cancelled }
+  return { ...server, call, ask, askIn, answers, cancelled }
 }
 
 describe('an answer that a server does not take in', () => {
@@ -121,6 +124,44 @@ describe('an answer that a server does not take in', () => {
       expect(await result).toEqual({ content: [] })
     }
     expect(desk.cancelled()).toEqual([])
+  })
+
+  it.each(['ada', 'bob'])(
+    'ends the call in whose exchange it was asked for, and no other beside it: one of %s',
+    async caller => {
+      const desk = await stage(failure('refused', 403))
+      const [asking, other] = [desk.call(), desk.call(caller)]
+      await desk.askIn(asking.id)
+      await expect(asking.result).rejects.toMatchObject({ status: 403, isFinal: true })
+      expect(desk.cancelled()).toEqual([asking.id])
+      other.finish()
+      await expect(other.result).resolves.toHaveProperty('content')
+    },
+  )
+
+  it('ends the call in whose exchange it was asked for also when another one was given up', async () => {
+    const desk = await stage(failure('refused', 403))
+    desk.call().giveUp()
+    const { id, result } = desk.call()
+    await desk.askIn(id)
+    await expect(result).rejects.toMatchObject({ status: 403 })
+  })
+
+  it('ends no call where it was asked for in the exchange of something else, or of one that is over', async () => {
+    const desk = await stage(failure('refused', 403), failure('refused', 403))
+    const { signal } = new AbortController()
+    const listing = desk.session.page('tools', undefined, signal)
+    const over = desk.call()
+    over.finish()
+    await over.result
+    const { result, finish } = desk.call()
+    await desk.askIn(desk.idsOf('tools/list')[0])
+    await desk.askIn(over.id)
+    expect(desk.answers()).toHaveLength(2)
+    finish()
+    expect(await result).toEqual({ content: [] })
+    desk.say({ id: desk.idsOf('tools/list')[0], result: { tools: [] } })
+    expect(await listing).toEqual({ tools: [] })
   })
 
   it.each([failure('no', 404), failure('refused', 400)])(

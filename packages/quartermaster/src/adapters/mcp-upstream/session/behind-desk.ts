@@ -1,4 +1,4 @@
-import { type Cancellation, type CancelSignal, type Clock, createCancellation } from '../../../core/kernel/index.ts'
+import { type Cancellation, type Clock, createCancellation } from '../../../core/kernel/index.ts'
 import { SendFailure } from './channel.ts'
 import { createGivenUp } from './given-up.ts'
 import { RpcError } from './rpc-error.ts'
@@ -16,10 +16,10 @@ export interface UnderWay {
 /** Knows for whom a connection is at work, because what a server says in between does not tell. */
 export interface BehindDesk {
   /**
-   * Sees somebody's request through. An answer that comes after it was given up is to be told. The signal aborts with why it
-   * waits in vain.
+   * Sees somebody's request through. An answer that comes after it was given up is to be told. It is cancelled with why it waits
+   * in vain.
    */
-  attend<T>(behind: Behind, request: (onLate: () => void, vain: CancelSignal) => Promise<T>): Promise<T>
+  attend<T>(behind: Behind, request: (onLate: () => void, vain: Cancellation) => Promise<T>): Promise<T>
   /** The same, of what nobody is behind: the server is at work on it, but means nobody by what it says meanwhile. */
   attendOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
   /**
@@ -141,7 +141,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 }
 
 interface Attended extends UnderWay {
-  readonly vain: CancelSignal
+  readonly vain: Cancellation
   leave(): void
   /** The server has answered it, and is at work on it no more. */
   answer(): void
@@ -155,11 +155,11 @@ function createAttended(behind: Behind): Attended {
   let hasLeft = false
   let isAnswered = false
   let tell = () => {}
-  const { signal: vain, cancel: fail }: Cancellation = createCancellation()
+  const vain = createCancellation()
   return {
     behind,
     vain,
-    fail,
+    fail: vain.cancel,
     left() {
       controller ??= new AbortController()
       if (hasLeft) controller.abort(LEFT)

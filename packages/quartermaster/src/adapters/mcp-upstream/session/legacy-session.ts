@@ -54,6 +54,7 @@ export function createLegacySession(
   async function serve(method: string, params: Params, asking: Asking): Promise<Params> {
     if (method === 'ping') return {}
     const kind = kindAsked(method, params) ?? refuseUnknown(method)
+    if (kind !== 'roots') asking.delivery.catch(why => asking.failCall?.(undelivered(why)))
     const answered = desk.asked()
     try {
       return await answer({ kind }, () => toQuestion(method, params) ?? refuseUnknown(method), asking)
@@ -63,7 +64,8 @@ export function createLegacySession(
   }
 
   /** A server may ask when nobody has called it. What it asks is read only where there is somebody to whom it may matter. */
-  async function answer(asked: Asked, read: () => Question, { signal, delivery }: Asking): Promise<Params> {
+  async function answer(asked: Asked, read: () => Question, asking: Asking): Promise<Params> {
+    const { signal } = asking
     const meant = desk.meant()
     if (meant === 'several') {
       noteCrowded(asked)
@@ -74,7 +76,7 @@ export function createLegacySession(
     // only where the newest has left meanwhile.
     const [newest] = meant
     if (!newest) return declined(asked)
-    untilDelivered(newest, asked, delivery)
+    untilDelivered(newest, asked, asking)
     const question = read()
     if (!isAnswerable(question, newest.behind.canAnswer)) {
       await noteUnanswered(question, newest)
@@ -82,12 +84,12 @@ export function createLegacySession(
     }
     await whileAsked(newest.behind, beforeAbort(gathered(), signal))
     for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
-      if (one !== newest) untilDelivered(one, asked, delivery)
-      const asking = askWhileUnderWay(question, one, signal).catch(why => {
+      if (one !== newest) untilDelivered(one, asked, asking)
+      const answering = askWhileUnderWay(question, one, signal).catch(why => {
         if (signal.aborted) throw why
         return afterAll(question, one, why)
       })
-      const given = await whileAsked(one.behind, asking)
+      const given = await whileAsked(one.behind, answering)
       if (given) return toResponse(question, given)
     }
     return toResponse(question, { action: 'cancel' })
@@ -111,10 +113,10 @@ export function createLegacySession(
 
   /**
    * It is being asked until the server has the answer. Folders are asked for in passing, and nothing waits for them; and where
-   * several are under way, nobody knows which of them does.
+   * several are under way, only the exchange in which it was asked tells which of them does.
    */
-  function untilDelivered({ behind, fail }: UnderWay, { kind }: Asked, delivery: Promise<void>): void {
-    const isSure = kind !== 'roots' && desk.isAlone()
+  function untilDelivered({ behind, fail }: UnderWay, { kind }: Asked, { delivery, failCall }: Asking): void {
+    const isSure = kind !== 'roots' && failCall === undefined && desk.isAlone()
     whileAsked(behind, delivery).catch(why => {
       if (isSure) fail(undelivered(why))
     })
@@ -161,7 +163,15 @@ export function createLegacySession(
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, (onLate, vain) => {
-          const options = { signal: eitherOf(signal, vain), onProgress, headers, onLate, meta, caller: behind.caller }
+          const options = {
+            signal: eitherOf(signal, vain.signal),
+            onProgress,
+            headers,
+            onLate,
+            meta,
+            caller: behind.caller,
+            fail: vain.cancel,
+          }
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)

@@ -71,7 +71,7 @@ function subscribing(capabilities: Params = {}) {
     over.resolve()
     await clock.breathe()
   }
-  return { ...made, clock, told, watch, answer, fail, end, sent: () => asked.map(({ what }) => what) }
+  return { ...made, clock, asked, told, watch, answer, fail, end, sent: () => asked.map(({ what }) => what) }
 }
 
 it('subscribes again once the server has answered that it tells no more, so that neither overtakes the other', async () => {
@@ -210,6 +210,61 @@ describe('a server that cannot be asked to tell of an address', () => {
     }
     expect(sent()).toHaveLength(5)
     expect(told).toEqual(['a: It lets nobody in. It is asked again.', 'a: It lets nobody in.'])
+  })
+})
+
+describe('a server that is asked for many addresses at once', () => {
+  const NUMBERS = Array.from({ length: 20 }, (_, number) => `${number}`)
+  const subscribed = (from: number, to: number) => NUMBERS.slice(from, to).map(uri => `subscribe ${uri}`)
+
+  it('is asked for eight of them at a time, in their order', async () => {
+    const { watch, asked, sent, clock } = subscribing()
+    watch(...NUMBERS)
+    await clock.breathe()
+    expect(sent()).toEqual(subscribed(0, 8))
+    asked[3]?.answer.resolve({})
+    asked[5]?.answer.reject(NO)
+    await clock.breathe()
+    expect(sent()).toEqual(subscribed(0, 10))
+    for (let one = 0; one < NUMBERS.length; one++) {
+      asked[one]?.answer.resolve({})
+      await clock.breathe()
+    }
+    expect(sent()).toEqual(subscribed(0, 20))
+  })
+
+  it('is asked for the others while some wait until they are asked for again', async () => {
+    const { watch, asked, sent, clock } = subscribing()
+    watch(...NUMBERS)
+    for (const { answer } of asked.slice(0, 8)) answer.reject(BROKEN)
+    await clock.breathe()
+    expect(sent()).toEqual(subscribed(0, 16))
+    await clock.advance(500)
+    for (const { answer } of asked.slice(8, 16)) answer.resolve({})
+    await clock.breathe()
+    expect(sent()).toEqual([...subscribed(0, 20), ...subscribed(0, 4)])
+  })
+
+  it('is not asked for one that nobody wants any more when it is its turn, nor to be silent there', async () => {
+    const { watch, asked, sent, clock } = subscribing()
+    watch(...NUMBERS)
+    watch(...NUMBERS.slice(0, 8), ...NUMBERS.slice(18))
+    asked[0]?.answer.resolve({})
+    asked[1]?.answer.resolve({})
+    asked[2]?.answer.resolve({})
+    await clock.breathe()
+    expect(sent()).toEqual([...subscribed(0, 8), ...subscribed(18, 20)])
+    watch(...NUMBERS.slice(0, 8), '9', ...NUMBERS.slice(18))
+    expect(sent().at(-1)).toBe('subscribe 9')
+  })
+
+  it('is asked for none of the others after the end of the session', async () => {
+    const { watch, asked, sent, clock, end } = subscribing()
+    watch(...NUMBERS)
+    await end()
+    for (const { answer } of asked) answer.reject(BROKEN)
+    await clock.advance(60_000)
+    expect(sent()).toEqual(subscribed(0, 8))
   })
 })
 

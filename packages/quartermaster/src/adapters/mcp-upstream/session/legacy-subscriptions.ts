@@ -2,6 +2,7 @@ import { messageOf } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from './channel.ts'
+import { createFewAtATime } from './few-at-a-time.ts'
 import { RpcError } from './rpc-error.ts'
 import type { SessionEvents } from './session.ts'
 import { createWantedSince } from './wanted-since.ts'
@@ -23,6 +24,8 @@ export interface LegacySubscriptionsDeps {
   ask(method: SubscriptionMethod, uri: string): Promise<unknown>
 }
 
+/** A server that is there anew would get hundreds of requests in one go; others are to be answered meanwhile. */
+const MOST_AT_A_TIME = 8
 const PAUSES = { firstMs: 500, longestMs: 30_000 }
 /** A server that asks to be left alone is, but not for so long that nobody hears of changes. */
 const LONGEST_ASKED_MS = 60_000
@@ -40,6 +43,7 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
   const atWork = new Set<string>()
   /** Those that are asked for again in a while, and how to have that at once. */
   const waiting = new Map<string, AbortController>()
+  const inTurn = createFewAtATime(MOST_AT_A_TIME)
   let isOver = false
 
   const isDue = (uri: string) => !isOver && wanted.has(uri) !== told.has(uri)
@@ -53,19 +57,17 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
   }
 
   function tellOnce(uri: string): Promise<void> {
-    if (told.delete(uri)) return unsubscribe(uri)
-    told.add(uri)
-    return subscribe(uri)
+    return told.delete(uri) ? unsubscribe(uri) : subscribe(uri)
   }
 
   /** Until the server has answered, which it does not for a moment when it is busy or a proxy before it restarts. */
   async function subscribe(uri: string): Promise<void> {
     const failures = createFailures()
     do {
-      const failure = await failureOf(ask('resources/subscribe', uri))
+      const failure = await inTurn(() => askToTell(uri))
       if (!failure) return subscribed(uri)
       // Whoever comes after this session is subscribed to anew.
-      if (isOver) return
+      if (isOver || failure === UNASKED) return
       const { isLast, isTold, pauseMs } = failures.add(failure.why)
       const reason = messageOf(failure.why)
       if (isLast || isTold) events.onNotSubscribed?.(uri, isLast ? reason : `${reason} It is asked again.`)
@@ -74,10 +76,21 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
     } while (isWanted(uri))
   }
 
+  /** When it is its turn: nobody may want it any more by then. */
+  async function askToTell(uri: string): Promise<Failure | undefined> {
+    if (!isWanted(uri)) return UNASKED
+    told.add(uri)
+    return failureOf(ask('resources/subscribe', uri))
+  }
+
   /** Twice is the same as once. What one still tells that was to be silent reaches nobody. */
   async function unsubscribe(uri: string): Promise<void> {
-    const failure = await failureOf(ask('resources/unsubscribe', uri))
-    if (failure?.why instanceof SendFailure) await failureOf(ask('resources/unsubscribe', uri))
+    const failure = await inTurn(() => askToBeSilent(uri))
+    if (failure?.why instanceof SendFailure) await inTurn(() => askToBeSilent(uri))
+  }
+
+  async function askToBeSilent(uri: string): Promise<Failure | undefined> {
+    return isOver ? UNASKED : failureOf(ask('resources/unsubscribe', uri))
   }
 
   const isWanted = (uri: string) => !isOver && wanted.has(uri)
@@ -140,7 +153,13 @@ function createFailures(): { add(why: unknown): Verdict } {
   }
 }
 
-async function failureOf(asking: Promise<unknown>): Promise<{ readonly why: unknown } | undefined> {
+interface Failure {
+  readonly why: unknown
+}
+
+const UNASKED: Failure = { why: undefined }
+
+async function failureOf(asking: Promise<unknown>): Promise<Failure | undefined> {
   try {
     await asking
     return undefined

@@ -31,7 +31,7 @@ export async function requestAsTask(peer: Peer, params: Params, options: TaskOpt
 }
 
 async function callAsTask(peer: Peer, params: Params, options: TaskOptions): Promise<Params> {
-  const { clock, signal, onLate, caller } = options
+  const { clock, signal, onLate, caller, fail } = options
   const begun = await begin(peer, params, options)
   const taskId = taskIn(begun)
   // It was quick, and answered.
@@ -39,7 +39,8 @@ async function callAsTask(peer: Peer, params: Params, options: TaskOptions): Pro
   try {
     // Asking for it twice is the same as once.
     const patience = { clock, signal, mayRepeat: () => true }
-    return await requestPatiently(() => peer.request('tasks/result', { taskId }, { signal, onLate, caller }), patience)
+    const asking = { signal, onLate, caller, fail }
+    return await requestPatiently(() => peer.request('tasks/result', { taskId }, asking), patience)
   } catch (error) {
     if (signal.aborted) void cancelTask(peer, taskId, clock)
     throw error instanceof SendFailure ? asBegun(error) : error
@@ -56,9 +57,9 @@ export const LATE_MS = 10_000
 
 /** A task can only be cancelled by its name, so the name is waited for even by whoever has given up. */
 async function begin(peer: Peer, params: Params, options: TaskOptions): Promise<Params> {
-  const { signal, headers, clock, onLate, meta, caller } = options
+  const { signal, headers, clock, onLate, meta, caller, fail } = options
   const patience = new AbortController()
-  const asking = { signal: patience.signal, headers, meta, caller }
+  const asking = { signal: patience.signal, headers, meta, caller, fail }
   const begun = peer.request('tools/call', { ...params, task: {} }, asking)
   try {
     return await beforeAbort(begun, signal)

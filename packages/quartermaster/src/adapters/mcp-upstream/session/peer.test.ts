@@ -206,6 +206,18 @@ it('takes an answer for delivered that the server does not want any more', async
   expect(sent).toEqual([])
 })
 
+it('takes what a server asks without parameters for what it is, also when nobody can be asked any more', async () => {
+  const asked: Params[] = []
+  const { peer } = open({ serve: async (_method, params) => (asked.push(params), {}) })
+  const question = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: null as never } as const
+  peer.receive(question)
+  await expect.poll(() => asked).toEqual([{}])
+  const call = peer.request('tools/call', {}, { ...patient(), caller: 'ada' })
+  peer.end({ kind: 'sessionLost', reason: 'It has forgotten us.' })
+  peer.receive(question)
+  await expect(call).rejects.toMatchObject({ isFinal: true })
+})
+
 it('lets a server ask only so much at a time', async () => {
   const { peer, sent } = open({ serve: () => new Promise(() => {}) })
   for (let id = 0; id < 20; id++) peer.receive({ jsonrpc: '2.0', id, method: 'elicitation/create' })

@@ -7,6 +7,7 @@ import {
   isResponse,
   keyOf,
   type Message,
+  type Notification,
   type Params,
   type Request,
   type Response,
@@ -26,6 +27,11 @@ export interface Asking {
   readonly signal: AbortSignal
   /** Resolves when the server has its answer, or wants none any more. Rejects with why it could not be given it. */
   readonly delivery: Promise<void>
+  /**
+   * Ends the call in whose exchange it was asked, and which waits for the answer; does nothing where that is no call, or is over.
+   * Absent where nobody knows in which exchange it was.
+   */
+  failCall?: ((why: SendFailure) => void) | undefined
 }
 
 export interface PeerOptions {
@@ -53,6 +59,8 @@ export interface RequestOptions {
   onLate?: (() => void) | undefined
   /** Whose it is, if anybody's. */
   readonly caller?: string | undefined
+  /** Has whoever made it give it up: it waits for something that does not come. */
+  fail?: ((why: SendFailure) => void) | undefined
   /** Whether it is asked of the next one where nobody gets through to this one any more. */
   readonly isForNext?: boolean | undefined
 }
@@ -91,6 +99,7 @@ interface Waiting {
   reject(error: unknown): void
   onProgress: RequestOptions['onProgress']
   caller: RequestOptions['caller']
+  fail: RequestOptions['fail']
   isForNext: RequestOptions['isForNext']
   /** Whether the server may have seen it. */
   isOut: boolean
@@ -108,7 +117,7 @@ export function createPeer(
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
-    const { signal, onProgress, headers, onLate, meta, caller, isForNext } = options
+    const { signal, onProgress, headers, onLate, meta, caller, fail, isForNext } = options
     if (signal.aborted) return Promise.reject(signal.reason)
     if (ended) return Promise.reject(notSent(ended))
     const id = nextId()
@@ -123,6 +132,7 @@ export function createPeer(
         reject: error => (leave(), reject(error)),
         onProgress,
         caller,
+        fail,
         isForNext,
         isOut: false,
       }
@@ -179,7 +189,7 @@ export function createPeer(
 
   async function answer(request: Request, of: Id | undefined): Promise<void> {
     if (ended) return leaveUnanswered(request, of, ended)
-    const { id, method, params = {} } = request
+    const { id, method } = request
     const key = keyOf(id)
     const reply = (part: Answered) => channel().send({ jsonrpc: '2.0', id, ...part })
     if (asked.size >= MOST_ASKED || asked.has(key)) return reply(TOO_MANY).catch(untold)
@@ -188,7 +198,8 @@ export function createPeer(
     asked.set(key, controller)
     const delivery = createDelivery()
     try {
-      const part = await serve(method, params, { signal, delivery: delivery.promise }).then(asResult, asError)
+      const asking = { signal, delivery: delivery.promise, failCall: failing(of) }
+      const part = await serve(method, paramsOf(request), asking).then(asResult, asError)
       const isDelivered = !signal.aborted && (await deliver(() => reply(part), { clock, signal }))
       if (ended && !isDelivered) delivery.failed(notSent(ended))
       else delivery.done()
@@ -199,9 +210,16 @@ export function createPeer(
     }
   }
 
+  /** Looked up when it asks: a call that goes on as a task has another exchange by the time at which the answer fails. */
+  function failing(of: Id | undefined): Asking['failCall'] {
+    if (of === undefined) return undefined
+    const call = typeof of === 'number' ? waiting.get(of) : undefined
+    return why => call?.fail?.(why)
+  }
+
   /** The answer would not be let in: nobody is asked for it, and what may wait for it would wait in vain. */
-  function leaveUnanswered({ method, params = {} }: Request, of: Id | undefined, end: ChannelEnd): void {
-    if (!isWaitedFor(method, params)) return
+  function leaveUnanswered(request: Request, of: Id | undefined, end: ChannelEnd): void {
+    if (!isWaitedFor(request.method, paramsOf(request))) return
     const why = undelivered(notSent(end))
     for (const [id, call] of callsMeant(of)) {
       call.reject(why)
@@ -255,7 +273,7 @@ export function createPeer(
     receive(message, of) {
       if (isResponse(message)) answered(message)
       else if (isRequest(message)) void answer(message, of)
-      else told(message.method, isRecord(message.params) ? message.params : {})
+      else told(message.method, paramsOf(message))
     },
     end(end) {
       ended ??= end
@@ -271,6 +289,11 @@ export function createPeer(
       one?.reject(new SendFailure(reason, { wasSent: 'maybe', status: 200 }))
     },
   }
+}
+
+/** A server may write anything there. */
+function paramsOf({ params }: Request | Notification): Params {
+  return isRecord(params) ? params : {}
 }
 
 /** The same with what a request says of itself, and a token by which the server tells of progress. */

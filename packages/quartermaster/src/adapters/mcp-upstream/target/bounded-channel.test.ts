@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { HttpUpstream } from '../../../contracts/index.ts'
-import type { Message } from '../../mcp-wire/index.ts'
-import type { Channel, ChannelEvents } from '../session/channel.ts'
+import { type Id, isResponse, type Message } from '../../mcp-wire/index.ts'
+import { type Channel, type ChannelEvents, SendFailure } from '../session/channel.ts'
 import { call } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import { authDesk } from '../testing/oauth-desk.ts'
@@ -109,13 +109,22 @@ describe('what a server tells', () => {
 describe('what a server asks', () => {
   /** A server that says this, and what it hears of it. */
   async function saying(...said: readonly Message[]) {
+    return sayingIn({}, ...said)
+  }
+
+  /** The same in the exchange of a request, to whose server an answer may not come through. */
+  async function sayingIn({ of, failure }: { of?: Id; failure?: Error }, ...said: readonly Message[]) {
     const sent: Message[] = []
+    const lost: unknown[] = []
     const passed: Message[] = []
     const lines: string[] = []
     let parts = 0
     const heard: { by?: ChannelEvents } = {}
     const channel: Channel = {
-      send: async message => void sent.push(message),
+      async send(message) {
+        sent.push(message)
+        if (failure && isResponse(message)) throw failure
+      },
       close: async () => {},
       pids: () => [],
       hasExchanges: false,
@@ -130,12 +139,13 @@ describe('what a server asks', () => {
     const events = {
       onMessage: (message: Message) => void passed.push(message),
       onPart: () => void parts++,
+      onLost: (...one: unknown[]) => void lost.push(one),
       onEnd() {},
     }
     await open(events, new AbortController().signal)
-    for (const message of said) heard.by?.onMessage(message, undefined)
+    for (const message of said) heard.by?.onMessage(message, of)
     await new Promise(resolve => setImmediate(resolve))
-    return { sent, passed, lines, parts }
+    return { sent, passed, lines, parts, lost }
   }
 
   const asked = (id: string, method: string, text: string): Message => ({
@@ -160,6 +170,31 @@ describe('what a server asks', () => {
     const { sent, passed } = await saying(question, large)
     expect(passed).toEqual([question])
     expect(sent).toMatchObject([{ id: 'r', error: { code: -32_602 } }])
+  })
+
+  const LARGE = 'y'.repeat(1_100_000)
+  const SHUT = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status: 404 })
+
+  it('ends the call in whose exchange it came, where the server does not let the refusal in', async () => {
+    const { sent, lost } = await sayingIn({ of: 7, failure: SHUT }, asked('q', 'elicitation/create', LARGE))
+    const reason =
+      'It asked something that is not taken, and could not be told so: The server has forgotten the session.'
+    expect(lost).toEqual([[7, reason]])
+    expect(sent).toMatchObject([{ id: 'q' }, { method: 'notifications/cancelled', params: { requestId: 7 } }])
+  })
+
+  it.each([
+    ['nobody knows in which exchange it came', 'elicitation/create', { failure: SHUT }],
+    ['it was asked in passing', 'roots/list', { of: 7, failure: SHUT }],
+    [
+      'the refusal may have come through',
+      'elicitation/create',
+      { of: 7, failure: new SendFailure('It broke.', { wasSent: 'maybe' }) },
+    ],
+    ['the server has been told', 'elicitation/create', { of: 7 }],
+  ])('ends no call where %s', async (_, method, way) => {
+    const { sent, lost } = await sayingIn(way, asked('q', method, LARGE))
+    expect([sent.length, lost]).toEqual([1, []])
   })
 
   it('is dropped where even its id is large', async () => {

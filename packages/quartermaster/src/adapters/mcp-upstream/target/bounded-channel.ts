@@ -1,8 +1,17 @@
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import { type Id, isRequest, isResponse, type Message, type Notification, type Request } from '../../mcp-wire/index.ts'
-import type { OpenChannel } from '../session/channel.ts'
+import {
+  type Id,
+  isRecord,
+  isRequest,
+  isResponse,
+  type Message,
+  type Notification,
+  type Request,
+} from '../../mcp-wire/index.ts'
+import { type OpenChannel, SendFailure } from '../session/channel.ts'
 import { ownLimits } from '../session/message-limits.ts'
 import { sizeExcess } from '../session/message-size.ts'
+import { isWaitedFor } from '../session/questions.ts'
 import { RPC } from '../session/rpc-error.ts'
 
 /**
@@ -20,7 +29,7 @@ export function boundedChannel(open: OpenChannel, log: (text: string) => void): 
       // It is there, and speaks.
       events.onPart?.()
       tellOnce(message, excess)
-      if (isRequest(message)) void refuse(message, excess)
+      if (isRequest(message)) void refuse(message, excess, of)
     }
 
     function tellOnce(message: Request | Notification, excess: string): void {
@@ -32,13 +41,25 @@ export function boundedChannel(open: OpenChannel, log: (text: string) => void): 
     }
 
     /** It would wait for ever, and with it whoever called it. */
-    async function refuse({ id }: Request, excess: string): Promise<void> {
+    async function refuse(request: Request, excess: string, of: Id | undefined): Promise<void> {
+      const { id } = request
       if (typeof id === 'string' && id.length > LONGEST_ID) return
       const error = { code: RPC.invalidParams, message: `This is not taken: ${excess}.` }
       await opened
         .then(channel => channel.send({ jsonrpc: '2.0', id, error }))
+        .catch(async why => {
+          // It asked and left; there is nobody to tell, but for the call that would wait for what the server does not get.
+          if (of !== undefined && isStuck(request, why)) await giveUp(of, why)
+        })
+    }
+
+    async function giveUp(requestId: Id, why: SendFailure): Promise<void> {
+      events.onLost?.(requestId, `It asked something that is not taken, and could not be told so: ${why.message}`)
+      const params = { requestId, reason: 'The caller gave up.' }
+      await opened
+        .then(channel => channel.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
         .catch(() => {
-          // It asked and left; there is nobody to tell.
+          // A server that is gone has nothing to cancel.
         })
     }
 
@@ -49,6 +70,11 @@ export function boundedChannel(open: OpenChannel, log: (text: string) => void): 
 const LONGEST_METHOD = 80
 /** What is longer is no name of anything, and would be sent back. */
 const LONGEST_ID = 1_024
+
+/** Whether a call waits for the answer to this, and the server certainly has none. */
+function isStuck({ method, params }: Request, why: unknown): why is SendFailure {
+  return why instanceof SendFailure && why.wasSent !== 'maybe' && isWaitedFor(method, isRecord(params) ? params : {})
+}
 
 function excessIn(message: Message): string | undefined {
   return isResponse(message) ? undefined : sizeExcess(message, ownLimits(message.method))
