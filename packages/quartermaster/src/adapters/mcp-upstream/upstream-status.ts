@@ -23,13 +23,16 @@ export interface StandingOptions {
   readonly recoveringFrom: number
 }
 
-type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'>
+type ConnectionFacts = Pick<
+  UpstreamStatus,
+  'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'
+>
 
 /** Where the connection by which an upstream is known stands, and what went wrong last with anybody's. */
 export function standingOf(
   connections: Pick<Connections, 'main' | 'lastError'>,
   { name, off, recoveringFrom }: StandingOptions,
-): Standing {
+): ConnectionFacts {
   const { main } = connections
   const { kind, since, nextStartAt, downSince, isBusy, ...trouble } = main.state()
   const isExcused = isBusy && kind !== 'idle' && downSince === undefined

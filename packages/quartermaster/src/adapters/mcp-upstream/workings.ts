@@ -12,10 +12,10 @@ import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer, type OfferDeps } from './offer/offer.ts'
 import { createService, type Service } from './offer/service.ts'
+import type { Hearing } from './offer/subscribers.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
 import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
-import type { Hearing } from './offer/wishes.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections, type Separation } from './supervision/connections.ts'
@@ -228,7 +228,7 @@ interface Opening {
   up(opened: Opened, session: Session): void
 }
 
-function createOpening(parts: Listening & Pick<Workings, 'meetings'>): Opening {
+function createOpening(parts: EventParts & Pick<Workings, 'meetings'>): Opening {
   const { meetings, sightings, subscriptions } = parts
   return {
     async open(opened, signal) {
@@ -254,7 +254,7 @@ function ownOf({ agent, connection }: Opened): OwnConnection | undefined {
   return agent === undefined ? undefined : { agent, connection }
 }
 
-interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'connections' | 'crowds'> {
+interface EventParts extends Pick<Workings, 'sightings' | 'subscriptions' | 'connections' | 'crowds'> {
   readonly log: ChildLog
   /** From here on every agent has a connection of its own. */
   separate(): void
@@ -262,7 +262,7 @@ interface Listening extends Pick<Workings, 'sightings' | 'subscriptions' | 'conn
   isInUse(connection: Connection): boolean
 }
 
-function eventsOf(opened: Opened, parts: Listening): SessionEvents {
+function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
   const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
   const { connection } = opened
   const own = ownOf(opened)

@@ -48,7 +48,7 @@ export function offeredNames(options: OfferedNamesOptions): OfferedNames {
     tell(own, `is to be called "${name}", and so is another. It keeps the name made from its own.`)
     return true
   })
-  const wishes = left.map(own => wishFor(own, prefix))
+  const wishes = left.map(own => wantedName(own, prefix))
   for (const { own, name, isExact } of wishes) if (isExact && !taken.has(name)) take(own, name)
   const shared = counted(wishes.map(wish => wish.name))
   for (const { own, name, isCut } of wishes) {
@@ -63,7 +63,7 @@ export function offeredNames(options: OfferedNamesOptions): OfferedNames {
   return { names: result, problems }
 }
 
-interface Wish {
+interface WantedName {
   readonly own: string
   readonly name: string
   /** Nothing of the server's own name had to be changed. */
@@ -71,7 +71,7 @@ interface Wish {
   readonly isCut: boolean
 }
 
-function wishFor(own: string, prefix: string | false): Wish {
+function wantedName(own: string, prefix: string | false): WantedName {
   const whole = prefix === false ? own : `${prefix}_${own}`
   const name = whole.replace(/[^A-Za-z0-9_-]/gu, '_')
   const isCut = name.length > LONGEST

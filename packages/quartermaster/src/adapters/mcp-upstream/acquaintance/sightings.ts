@@ -84,7 +84,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (!missing) failures = { count: 0, since: 0 }
   }
 
-  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: Look): Promise<void> {
+  async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: ListingRound): Promise<void> {
     const others = await deps.otherTools()
     // It may be forgotten by now, and another one of its name be there.
     if (isOver) return void (await deps.own.compare(session, signal))
@@ -168,7 +168,7 @@ function doesNotList(error: unknown): boolean {
   return error instanceof Unlisted || (error instanceof SendFailure && busyMsOf(error) === undefined)
 }
 
-interface Look {
+interface ListingRound {
   readonly begunAt: number
   readonly signal: AbortSignal
   /** What is missing in it is not held against the server yet. */

@@ -47,14 +47,14 @@ const ROOT = '/'
 type Weight = 0 | 1 | 2
 const REFUSED_FROM: Readonly<Record<Relation, Weight>> = { in: 0, same: 1, holds: 2 }
 
-interface Look {
+interface PathSearch {
   readonly parameter: string
   readonly piece: string
   readonly weight: Weight
 }
 
 interface Looks {
-  readonly looks: ReadonlyMap<string, Look>
+  readonly looks: ReadonlyMap<string, PathSearch>
   /** The parameter with more than is looked at. */
   readonly beyond?: string
 }
@@ -80,7 +80,7 @@ interface Grounds {
 }
 
 function* looksAt(texts: readonly ForeignText[], { at, grounds }: Grounds): Steps<Looks> {
-  const looks = new Map<string, Look>()
+  const looks = new Map<string, PathSearch>()
   const seen = [new Set<string>(), new Set<string>(), new Set<string>()] as const
   for (const foreign of texts)
     for (const { text: piece, isWhole } of piecesIn(foreign)) {

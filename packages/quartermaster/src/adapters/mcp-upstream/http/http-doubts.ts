@@ -24,11 +24,11 @@ export interface Doubts {
   /** A message was taken in. */
   taken(message: Message): void
   /** Asks the server something else; one question at a time is enough for everybody. Its answer is nobody's. */
-  look(): Promise<Look>
+  look(): Promise<SessionAnswer>
 }
 
 /** Whether the server took it in; `unknown` where it did not say. */
-export type Look = 'answered' | 'refused' | 'unknown'
+export type SessionAnswer = 'answered' | 'refused' | 'unknown'
 
 export interface DoubtsDeps {
   readonly trials: SessionTrials
@@ -41,13 +41,13 @@ export interface DoubtsDeps {
 export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts {
   /** Some answer a ping of anybody, and have forgotten the session all the same. What they have listed in it they would again. */
   let listing: Request | undefined
-  let looking: Promise<Look> | undefined
+  let looking: Promise<SessionAnswer> | undefined
 
-  function look(): Promise<Look> {
+  function look(): Promise<SessionAnswer> {
     looking ??= send(listing ?? PING)
       .then(
-        (): Look => 'answered',
-        (error): Look => (isTurnedAway(error) ? 'refused' : 'unknown'),
+        (): SessionAnswer => 'answered',
+        (error): SessionAnswer => (isTurnedAway(error) ? 'refused' : 'unknown'),
       )
       .finally(() => {
         looking = undefined

@@ -19,7 +19,7 @@ import { takeMessages } from '../session/incoming-message.ts'
 import { refusedAnswer } from '../session/unreadable-answer.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns, type StreamEnd } from './event-turns.ts'
-import { isTurnedAway, type Look } from './http-doubts.ts'
+import { isTurnedAway, type SessionAnswer } from './http-doubts.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
 
@@ -44,7 +44,7 @@ export interface HttpIncomingDeps {
   /** The stream that a legacy server speaks on is there again, and does not begin where the one before ended. */
   onMissed(): void
   /** A stream was refused in a way that may be about us. */
-  onDoubt(): Promise<Look>
+  onDoubt(): Promise<SessionAnswer>
 }
 
 /** Takes what comes back. */

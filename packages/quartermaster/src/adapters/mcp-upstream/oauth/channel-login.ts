@@ -52,7 +52,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     return login.accessToken
   }
 
-  function standing({ owner, login, signOuts }: HeldLogin): Standing | Promise<Standing> {
+  function standing({ owner, login, signOuts }: HeldLogin): LoginNow | Promise<LoginNow> {
     return after(logins.kept(owner), kept => {
       if (!kept || logins.signOuts(owner) !== signOuts) return 'forgotten'
       return kept.id === login.id ? kept : 'replaced'
@@ -96,7 +96,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
   }
 
   /** Whether one that cannot be renewed is still taken is the server's to say. */
-  function lastToken({ owner, login }: HeldLogin, now: Standing): string | Promise<string> {
+  function lastToken({ owner, login }: HeldLogin, now: LoginNow): string | Promise<string> {
     return now === 'forgotten' ? Promise.reject(forgotten(owner)) : login.accessToken
   }
 
@@ -159,7 +159,7 @@ function hasLogin(held: Held): held is HeldLogin {
 }
 
 /** As it is kept now, if it is. */
-type Standing = KeptLogin | 'replaced' | 'forgotten'
+type LoginNow = KeptLogin | 'replaced' | 'forgotten'
 
 function forgotten({ upstream }: LoginOwner): LoginOver {
   return new LoginOver(`The login at "${upstream}" was forgotten meanwhile, and nothing more is sent with it.`)

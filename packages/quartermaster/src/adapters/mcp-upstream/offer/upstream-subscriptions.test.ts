@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
 import type { Session } from '../session/session.ts'
+import type { Hearing } from './subscribers.ts'
 import { createUpstreamSubscriptions } from './upstream-subscriptions.ts'
-import type { Hearing } from './wishes.ts'
 
 /** A connection to a server that is awake or not, and what it was told to listen for. */
 function hearing() {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../contracts/index.ts'
 import type { Session } from '../session/session.ts'
-import { createWishes, type Hearing, type Watcher } from './wishes.ts'
+import { createSubscribers, type Hearing, type Subscriber } from './subscribers.ts'
 
 /** Who wants to hear of changes at which addresses of a server, over all its connections. */
 export interface UpstreamSubscriptions {
@@ -20,7 +20,7 @@ export interface UpstreamSubscriptions {
   /** Another server is in the place of this one: whoever waits hears of changes from that one. */
   handOver(to: Pick<UpstreamSubscriptions, 'takeOver'>): void
   /** Has those wait here who waited at the one before. */
-  takeOver(watchers: readonly Watcher[]): void
+  takeOver(subscribers: readonly Subscriber[]): void
 }
 
 export interface UpstreamSubscriptionsDeps {
@@ -35,41 +35,41 @@ export interface UpstreamSubscriptionsDeps {
 export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): UpstreamSubscriptions {
   const { connectionOf, isInUse, note } = deps
   /** Whoever waits, and where each hears of changes; nowhere while there is no connection to be had. */
-  const places = new Map<Watcher, Hearing | undefined>()
-  const wishes = createWishes()
+  const places = new Map<Subscriber, Hearing | undefined>()
+  const byConnection = createSubscribers()
   let isRoomDue = false
 
   function hear(connection: Hearing): void {
     const session = connection.session()
-    if (session) session.watch(wishes.wanted(connection))
-    else if (wishes.isAny(connection)) connection.start()
+    if (session) session.watch(byConnection.wanted(connection))
+    else if (byConnection.isAny(connection)) connection.start()
   }
 
   /** Of one that is left nothing more is asked, and what it still says reaches nobody. */
   function hearLess(connection: Hearing): void {
-    if (isInUse(connection)) connection.session()?.watch(wishes.wanted(connection))
+    if (isInUse(connection)) connection.session()?.watch(byConnection.wanted(connection))
   }
 
-  function place(watcher: Watcher, connection: Hearing | undefined): void {
-    places.set(watcher, connection)
-    if (connection) wishes.add(connection, watcher)
-    watcher.stop = () => remove(watcher)
+  function place(subscriber: Subscriber, connection: Hearing | undefined): void {
+    places.set(subscriber, connection)
+    if (connection) byConnection.add(connection, subscriber)
+    subscriber.stop = () => remove(subscriber)
   }
 
-  function remove(watcher: Watcher): void {
-    const connection = places.get(watcher)
-    places.delete(watcher)
-    if (!connection || !wishes.remove(connection, watcher)) return
+  function remove(subscriber: Subscriber): void {
+    const connection = places.get(subscriber)
+    places.delete(subscriber)
+    if (!connection || !byConnection.remove(connection, subscriber)) return
     hearLess(connection)
     roomMade()
   }
 
   /** Where there is no room for one more connection, whoever waits goes on waiting. */
-  function find(watcher: Watcher, found = new Map<string, Found>()): Hearing | undefined {
-    const { agent, uri } = watcher
+  function find(subscriber: Subscriber, found = new Map<string, Found>()): Hearing | undefined {
+    const { agent, uri } = subscriber
     const { connection, why } = found.get(agent) ?? look(agent)
     found.set(agent, { connection, why })
-    if (why !== undefined && !isWaiting(watcher)) note(`[${agent}] Nothing is heard of changes at "${uri}": ${why}`)
+    if (why !== undefined && !isWaiting(subscriber)) note(`[${agent}] Nothing is heard of changes at "${uri}": ${why}`)
     return connection
   }
 
@@ -81,18 +81,18 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     }
   }
 
-  const isWaiting = (watcher: Watcher) => places.has(watcher) && places.get(watcher) === undefined
+  const isWaiting = (subscriber: Subscriber) => places.has(subscriber) && places.get(subscriber) === undefined
 
   function settle(): void {
     const found = new Map<string, Found>()
-    const moved: Watcher[] = []
+    const moved: Subscriber[] = []
     const before = new Set<Hearing>()
-    for (const [watcher, connection] of [...places]) {
-      const next = find(watcher, found)
+    for (const [subscriber, connection] of [...places]) {
+      const next = find(subscriber, found)
       if (next === connection) continue
-      if (connection && wishes.remove(connection, watcher)) before.add(connection)
-      place(watcher, next)
-      moved.push(watcher)
+      if (connection && byConnection.remove(connection, subscriber)) before.add(connection)
+      place(subscriber, next)
+      moved.push(subscriber)
     }
     for (const connection of before) hearLess(connection)
     begin(moved)
@@ -109,33 +109,33 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
   }
 
   /** Tells those of them that something may have changed who hear of it from now on. The others are told by their next session. */
-  function begin(watchers: readonly Watcher[]): void {
-    for (const connection of new Set(watchers.map(one => places.get(one)))) if (connection) hear(connection)
-    tellAll(watchers.filter(one => places.get(one)?.session()))
+  function begin(subscribers: readonly Subscriber[]): void {
+    for (const connection of new Set(subscribers.map(one => places.get(one)))) if (connection) hear(connection)
+    tellAll(subscribers.filter(one => places.get(one)?.session()))
   }
 
   return {
     add(agent, uri, onUpdated) {
-      const watcher: Watcher = { agent, uri, tell: safely(onUpdated, note), stop() {} }
-      const connection = find(watcher)
-      const isNew = connection && wishes.at(connection, uri).length === 0
-      place(watcher, connection)
+      const subscriber: Subscriber = { agent, uri, tell: safely(onUpdated, note), stop() {} }
+      const connection = find(subscriber)
+      const isNew = connection && byConnection.at(connection, uri).length === 0
+      place(subscriber, connection)
       if (isNew) hear(connection)
-      return () => watcher.stop()
+      return () => subscriber.stop()
     },
     apply(connection, session) {
-      if (!wishes.isAny(connection)) return
-      session.watch(wishes.wanted(connection))
-      tellAll(wishes.all(connection))
+      if (!byConnection.isAny(connection)) return
+      session.watch(byConnection.wanted(connection))
+      tellAll(byConnection.all(connection))
     },
-    updated: (connection, uri) => tellAll(wishes.at(connection, uri)),
-    isWatched: wishes.isAny,
+    updated: (connection, uri) => tellAll(byConnection.at(connection, uri)),
+    isWatched: byConnection.isAny,
     settle,
     displaced(connection) {
-      const left = wishes.all(connection)
-      for (const watcher of left) {
-        wishes.remove(connection, watcher)
-        places.set(watcher, undefined)
+      const left = byConnection.all(connection)
+      for (const subscriber of left) {
+        byConnection.remove(connection, subscriber)
+        places.set(subscriber, undefined)
       }
       for (const agent of new Set(left.map(one => one.agent)))
         note(
@@ -147,11 +147,11 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
       const left = [...places.keys()]
       // Its server is not told: nothing new is asked of one that is left, and what it still says reaches nobody.
       places.clear()
-      wishes.clear()
+      byConnection.clear()
       to.takeOver(left)
     },
     takeOver(more) {
-      for (const watcher of more) place(watcher, find(watcher))
+      for (const subscriber of more) place(subscriber, find(subscriber))
       begin(more)
     },
   }
@@ -164,8 +164,8 @@ interface Found {
 }
 
 /** What happened while nobody listened nobody has told. */
-function tellAll(watchers: readonly Watcher[]): void {
-  for (const { tell } of watchers) tell()
+function tellAll(subscribers: readonly Subscriber[]): void {
+  for (const { tell } of subscribers) tell()
 }
 
 /** Whoever fails at what it hears takes the server from nobody, nor the news from those after it. */

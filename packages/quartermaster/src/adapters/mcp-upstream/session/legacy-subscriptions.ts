@@ -62,13 +62,13 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
 
   /** Until the server has answered, which it does not for a moment when it is busy or a proxy before it restarts. */
   async function subscribe(uri: string): Promise<void> {
-    const failures = createFailures()
+    const retries = createRetries()
     do {
       const failure = await inTurn(() => askToTell(uri))
       if (!failure) return subscribed(uri)
       // Whoever comes after this session is subscribed to anew.
       if (isOver || failure === UNASKED) return
-      const { isLast, isTold, pauseMs } = failures.add(failure.why)
+      const { isLast, isTold, pauseMs } = retries.add(failure.why)
       const reason = messageOf(failure.why)
       if (isLast || isTold) events.onNotSubscribed?.(uri, isLast ? reason : `${reason} It is asked again.`)
       if (isLast) return
@@ -126,7 +126,7 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
 }
 
 /** What becomes of an address after a failure. */
-interface Verdict {
+interface Retry {
   /** Whether the server would say the same again. */
   readonly isLast: boolean
   /** Whether people are told although it goes on: once. */
@@ -135,7 +135,7 @@ interface Verdict {
 }
 
 /** Counts how often a server could not be asked for an address. */
-function createFailures(): { add(why: unknown): Verdict } {
+function createRetries(): { add(why: unknown): Retry } {
   let count = 0
   let lockedOut = 0
   return {

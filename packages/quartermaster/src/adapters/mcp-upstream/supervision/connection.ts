@@ -32,7 +32,7 @@ export interface Connection {
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
   take(options: TakeOptions): Promise<Session>
   /** Looks whether it works. One that is down is started for whoever wants to know, and left to its pauses otherwise. */
-  look(signal: AbortSignal, options?: LookOptions): Promise<Look>
+  look(signal: AbortSignal, options?: LookOptions): Promise<ProbeVerdict>
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
   /** It answers, and has refused somebody's request as it refuses whoever may not come in. People are told. */
@@ -65,8 +65,6 @@ export interface LookOptions {
   /** Whether calls wait for it to come back. */
   readonly isAwaited?: boolean | undefined
 }
-
-type Look = ProbeVerdict & { recovering?: boolean }
 
 export interface ConnectionDeps extends RunnerDeps {
   /** Whose it is, unless it is for everybody. */
@@ -268,9 +266,9 @@ function concernedBy({ agent, upstream, dependency }: ConnectionDeps): Concerned
   return agent === undefined ? { dependency } : { upstream, agent }
 }
 
-type Standing = Pick<ConnectionState, 'reason'> & Partial<ConnectionState>
+type Unreachable = Pick<ConnectionState, 'reason'> & Partial<ConnectionState>
 
-function unreachable(deps: ConnectionDeps, { kind, reason, isBusy, nextStartAt = 0 }: Standing): AppError {
+function unreachable(deps: ConnectionDeps, { kind, reason, isBusy, nextStartAt = 0 }: Unreachable): AppError {
   const whom = deps.agent === undefined ? '' : ` for "${deps.agent}"`
   // In the place of what was stopped there may be another one by now.
   const concerned = kind === 'stopped' ? { upstream: deps.upstream } : concernedBy(deps)
@@ -294,7 +292,7 @@ async function lookAnew(runner: Runner, signal: AbortSignal): Promise<void> {
   while (runner.life().kind === 'starting' && !signal.aborted) await runner.moved(signal)
 }
 
-async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Promise<Look> {
+async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Promise<ProbeVerdict> {
   const { session } = runner.life()
   const verdict = () => verdictOf(stateOf(runner.life()), clock.now())
   if (!session || clock.now() - session.heardAt() < FRESH_MS) return verdict()
@@ -310,7 +308,7 @@ const SILENCE = { atWork: 'It is at work.', excused: 'It did not answer, which n
 const ANEW_WITHIN_MS = 2_000
 
 /** What a connection that stands there means to those who need it. */
-export function verdictOf(state: ConnectionState, now: number): Look {
+export function verdictOf(state: ConnectionState, now: number): ProbeVerdict {
   const { kind, reason, since, isForgotten, isWaking, isAnnounced, isBusy, downSince } = state
   const isLate = isForgotten && kind === 'starting' && now - since >= ANEW_WITHIN_MS
   if (isLate) return { up: false, recovering: true, reason: 'It has forgotten the session, and opens no other one.' }

@@ -74,14 +74,14 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   /** Why there are no more. */
   let over: string | undefined
 
-  function ownOf(agent: string, wish: Wish): Connection {
-    const found = own.get(agent) ?? makeOwn(agent, wish)
-    if (wish === 'call') called.set(found, ++calls)
+  function ownOf(agent: string, purpose: Purpose): Connection {
+    const found = own.get(agent) ?? makeOwn(agent, purpose)
+    if (purpose === 'call') called.set(found, ++calls)
     return found
   }
 
-  function makeOwn(agent: string, wish: Wish): Connection {
-    if (over === undefined) makeRoom(wish)
+  function makeOwn(agent: string, purpose: Purpose): Connection {
+    if (over === undefined) makeRoom(purpose)
     const made = create(agent)
     own.set(agent, made)
     // Whoever asks for one after the end is told so by one that never begins.
@@ -113,10 +113,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
    * Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. Whoever is subscribed is
    * never done, and would keep a call out for ever.
    */
-  function makeRoom(wish: Wish): void {
+  function makeRoom(purpose: Purpose): void {
     if (own.size < MOST_AGENTS) return
     const unused = leastUsed(([, one]) => rank(one) < USED && !isWatched(one))
-    const found = unused ?? (wish === 'call' ? leastUsed(([, one]) => isWatched(one) && isAtRest(one)) : undefined)
+    const found = unused ?? (purpose === 'call' ? leastUsed(([, one]) => isWatched(one) && isAtRest(one)) : undefined)
     if (!found)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
     const [agent, connection] = found
@@ -140,7 +140,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
   const isSeparate = () => deps.isSeparate || separations.size > 0
   const isOwn = (agent: string) => isSeparate() || hasCredentials(agent)
-  const oneFor = (agent: string, wish: Wish) => (isOwn(agent) ? ownOf(agent, wish) : main)
+  const oneFor = (agent: string, purpose: Purpose) => (isOwn(agent) ? ownOf(agent, purpose) : main)
   // Each once: after the end all of them were left.
   const withLeft = () => [...new Set([main, ...own.values(), ...left.keys()])]
 
@@ -194,7 +194,7 @@ const SIGNED_ANEW = 'Somebody has signed in or out there meanwhile.'
 export const STARTED_ANEW = 'It is started anew.'
 
 /** What a connection is wanted for. */
-type Wish = 'call' | 'news'
+type Purpose = 'call' | 'news'
 
 /** Whether no call is under way on it, nor waits for it. */
 function isAtRest(connection: Connection): boolean {

@@ -146,7 +146,7 @@ const IN_USE = {
   reason: 'It runs once, and starts when the calls of the one before have ended.',
 } as const
 
-interface Wish {
+interface Absence {
   readonly isAnnounced: boolean
   readonly isStarted: boolean
   readonly isEnding: boolean
@@ -155,7 +155,7 @@ interface Wish {
 /** Where it stands while it is not connected here. */
 function absence(
   lease: Lease,
-  { isAnnounced, isStarted, isEnding }: Wish,
+  { isAnnounced, isStarted, isEnding }: Absence,
 ): Pick<ConnectionState, 'kind' | 'reason' | 'isAnnounced'> {
   const standing = lease.standing()
   if (standing.kind === 'taken') {

@@ -4,7 +4,7 @@ import type { Connection } from '../supervision/connection.ts'
 export type Hearing = Pick<Connection, 'session' | 'start'>
 
 /** One who wants to hear of an address. */
-export interface Watcher {
+export interface Subscriber {
   readonly agent: string
   readonly uri: string
   tell(): void
@@ -13,31 +13,31 @@ export interface Watcher {
 }
 
 /** Who is told of which addresses on which connection. */
-export interface Wishes {
-  add(connection: Hearing, watcher: Watcher): void
+export interface Subscribers {
+  add(connection: Hearing, subscriber: Subscriber): void
   /** Answers whether that was the last one at its address. */
-  remove(connection: Hearing, watcher: Watcher): boolean
+  remove(connection: Hearing, subscriber: Subscriber): boolean
   /** The addresses. */
   wanted(connection: Hearing): ReadonlySet<string>
-  at(connection: Hearing, uri: string): readonly Watcher[]
-  all(connection: Hearing): readonly Watcher[]
+  at(connection: Hearing, uri: string): readonly Subscriber[]
+  all(connection: Hearing): readonly Subscriber[]
   isAny(connection: Hearing): boolean
   clear(): void
 }
 
-export function createWishes(): Wishes {
-  const known = new Map<Hearing, Map<string, Set<Watcher>>>()
+export function createSubscribers(): Subscribers {
+  const known = new Map<Hearing, Map<string, Set<Subscriber>>>()
   return {
-    add(connection, watcher) {
-      const byUri = known.get(connection) ?? new Map<string, Set<Watcher>>()
+    add(connection, subscriber) {
+      const byUri = known.get(connection) ?? new Map<string, Set<Subscriber>>()
       known.set(connection, byUri)
-      byUri.set(watcher.uri, (byUri.get(watcher.uri) ?? new Set()).add(watcher))
+      byUri.set(subscriber.uri, (byUri.get(subscriber.uri) ?? new Set()).add(subscriber))
     },
-    remove(connection, watcher) {
+    remove(connection, subscriber) {
       const byUri = known.get(connection)
-      const own = byUri?.get(watcher.uri)
-      if (!byUri || !own?.delete(watcher) || own.size > 0) return false
-      byUri.delete(watcher.uri)
+      const own = byUri?.get(subscriber.uri)
+      if (!byUri || !own?.delete(subscriber) || own.size > 0) return false
+      byUri.delete(subscriber.uri)
       if (byUri.size === 0) known.delete(connection)
       return true
     },
