@@ -3,7 +3,12 @@ export interface Asked {
   readonly uris: ReadonlySet<string>
   /** Those of them of which nobody knows whether the server takes them. */
   readonly tried: readonly string[]
+  /** Whether it has refused these before, or failed at them. */
+  readonly isDoubted: boolean
 }
+
+/** No address at all, only the lists. */
+const NONE: Asked = { uris: new Set(), tried: [], isDoubted: false }
 
 /** Why a server refused a stream, and which of the addresses it means, if it says so. */
 export interface AddressRefusal {
@@ -24,8 +29,8 @@ export interface AskedAddresses {
   next(): Asked
   /** What it takes, and nothing else. */
   sure(): Asked
-  /** Whether there are some of which nobody knows. */
-  isLeft(): boolean
+  /** What is left of a stream without those that it may have been refused for; nothing where there was no address in it. */
+  less(asked: Asked): Asked | undefined
   /** It takes these, and tells of those that it honours, of all where it does not say. Answers which it did not take before. */
   taken(asked: Asked, honoured: ReadonlySet<string> | undefined): readonly string[]
   refused(asked: Asked, refusal: AddressRefusal): void
@@ -64,15 +69,17 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
   }
 
   /** What was never asked for is likely to be good, and does not wait for what is not. */
-  function tried(): readonly string[] {
-    if (isSpent()) return []
+  function next(): Asked {
+    if (isSpent()) return sure()
     const fresh = unknown()
-    return fresh.length > 0 ? fresh : (doubted[0] ?? [])
+    return fresh.length > 0 ? asking(fresh, false) : asking(doubted[0] ?? [], true)
   }
 
-  function asking(more: readonly string[]): Asked {
-    const among = new Set([...taken, ...more])
-    return { uris: new Set([...wanted].filter(uri => among.has(uri))), tried: more }
+  const sure = () => asking([], false)
+
+  function asking(tried: readonly string[], isDoubted: boolean): Asked {
+    const among = new Set([...taken, ...tried])
+    return { uris: new Set([...wanted].filter(uri => among.has(uri))), tried, isDoubted: isDoubted && tried.length > 0 }
   }
 
   function doubtOnly(isDoubted: (uri: string) => boolean): void {
@@ -111,7 +118,8 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
   function halve(group: readonly string[]): void {
     const middle = Math.ceil(group.length / 2)
     doubtNoMore(new Set(group))
-    doubted = [group.slice(0, middle), group.slice(middle), ...doubted]
+    const halves = [group.slice(0, middle), group.slice(middle)]
+    doubted = [...halves.filter(half => half.length > 0), ...doubted]
   }
 
   function noteHonoured(uri: string, isHonoured: boolean): void {
@@ -130,13 +138,18 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
       if (unknown().length > 0) refusals = 0
     },
     wanted: () => wanted,
-    next: () => asking(tried()),
-    sure: () => asking([]),
-    isLeft: () => tried().length > 0,
+    next,
+    sure,
+    less({ uris, tried }) {
+      if (tried.length > 0) return sure()
+      return uris.size > 0 ? NONE : undefined
+    },
     taken(asked, honoured) {
-      const fresh = [...asked.uris].filter(uri => !taken.has(uri))
+      // Some may not be wanted any more.
+      const uris = [...asked.uris].filter(uri => wanted.has(uri))
+      const fresh = uris.filter(uri => !taken.has(uri))
       doubtNoMore(asked.uris)
-      for (const uri of asked.uris) {
+      for (const uri of uris) {
         taken.add(uri)
         told.delete(uri)
         noteHonoured(uri, !honoured || honoured.has(uri))
@@ -148,9 +161,10 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
       const isNamed = uris.has(uri) && !isSpent()
       if (!isNamed && tried.length === 0) return doubtAll()
       refusals++
-      if (isNamed) refuse(uri, refusal)
-      else if (tried.length > 1) halve(tried)
-      else for (const only of tried) refuse(only, refusal)
+      // It may have been for one that is not wanted any more.
+      const left = (isNamed ? [uri] : tried).filter(each => wanted.has(each))
+      if (!isNamed && tried.length > 1) halve(left)
+      else for (const only of left) refuse(only, refusal)
       if (isSpent()) for (const left of [...unknown(), ...doubted.flat()]) tellOnce(left, UNCLEAR)
     },
     isPutOff: () => putOff.size > 0 || (isSpent() && unknown().length + doubted.length > 0),

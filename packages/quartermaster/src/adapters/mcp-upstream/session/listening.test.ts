@@ -75,7 +75,6 @@ it('hears without a break while it asks for other addresses', async () => {
   listening.acknowledged()
   const since = listening.since()
   await clock.advance(100)
-  listening.watch(new Set(['x://1']))
   listening.watch(new Set(['x://1', 'x://2']))
   expect(open()).toEqual([undefined, ['x://1', 'x://2']])
   listening.acknowledged()
@@ -88,6 +87,7 @@ it('hears without a break while it asks for other addresses', async () => {
 
 it('says that something may have changed where it has not heard for a while, once it hears again', async () => {
   const { clock, listening, streams, updated } = telling()
+  listening.acknowledged()
   listening.watch(new Set(['x://1', 'x://2']))
   listening.acknowledged()
   streams.at(-1)?.end()
@@ -101,6 +101,7 @@ it('says that something may have changed where it has not heard for a while, onc
 
 it('says so of streams that never last every 30 s at most, and never leaves the last time out', async () => {
   const { clock, listening, streams, updated } = telling()
+  listening.acknowledged()
   listening.watch(new Set(['x://1']))
   listening.acknowledged()
   for (let round = 0; round < 60; round++) {
@@ -119,6 +120,7 @@ it('says so of streams that never last every 30 s at most, and never leaves the 
 
 it('does the same where the one before broke before the next one told', async () => {
   const { clock, listening, streams, updated } = telling()
+  listening.acknowledged()
   listening.watch(new Set(['x://1']))
   listening.acknowledged()
   listening.watch(new Set(['x://1', 'x://2']))
@@ -132,17 +134,25 @@ it('does the same where the one before broke before the next one told', async ()
 
 it('asks again where it was refused for now, and says so once', async () => {
   const { clock, listening, streams, lines, updated } = telling()
+  listening.acknowledged()
   listening.watch(new Set(['x://1']))
   listening.acknowledged()
   streams.at(-1)?.end()
-  for (const length of [3, 4]) {
-    await clock.advance(30_000)
-    expect(streams).toHaveLength(length)
+  // Once for a moment, then for the address, and for the lists alone.
+  for (const [ms, uris] of [
+    [1_000, ['x://1']],
+    [2_000, ['x://1']],
+    [0, undefined],
+    [4_000, ['x://1']],
+    [0, undefined],
+  ] as const) {
+    await clock.advance(ms)
+    expect(streams.at(-1)?.uris).toEqual(uris)
     streams.at(-1)?.refuse(-32_603)
   }
   await clock.advance(30_000)
   listening.acknowledged()
-  expect([lines, updated]).toEqual([['It does not tell of changes: No.'], ['x://1']])
+  expect([streams.length, lines, updated]).toEqual([8, ['It does not tell of changes: No.'], ['x://1']])
 })
 
 it('does not ask again where that is not known', async () => {
@@ -152,20 +162,30 @@ it('does not ask again where that is not known', async () => {
   expect(streams).toHaveLength(1)
 })
 
-it('ends the one before where the server has no place for two', async () => {
+it.each([-32_603, -32_602])('ends the one before where the server has no place for two (%i)', async code => {
   const { clock, listening, streams, open, updated } = telling()
   listening.acknowledged()
   listening.watch(new Set(['x://1']))
-  streams.at(-1)?.refuse(-32_603)
-  await clock.advance(1_000)
-  expect(open()).toEqual([['x://1'], ['x://1']])
+  const refuse = async (ms: number) => {
+    streams.at(-1)?.refuse(code)
+    await clock.advance(ms)
+  }
+  // One that only fails may do so for a moment.
+  if (code === -32_603) await refuse(1_000)
+  await refuse(0)
+  expect(streams.map(({ uris }) => uris).slice(-2)).toEqual([['x://1'], undefined])
+  expect(streams[0]?.signal.aborted).toBe(false)
+  await refuse(0)
   expect(streams[0]?.signal.aborted).toBe(true)
+  await clock.advance(2_000)
+  expect(open().at(-1)).toEqual(['x://1'])
   listening.acknowledged()
   expect(updated).toEqual(['x://1'])
 })
 
 it('goes on without an address that the server refuses for good', async () => {
   const { clock, listening, streams } = telling()
+  listening.acknowledged()
   listening.watch(new Set(['x://1']))
   listening.acknowledged()
   listening.watch(new Set(['x://1', 'x://bad']))

@@ -1,15 +1,25 @@
-import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
-import { type Id, isId, isRecord, metaOf, type Params } from '../../mcp-wire/index.ts'
+import type { Cancel, Clock } from '../../../core/kernel/index.ts'
+import { type Id, isRecord, type Params } from '../../mcp-wire/index.ts'
+import { createAcknowledgements, honouredIn } from './acknowledgements.ts'
+import { createAskTiming } from './ask-timing.ts'
 import { type AddressRefusal, type Asked, createAskedAddresses } from './asked-addresses.ts'
-import { SendFailure } from './channel.ts'
 import { createGapTeller } from './gap-teller.ts'
 import type { Line } from './line.ts'
-import { RPC, RpcError } from './rpc-error.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
+import { BROKEN, type StreamEnd, toStreamEnd } from './stream-end.ts'
 import { createWantedSince } from './wanted-since.ts'
-import { META } from './wire-names.ts'
 
-/** Hears what changes at a server of 2026-07-28 or later, for as long as the line is there. */
+/**
+ * Hears what changes at a server of 2026-07-28 or later, for as long as the line is there.
+ *
+ * One stream asks for the lists and all addresses. The one that the server has acknowledged goes on until it acknowledges the
+ * next. One that is asked for is waited for, and then everything that was wanted meanwhile is asked for at once.
+ *
+ * Where a stream fails, it may be for an address in it, for want of room for a second stream, or for a bad moment. To find out,
+ * less is asked for in its place: what the server took before, then the lists alone. If it takes less, it is for what was left
+ * out, which is halved without pauses until it is clear. If it fails at the lists just as well, it is for no address: the stream
+ * that tells is given up where the server was never seen to have room for two, and everything is asked for again after a pause.
+ */
 export interface Listening {
   /** Hears of these addresses and no others. */
   watch(uris: ReadonlySet<string>): void
@@ -35,57 +45,51 @@ interface Stream {
   readonly controller: AbortController
 }
 
-/**
- * How a stream ended. `refused`: for what it asked for. `notNow`: the server may have too many just now. `broken`: it may be over
- * in a moment, or the server is gone, and the line ends by itself.
- */
-interface StreamEnd extends AddressRefusal {
-  readonly kind: 'refused' | 'notNow' | 'broken'
+/** A stream that was not acknowledged, and why. */
+interface Failed {
+  readonly asked: Asked
+  readonly how: StreamEnd
 }
 
-const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
 /** How long addresses rest that it does not take for now, and ever longer where it goes on. */
 const REST_MS = { first: 60_000, longest: 30 * 60_000 }
-/** So often in a row it may fail at a stream for a moment. More often it is for an address in it. */
+/** So often in a row it may fail at what is new before that is taken for more than a moment. */
 const MOST_FAILED = 1
-/** Acknowledgements of streams that were given up come soon, or never. */
-const MOST_GIVEN_UP = 50
-
-/** One that answers so would answer the same again: it does not do this, or has no such address. */
-const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams, RPC.resourceNotFound])
+/** So often where it did with two streams before, about a minute. Then it has no room for two any more. */
+const MOST_FAILED_WITH_ROOM = 6
+/** Servers acknowledge at once. There are some that never do, where nobody can wait for it. */
+const PATIENCE_MS = 5_000
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
 export function keepListening({ line, facts, clock, events, envelope }: ListeningDeps): Listening {
   const lists = (Object.keys(LISTS) as (keyof typeof LISTS)[]).filter(kind => isRecord(facts.capabilities[kind]))
   const addresses = createAskedAddresses((uri, reason) => events.onNotSubscribed?.(uri, reason))
+  const acknowledgements = createAcknowledgements()
   /** The stream that the server has acknowledged. It goes on until the server has acknowledged the next one. */
   let telling: Stream | undefined
   /** The one that it has not acknowledged yet. */
   let asking: Stream | undefined
+  /** The one that failed, while less is asked for. */
+  let suspect: Failed | undefined
   let isOver = false
   /** Whether it said last that it does not do this, which is told once. */
   let isRefused = false
   /** Whether something may have changed that nobody was there to be told. */
   let hasMissed = false
   let since: number | undefined
-  const pauseAfter = reopening(PAUSES)
-  let cancelPause: Cancel = () => {}
   let cancelRest: Cancel | undefined
   let restMs = REST_MS.first
-  /** How often in a row it could not open a stream for now. */
+  /** How often in a row it failed, and not clearly at an address. */
   let failures = 0
-  /** Whether it does with two streams at a time, as far as that is known. */
+  /** Whether it was seen to do with two streams at a time. */
   let hasRoom = false
+  const timing = createAskTiming(clock, askForWanted)
   const wantedSince = createWantedSince(clock)
-  /** The ids of streams that it has not acknowledged. */
-  const unacknowledged = new Set<string>()
   const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
 
   function open(asked: Asked): void {
-    cancelPause()
-    asking?.controller.abort()
-    asking = undefined
+    giveUpAsking()
     if (isOver) return
     if (isNothing(asked)) return end()
     const controller = new AbortController()
@@ -93,16 +97,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     const { id, answer } = line.begin('subscriptions/listen', params, { signal: controller.signal })
     const stream = { id, asked, controller, openedAt: clock.now() }
     asking = stream
-    noteId(id)
-    void answer.then(() => BROKEN, toEnd).then(how => ended(stream, how))
-  }
-
-  function noteId(id: Id | undefined): void {
-    unacknowledged.add(String(id))
-    for (const oldest of unacknowledged) {
-      if (unacknowledged.size <= MOST_GIVEN_UP) return
-      unacknowledged.delete(oldest)
-    }
+    acknowledgements.expect(id)
+    void answer.then(() => BROKEN, toStreamEnd).then(how => ended(stream, how))
   }
 
   const isNothing = ({ uris }: Asked) => lists.length === 0 && uris.size === 0
@@ -110,6 +106,25 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function wish({ uris }: Asked): Params {
     const notifications = Object.fromEntries(lists.map(kind => [LISTS[kind], true]))
     return uris.size === 0 ? notifications : { ...notifications, resourceSubscriptions: [...uris] }
+  }
+
+  /** Asks for what is wanted, unless that is just what it tells of. */
+  function askForWanted(): void {
+    timing.asked()
+    suspect = undefined
+    const next = addresses.next()
+    if (telling && isSame(next.uris, telling.asked.uris)) giveUpAsking()
+    else open(next)
+  }
+
+  function giveUpAsking(): void {
+    asking?.controller.abort()
+    asking = undefined
+  }
+
+  function giveUpTelling(): void {
+    telling?.controller.abort()
+    telling = undefined
   }
 
   function ended(stream: Stream, how: StreamEnd): void {
@@ -126,43 +141,92 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function failed(stream: Stream, how: StreamEnd): void {
+    const { asked } = stream
+    const before = suspect
     asking = undefined
-    if (how.kind === 'refused' || isForAddress(stream, how)) return askForLess(stream.asked, how)
-    if (how.kind === 'notNow') {
-      refused(how)
-      // It may have no place for two.
-      if (!hasRoom) giveUpTelling()
+    suspect = undefined
+    if (!telling) missed()
+    if (how.kind === 'broken') return reopen(stream)
+    if (isNamed(asked, how)) return askWithout({ asked, how })
+    if (before) return failedToo(before, stream, how)
+    failures++
+    if (isMoment(asked, how)) return reopen(stream)
+    // What it refuses though it has room for two can only be an address.
+    if (how.kind === 'refused' && telling && hasRoom && asked.uris.size > 0) return askWithout({ asked, how })
+    askForLess(stream, how)
+  }
+
+  /** Whether it says which address it refuses. */
+  function isNamed({ uris }: Asked, { kind, uri }: StreamEnd): boolean {
+    return kind === 'refused' && uri !== undefined && uris.has(uri)
+  }
+
+  /** Whether it may be over the next time. What it failed at before is not asked for twice. */
+  function isMoment({ isDoubted }: Asked, { kind }: StreamEnd): boolean {
+    return kind === 'notNow' && !isDoubted && failures <= MOST_FAILED
+  }
+
+  /** So did one that asked for less. */
+  function failedToo(before: Failed, stream: Stream, how: StreamEnd): void {
+    // It refused what was new, and says something else of what is not: that was for an address, and this is not.
+    const isForNew = before.how.kind === 'refused' && how.kind === 'notNow' && before.asked.tried.length > 0
+    if (!isForNew) return askForLess(stream, how)
+    blame(before)
+    if (telling) askForWanted()
+    else reopen(stream)
+  }
+
+  function askForLess(stream: Stream, how: StreamEnd): void {
+    const { asked } = stream
+    const less = addresses.less(asked)
+    if (!less) return forNoAddress(stream, how)
+    if (!isNothing(less)) {
+      suspect = { asked, how }
+      return open(less)
     }
-    if (!telling) missed()
-    reopen(stream)
+    // Without lists there is nothing to compare with.
+    if (telling) forNoAddress(stream, how)
+    else askWithout({ asked, how })
   }
 
-  /** Whether it is an address that it fails at, and neither a bad moment nor one stream too many. Servers say that with any code. */
-  function isForAddress({ asked }: Stream, { kind }: StreamEnd): boolean {
-    if (kind !== 'notNow' || asked.tried.length === 0) return false
-    return ++failures > MOST_FAILED && (!telling || hasRoom)
-  }
-
-  function giveUpTelling(): void {
-    telling?.controller.abort()
-    telling = undefined
-  }
-
-  function askForLess(asked: Asked, refusal: AddressRefusal): void {
-    if (!telling) missed()
-    if (asked.uris.size === 0) return refused(refusal)
-    addresses.refused(asked, refusal)
-    failures = 0
-    rest()
-    if (telling) return askForRest()
-    // Lists, and what it took before, do not wait until it is clear which address it refuses. Where it refuses these as well,
-    // it is not for an address.
+  function askWithout(stream: Failed): void {
+    blame(stream)
+    if (telling) return askForWanted()
+    // Lists, and what it took before, do not wait until it is clear which address it refuses.
     const sure = addresses.sure()
     open(isNothing(sure) ? addresses.next() : sure)
   }
 
-  function askForRest(): void {
-    if (addresses.isLeft()) open(addresses.next())
+  function blame({ asked, how }: Failed): void {
+    addresses.refused(asked, how)
+    failures = 0
+    timing.gotOn()
+    rest()
+  }
+
+  /** It does not even tell of the lists, or not on a second stream. */
+  function forNoAddress(stream: Stream, how: StreamEnd): void {
+    if (telling && (!hasRoom || failures > MOST_FAILED_WITH_ROOM)) return makeRoom(telling)
+    if (!telling) refused(how)
+    if (telling || how.kind === 'notNow') reopen(stream)
+  }
+
+  function makeRoom(before: Stream): void {
+    hasRoom = false
+    giveUpTelling()
+    missed()
+    reopen(before)
+  }
+
+  function tellOn(stream: Stream): void {
+    failures = 0
+    if (telling) {
+      hasRoom = true
+      timing.gotOn()
+    }
+    giveUpTelling()
+    telling = stream
+    asking = undefined
   }
 
   /** What it does not take for now is asked for in a while. */
@@ -171,16 +235,13 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     cancelRest ??= clock.after(restMs, () => {
       cancelRest = undefined
       restMs = Math.min(2 * restMs, REST_MS.longest)
-      // It may have had place for two, and not any more.
-      hasRoom = false
       addresses.resume()
-      if (!asking) askForRest()
+      if (!asking) askForWanted()
     })
   }
 
   function reopen({ openedAt }: Stream): void {
-    cancelPause()
-    cancelPause = clock.after(pauseAfter(clock.now() - openedAt), () => open(addresses.next()))
+    timing.pause(clock.now() - openedAt)
   }
 
   function refused({ reason }: AddressRefusal): void {
@@ -194,10 +255,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function end(): void {
-    asking?.controller.abort()
-    telling?.controller.abort()
-    asking = undefined
-    telling = undefined
+    giveUpAsking()
+    giveUpTelling()
     since = undefined
   }
 
@@ -207,10 +266,21 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     for (const uri of uris) events.onResourceUpdated(uri)
   }
 
+  /** Whether the server is still to tell of something on it that it does not tell of yet. */
+  function isWorthIt({ asked: { uris, tried } }: Stream): boolean {
+    const wanted = addresses.wanted()
+    const isWanted = (uri: string) => wanted.has(uri)
+    if (!telling) return lists.length > 0 || [...uris].some(isWanted)
+    return tried.length === 0 || tried.some(isWanted)
+  }
+
+  /** How long whoever wants something else waits for the one that is asked for. */
+  const patienceMs = () => (asking && isWorthIt(asking) ? asking.openedAt + PATIENCE_MS - clock.now() : 0)
+
   void line.ended.then(stop)
   function stop(): void {
     isOver = true
-    cancelPause()
+    timing.asked()
     cancelRest?.()
     gaps.stop()
     end()
@@ -220,31 +290,29 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   return {
     watch(next) {
       const before = addresses.wanted()
-      if (next.size === before.size && [...next].every(uri => before.has(uri))) return
+      if (isSame(next, before)) return
       hasMissed ||= !telling && before.size > 0
       wantedSince.want(next)
       addresses.want(next)
       restMs = REST_MS.first
-      open(addresses.next())
+      timing.within(patienceMs())
     },
     acknowledged(said = {}) {
       if (!asking) return
       // What names none of ours is taken for the last one's. If it was not, the stream may still be refused, and is asked anew.
-      const meant = streamMeant(said, asking, unacknowledged)
+      const meant = acknowledgements.meant(said, asking.id)
       if (meant === 'earlier') return
-      unacknowledged.delete(String(asking.id))
-      failures = 0
+      acknowledgements.came(asking.id)
       const { asked } = asking
-      hasRoom ||= telling !== undefined
-      telling?.controller.abort()
-      telling = asking
-      asking = undefined
+      const atFault = suspect
+      tellOn(asking)
       since ??= clock.now()
       isRefused = false
       const fresh = addresses.taken(asked, meant === 'this' ? honouredIn(said) : undefined)
       const wasMissed = hasMissed
       hasMissed = false
-      askForRest()
+      if (atFault) blame(atFault)
+      askForWanted()
       if (wasMissed) gaps.missed()
       else sayWhatMayHaveChanged(fresh.filter(wantedSince.isLate), [])
     },
@@ -253,42 +321,6 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 }
 
-const BROKEN: StreamEnd = { kind: 'broken', reason: '' }
-
-function toEnd(error: unknown): StreamEnd {
-  // Anything but a clear no may be over in a moment.
-  if (error instanceof SendFailure && NO.has(error.status ?? 0))
-    return { kind: 'notNow', reason: error.message, isForNow: true }
-  if (!(error instanceof RpcError)) return BROKEN
-  const { code, message, data } = error
-  // Of a resource that is not there the address is given.
-  const uri = isRecord(data) && typeof data.uri === 'string' ? data.uri : undefined
-  const isRefusal = REFUSALS.has(code)
-  return { kind: isRefusal ? 'refused' : 'notNow', reason: message, uri, isForNow: !isRefusal }
-}
-
-/** What servers say by HTTP to what they cannot make anything of, and no proxy that cannot reach one. */
-const NO: ReadonlySet<number> = new Set([400, 404, 409, 422, 500])
-
-/**
- * Which stream an acknowledgement is about: it names the request of it (MCP 2026-07-28). One before this may have been given up
- * meanwhile.
- */
-function streamMeant(
-  said: Params,
-  { id }: Stream,
-  unacknowledged: ReadonlySet<string>,
-): 'this' | 'earlier' | 'unknown' {
-  const named = metaOf(said)[META.subscriptionId]
-  if (!isId(named) || id === undefined) return 'unknown'
-  // Some servers write as text what was a number.
-  if (String(named) === String(id)) return 'this'
-  return unacknowledged.has(String(named)) ? 'earlier' : 'unknown'
-}
-
-/** The addresses that it agrees to tell of; nothing where it does not say. */
-function honouredIn({ notifications }: Params): ReadonlySet<string> | undefined {
-  if (!isRecord(notifications)) return undefined
-  const { resourceSubscriptions: uris } = notifications
-  return new Set(Array.isArray(uris) ? uris.filter(uri => typeof uri === 'string') : [])
+function isSame(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return some.size === others.size && [...some].every(uri => others.has(uri))
 }

@@ -26,6 +26,8 @@ export interface NotesWays {
   /** How many streams it has room for, and with which code it says that there is none. */
   readonly room?: number
   readonly roomCode?: number
+  /** Whether it ends the stream before with the next one that it takes. */
+  readonly endsEarlier?: boolean
   /** Whether it fails at every stream just now, after so many streams that were asked for. */
   readonly isIll?: (asked: number) => boolean
   /** How long it takes to acknowledge a stream; for ever, where it never does. */
@@ -36,6 +38,7 @@ export interface NotesWays {
 export async function notes(ways: NotesWays) {
   const { has, code = -32_602, isClear = false, hasLists = true } = ways
   const { room = Infinity, roomCode = -32_603, isIll = () => false, acknowledgesMs = 0 } = ways
+  const { endsEarlier = false } = ways
   const { names = id => ({ 'io.modelcontextprotocol/subscriptionId': id }) } = ways
   const { honours = resourceSubscriptions => ({ resourceSubscriptions }) } = ways
   const clock = createFakeClock()
@@ -54,6 +57,10 @@ export async function notes(ways: NotesWays) {
   const refuse = (id: Request['id'], why: { code: number; message: string; data?: unknown }) =>
     said.push({ jsonrpc: '2.0', id, error: why })
   const later = (ms: number, run: () => void) => (ms > 0 ? ms < Infinity && clock.after(ms, run) : run())
+  function endAll(): void {
+    for (const id of live.keys()) said.push({ jsonrpc: '2.0', id: id as number, result: { resultType: 'complete' } })
+    live.clear()
+  }
   function listen({ id, params = {} }: Request): void {
     const { resourceSubscriptions = [] } = params.notifications as { resourceSubscriptions?: string[] }
     seen.asked.push(resourceSubscriptions)
@@ -62,6 +69,7 @@ export async function notes(ways: NotesWays) {
     if (bad !== undefined || !hasLists)
       return void refuse(id, { code, message: `There is no ${bad}.`, ...(isClear && { data: { uri: bad } }) })
     if (live.size >= room) return void refuse(id, { code: roomCode, message: 'There is no room.' })
+    if (endsEarlier) endAll()
     live.set(id, resourceSubscriptions)
     const notifications = { toolsListChanged: true, ...honours(resourceSubscriptions) }
     const acknowledged = { notifications, _meta: names(id) }
@@ -99,8 +107,7 @@ export async function notes(ways: NotesWays) {
     return { deaf: uri => told.filter(uris => !uris.has(uri)).length }
   }
   async function breakOff(): Promise<void> {
-    for (const id of live.keys()) said.push({ jsonrpc: '2.0', id: id as number, result: { resultType: 'complete' } })
-    live.clear()
+    endAll()
     await settle()
     await clock.advance(1_000)
     await settle()

@@ -1,0 +1,190 @@
+import { expect, it } from 'vitest'
+import { type NotesWays, notes, numbered } from '../testing/notes-program.ts'
+
+const FAILS = -32_603
+
+it('takes the stream from nobody to ask again for an address that the server fails at', async () => {
+  const good = numbered(8)
+  const { session, settle, pass, heard, seen } = await notes({ has: new Set(good), code: FAILS })
+  session.watch(new Set(good))
+  await settle()
+  session.watch(new Set([...good, 'n://bad']))
+  const { deaf } = await pass(1_800)
+  expect([good.filter(deaf), seen.isEverSilent, heard.changed]).toEqual([[], false, []])
+  // It does tell, and of the address people are told once.
+  expect([heard.lines, heard.unsubscribed]).toEqual([
+    [],
+    ['n://bad: There is no n://bad. It is asked again in a while.'],
+  ])
+  // After 60, 180, 420, 900 and 1,860 s it is asked again, each time with one more stream to see that there is room.
+  expect(seen.asked.length).toBeLessThan(15)
+})
+
+it.each([
+  [60, 3],
+  [200, 5],
+])('hears of %i addresses within seconds beside %i that the server fails at', async (goodOnes, badOnes) => {
+  const all = numbered(goodOnes + badOnes)
+  const bad = new Set(Array.from({ length: badOnes }, (_, at) => `n://${(at + 1) * Math.floor(goodOnes / badOnes)}`))
+  const has = new Set(all.filter(uri => !bad.has(uri)))
+  const { session, pass, heard, seen, live } = await notes({ has, code: FAILS })
+  session.watch(new Set(all))
+  await pass(2)
+  expect(new Set(live().flat())).toEqual(has)
+  const { deaf } = await pass(1_800)
+  expect([[...has].filter(deaf), seen.isEverSilent, heard.lines]).toEqual([[], false, []])
+})
+
+it('puts no address off where the server fails at the lists just as well', async () => {
+  let isIll = false
+  const { session, pass, breakOff, live, heard } = await notes({ has: new Set(['n://1']), isIll: () => isIll })
+  isIll = true
+  await breakOff()
+  session.watch(new Set(['n://1']))
+  await pass(8)
+  isIll = false
+  await pass(10)
+  expect(live()).toEqual([['n://1']])
+  expect([heard.unsubscribed, heard.lines]).toEqual([[], ['It does not tell of changes: Out of order.']])
+})
+
+it('keeps the stream that it has through a bad moment of a server with room for two', async () => {
+  let isIll = false
+  const { session, pass, live, heard, seen } = await notes({ has: new Set(numbered(3)), isIll: () => isIll })
+  session.watch(new Set(['n://1']))
+  await pass(1)
+  isIll = true
+  session.watch(new Set(['n://1', 'n://2']))
+  const { deaf } = await pass(20)
+  expect([deaf('n://1'), seen.isEverSilent]).toEqual([0, false])
+  isIll = false
+  await pass(20)
+  expect([live(), heard.unsubscribed, heard.lines]).toEqual([[['n://1', 'n://2']], [], []])
+})
+
+it('hears of a new address where the server has no room for two any more', async () => {
+  const ways = { has: new Set(numbered(3)), room: 2 }
+  const { session, pass, live } = await notes(ways)
+  session.watch(new Set(['n://1']))
+  await pass(1)
+  ways.room = 1
+  session.watch(new Set(['n://1', 'n://2']))
+  await pass(90)
+  expect(live()).toEqual([['n://1', 'n://2']])
+})
+
+it('hears of all others where the server begins to fail at an address that it took', async () => {
+  const has = new Set(numbered(20))
+  const { session, pass, breakOff, live, heard } = await notes({ has, code: FAILS })
+  session.watch(new Set(numbered(20)))
+  await pass(1)
+  has.delete('n://7')
+  await breakOff()
+  await pass(3)
+  expect(new Set(live().flat())).toEqual(has)
+  expect(heard.unsubscribed).toEqual(['n://7: There is no n://7. It is asked again in a while.'])
+})
+
+it.each([-32_603, -32_602, -32_601, -32_000])(
+  'hears of everything at a server with room for one stream that says so with %i',
+  async roomCode => {
+    const has = new Set(numbered(20))
+    const { session, pass, live, heard } = await notes({ has, room: 1, roomCode })
+    session.watch(new Set(['n://1']))
+    await pass(10)
+    expect(live()).toEqual([['n://1']])
+    session.watch(new Set([...has, 'n://bad']))
+    await pass(120)
+    expect(live().map(uris => new Set(uris))).toEqual([has])
+    expect(heard.unsubscribed).toEqual(['n://bad: There is no n://bad.'])
+  },
+)
+
+it.each([FAILS, -32_602])(
+  'finds an address that it refuses with %i at a server that ends each stream with the next',
+  async code => {
+    const has = new Set(numbered(20))
+    const { session, pass, live, seen } = await notes({ has, code, endsEarlier: true })
+    session.watch(new Set([...has, 'n://bad']))
+    await pass(10)
+    expect(live().map(uris => new Set(uris))).toEqual([has])
+    expect(seen.asked.length).toBeLessThan(40)
+  },
+)
+
+it('hears of newcomers though others come and go faster than the server acknowledges', async () => {
+  const others = numbered(100)
+  const has = new Set(['n://new', ...others])
+  const { session, settle, pass, clock, live } = await notes({ has, acknowledgesMs: 700 })
+  await pass(1)
+  for (const other of others.slice(0, 10)) {
+    session.watch(new Set(['n://new', other]))
+    await clock.advance(400)
+    await settle()
+  }
+  // The first one is the one that it has acknowledged.
+  expect(live()[0]).toContain('n://new')
+})
+
+it('asks once for everything that was wanted while it waited', async () => {
+  const uris = numbered(300)
+  const { session, settle, clock, live, seen } = await notes({ has: new Set(uris), acknowledgesMs: 50 })
+  for (const at of uris.keys()) {
+    session.watch(new Set(uris.slice(0, at + 1)))
+    await clock.advance(1)
+    await settle()
+  }
+  await clock.advance(50)
+  await settle()
+  expect(live()).toEqual([uris])
+  expect(seen.asked.length).toBeLessThan(10)
+})
+
+it('does not wait for one that nobody wants any more', async () => {
+  const { session, pass, seen } = await notes({ has: new Set(numbered(3)), acknowledgesMs: 700 })
+  await pass(1)
+  session.watch(new Set(['n://1']))
+  session.watch(new Set(['n://2']))
+  expect(seen.asked).toEqual([['n://1'], ['n://2']])
+})
+
+it('waits for a moment only where a server never acknowledges', async () => {
+  const { session, pass, live } = await notes({ has: new Set(numbered(3)), acknowledgesMs: Infinity })
+  session.watch(new Set(['n://1']))
+  session.watch(new Set(['n://1', 'n://2']))
+  await pass(6)
+  expect(live()).toEqual([['n://1', 'n://2']])
+})
+
+it.each<[string, Partial<NotesWays>]>([
+  ['fails at everything', { isIll: () => true }],
+  ['fails at every third stream', { isIll: asked => asked % 3 === 0 }],
+  ['fails at two of three streams', { isIll: asked => asked % 3 > 0 }],
+  ['fails at every address', { code: FAILS }],
+  ['refuses every address', {}],
+  ['fails at every address, with room for one stream', { code: FAILS, room: 1 }],
+  ['has no room at all', { room: 0 }],
+  ['never acknowledges', { acknowledgesMs: Infinity }],
+  ['refuses everything', { hasLists: false }],
+  ['fails at some addresses', { has: new Set(numbered(250)), code: FAILS }],
+  ['fails at some addresses, with room for one stream', { has: new Set(numbered(250)), code: FAILS, room: 1 }],
+])('asks a server that %s a few hundred times a minute at most', async (_, ways) => {
+  const { session, settle, pass, clock, seen } = await notes({ has: new Set(), ...ways })
+  const perMinute: number[] = []
+  const count = () => void perMinute.push(seen.asked.splice(0).length)
+  session.watch(new Set(numbered(300)))
+  for (let minute = 0; minute < 30; minute++) {
+    await pass(60)
+    count()
+  }
+  expect(Math.max(...perMinute)).toBeLessThan(350)
+  expect(Math.max(...perMinute.slice(15))).toBeLessThan(250)
+  // However many come and go.
+  for (let time = 0; time < 600; time++) {
+    session.watch(new Set(numbered(1 + (time % 2))))
+    await clock.advance(100)
+    await settle()
+  }
+  count()
+  expect(perMinute.at(-1)).toBeLessThan(1_300)
+})
