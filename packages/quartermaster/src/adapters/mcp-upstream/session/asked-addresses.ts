@@ -112,7 +112,7 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
     doubted = [[...taken], [...refused], ...doubted].filter(group => group.length > 0)
     taken.clear()
     refused.clear()
-    refusals = 0
+    refusals++
   }
 
   function halve(group: readonly string[]): void {

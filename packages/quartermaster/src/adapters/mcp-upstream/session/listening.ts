@@ -84,6 +84,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let failures = 0
   /** Whether it was seen to do with two streams at a time. */
   let hasRoom = false
+  /** Whether it was once taken for an address's fault that it failed at the very addresses of which it was telling. */
+  let hasDoubted = false
   const timing = createAskTiming(clock, askForWanted)
   const wantedSince = createWantedSince(clock)
   const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
@@ -151,8 +153,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     if (before) return failedToo(before, stream, how)
     failures++
     if (isMoment(asked, how)) return reopen(stream)
-    // What it refuses though it has room for two can only be an address.
-    if (how.kind === 'refused' && telling && hasRoom && asked.uris.size > 0) return askWithout({ asked, how })
+    if (isForTried(asked, how)) return askWithout({ asked, how })
     askForLess(stream, how)
   }
 
@@ -164,6 +165,12 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** Whether it may be over the next time. What it failed at before is not asked for twice. */
   function isMoment({ isDoubted }: Asked, { kind }: StreamEnd): boolean {
     return kind === 'notNow' && !isDoubted && failures <= MOST_FAILED
+  }
+
+  /** What it refuses though it has room for two can only be an address, and one that it took before may be gone by now. */
+  function isForTried({ uris, tried, isDoubted }: Asked, { kind }: StreamEnd): boolean {
+    const isNew = isDoubted || tried.length === uris.size
+    return kind === 'refused' && telling !== undefined && hasRoom && uris.size > 0 && isNew
   }
 
   /** So did one that asked for less. */
@@ -178,6 +185,9 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
 
   function askForLess(stream: Stream, how: StreamEnd): void {
     const { asked } = stream
+    // Whoever tells of these right now, and fails at them on a second stream once more, does so for the second stream.
+    const isForSecond = hasDoubted && asked.uris.size > 0 && asked.tried.length === 0
+    if (telling && isForSecond) return makeRoom(telling)
     const less = addresses.less(asked)
     if (!less) return forNoAddress(stream, how)
     if (!isNothing(less)) {
@@ -198,6 +208,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function blame({ asked, how }: Failed): void {
+    hasDoubted ||= telling !== undefined && asked.tried.length === 0
     addresses.refused(asked, how)
     failures = 0
     timing.gotOn()

@@ -156,6 +156,31 @@ it('waits for a moment only where a server never acknowledges', async () => {
   expect(live()).toEqual([['n://1', 'n://2']])
 })
 
+it('takes what a server fails at beside what it tells of for want of room, and not for an address', async () => {
+  const all = numbered(10)
+  const { session, settle, pass, live, seen } = await notes({ has: new Set(all), mostNotes: 10 })
+  session.watch(new Set(all.slice(1)))
+  await settle()
+  session.watch(new Set(all))
+  await pass(10)
+  expect(new Set(live().flat())).toEqual(new Set(all))
+  expect(seen.asked.length).toBeLessThan(20)
+})
+
+it('blames the address that is gone, and not the one that is asked for beside it', async () => {
+  const has = new Set(['n://1', 'n://2', 'n://3'])
+  const { session, settle, pass, live, heard } = await notes({ has })
+  for (const uris of [['n://1'], ['n://1', 'n://2']]) {
+    session.watch(new Set(uris))
+    await settle()
+  }
+  has.delete('n://1')
+  session.watch(new Set(['n://1', 'n://2', 'n://3']))
+  await pass(2)
+  expect(live()).toEqual([['n://2', 'n://3']])
+  expect(heard.unsubscribed).toEqual(['n://1: There is no n://1.'])
+})
+
 it.each<[string, Partial<NotesWays>]>([
   ['fails at everything', { isIll: () => true }],
   ['fails at every third stream', { isIll: asked => asked % 3 === 0 }],
@@ -168,6 +193,7 @@ it.each<[string, Partial<NotesWays>]>([
   ['refuses everything', { hasLists: false }],
   ['fails at some addresses', { has: new Set(numbered(250)), code: FAILS }],
   ['fails at some addresses, with room for one stream', { has: new Set(numbered(250)), code: FAILS, room: 1 }],
+  ['tells of ten notes on all streams together', { has: new Set(numbered(300)), mostNotes: 10 }],
 ])('asks a server that %s a few hundred times a minute at most', async (_, ways) => {
   const { session, settle, pass, clock, seen } = await notes({ has: new Set(), ...ways })
   const perMinute: number[] = []

@@ -26,6 +26,8 @@ export interface NotesWays {
   /** How many streams it has room for, and with which code it says that there is none. */
   readonly room?: number
   readonly roomCode?: number
+  /** Of how many notes it tells, on all streams together. */
+  readonly mostNotes?: number
   /** Whether it ends the stream before with the next one that it takes. */
   readonly endsEarlier?: boolean
   /** Whether it fails at every stream just now, after so many streams that were asked for. */
@@ -38,7 +40,7 @@ export interface NotesWays {
 export async function notes(ways: NotesWays) {
   const { has, code = -32_602, isClear = false, hasLists = true } = ways
   const { room = Infinity, roomCode = -32_603, isIll = () => false, acknowledgesMs = 0 } = ways
-  const { endsEarlier = false } = ways
+  const { endsEarlier = false, mostNotes = Infinity } = ways
   const { names = id => ({ 'io.modelcontextprotocol/subscriptionId': id }) } = ways
   const { honours = resourceSubscriptions => ({ resourceSubscriptions }) } = ways
   const clock = createFakeClock()
@@ -68,7 +70,9 @@ export async function notes(ways: NotesWays) {
     const bad = resourceSubscriptions.find(uri => !has.has(uri))
     if (bad !== undefined || !hasLists)
       return void refuse(id, { code, message: `There is no ${bad}.`, ...(isClear && { data: { uri: bad } }) })
-    if (live.size >= room) return void refuse(id, { code: roomCode, message: 'There is no room.' })
+    const told = [...live.values()].flat().length
+    const isTooMuch = live.size >= room || told + resourceSubscriptions.length > mostNotes
+    if (isTooMuch) return void refuse(id, { code: roomCode, message: 'There is no room.' })
     if (endsEarlier) endAll()
     live.set(id, resourceSubscriptions)
     const notifications = { toolsListChanged: true, ...honours(resourceSubscriptions) }
