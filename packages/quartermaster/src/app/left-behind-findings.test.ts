@@ -39,6 +39,13 @@ it('takes into account that another node may have the entry', async () => {
   ])
 })
 
+it('says of pins too that another node may have the entry', async () => {
+  const what =
+    'There are pins of "desk", and the configuration has no such upstream. They count again when it has; to have them ' +
+    'forgotten, where no other node on this database has it: quartermaster remove desk'
+  expect(await found([{ name: 'desk', pins: 3, logins: 0 }], 'postgresql://host/db')).toEqual([{ level: 'ok', what }])
+})
+
 it('notes pins in one line, because nothing is wrong with them', async () => {
   const pinned = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(name => ({ name, pins: 1, logins: 0 }))
   expect(await found([...pinned, { name: 'seen', pins: 0, logins: 0 }])).toEqual([

@@ -14,7 +14,13 @@ export async function leftBehindFindings({ upstreams, project }: LeftBehindFindi
   const isShared = project.storeChoice.databaseUrl !== undefined
   const signedIn = all.filter(({ logins }) => logins > 0)
   const pinned = all.filter(({ logins, pins }) => logins === 0 && pins > 0)
-  return [...signedIn.map(one => loginFinding(one, { isShared })), ...pinFindings(pinned.map(({ name }) => name))]
+  return [
+    ...signedIn.map(one => loginFinding(one, { isShared })),
+    ...pinFindings(
+      pinned.map(({ name }) => name),
+      { isShared },
+    ),
+  ]
 }
 
 /** A credential that is of no use, and that whoever gets hold of the store and its key has all the same. */
@@ -33,13 +39,14 @@ function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: bo
 const MOST_NAMED = 5
 
 /** Nothing is wrong with it: an entry may be left out for a day. */
-function pinFindings(names: readonly string[]): Finding[] {
+function pinFindings(names: readonly string[], { isShared }: { isShared: boolean }): Finding[] {
   if (names.length === 0) return []
   const named = names.slice(0, MOST_NAMED).map(name => `"${name}"`)
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
   const which = names.length === 1 ? names[0] : 'NAME'
+  const where = isShared ? ', where no other node on this database has it' : ''
   const what =
     `There are pins of ${named.join(', ')}${more}, and the configuration has no such upstream. They count again when it has; ` +
-    `to have them forgotten: quartermaster remove ${which}`
+    `to have them forgotten${where}: quartermaster remove ${which}`
   return [{ level: 'ok', what }]
 }

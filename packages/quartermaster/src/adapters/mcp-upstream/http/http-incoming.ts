@@ -289,10 +289,13 @@ function isRefusal(error: unknown): boolean {
   return status >= 400 && status < 500
 }
 
-/** Whether there was an answer by HTTP, whatever it says. */
+/** Whether the server answered by HTTP, whatever it says. While it is away, a proxy before it does. */
 function isAnswered(error: unknown): boolean {
-  return error instanceof SendFailure && error.status !== undefined
+  const { status } = error instanceof SendFailure ? error : {}
+  return status !== undefined && !OF_PROXIES.has(status)
 }
+
+const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** Refused for who we are, by what may want a person to change that. */
 function isLockedOut(error: unknown): boolean {

@@ -86,7 +86,7 @@ const LEADS: Record<Kind, Record<string, Kind>> = {
     renewed: 'starting',
     stopped: 'stopped',
   },
-  needsLogin: { 'looked at': 'starting', due: 'starting', renewed: 'starting', stopped: 'stopped' },
+  needsLogin: { wanted: 'starting', 'looked at': 'starting', due: 'starting', renewed: 'starting', stopped: 'stopped' },
   stopped: {},
 }
 

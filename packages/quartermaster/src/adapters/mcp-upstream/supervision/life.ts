@@ -139,6 +139,8 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
       return kind === 'idle' && life.start === 0 ? announced(life, now) : stay(life)
     case 'wanted':
       if (kind === 'idle' || isAnnounced(life)) return needed(life, now)
+      // Whoever was turned away may be let in by now, and only a start finds out.
+      if (kind === 'needsLogin') return hurried(life, now)
       return mayBeHurried(life) && life.inVain <= MOST_IN_VAIN ? hurried(life, now) : stay(life)
     case 'served':
       return kind === 'up' && life.inVain > 0 ? { life: { ...life, inVain: 0 }, deeds: [] } : stay(life)

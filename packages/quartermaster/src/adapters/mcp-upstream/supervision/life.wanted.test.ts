@@ -66,13 +66,18 @@ describe('a connection that waits for its next start', () => {
     expect(next(life, WANTED, NOW + LOOK_STARTS_MS).life.kind).toBe('starting')
   })
 
-  it('is left alone by calls where a person has to sign in, or where it asks for that', () => {
-    const refused = next(next(newLife<string>(NOW), WANTED, NOW).life, failed(1, REFUSED), NOW).life
+  it('is left alone by calls where it asks for that', () => {
     const busy = next(next(newLife<string>(NOW), WANTED, NOW).life, { ...failed(1), busyMs: 25_000 } as Event, NOW).life
-    for (const life of [refused, busy]) expect(next(life, WANTED, NOW + 20_000).life).toBe(life)
-    expect(next(busy, { what: 'lookedAt' }, NOW + 20_000).life).toBe(busy)
-    const asked = next(refused, { what: 'lookedAt' }, NOW + 1_000)
-    expect(refused.nextStartAt).toBe(NOW + LOGIN_RETRY_MS)
-    expect(asked.deeds).toEqual([{ deed: 'wait', ms: LOOK_STARTS_MS - 1_000 }])
+    for (const event of [WANTED, { what: 'lookedAt' } as const]) expect(next(busy, event, NOW + 20_000).life).toBe(busy)
   })
+
+  it.each([WANTED, { what: 'lookedAt' } as const])(
+    'is asked again, and not too often, whether it lets us in by now ($what)',
+    event => {
+      const refused = next(next(newLife<string>(NOW), WANTED, NOW).life, failed(1, REFUSED), NOW).life
+      expect(refused).toMatchObject({ kind: 'needsLogin', nextStartAt: NOW + LOGIN_RETRY_MS })
+      expect(next(refused, event, NOW + 1_000).deeds).toEqual([{ deed: 'wait', ms: LOOK_STARTS_MS - 1_000 }])
+      expect(next(refused, event, NOW + LOOK_STARTS_MS).life.kind).toBe('starting')
+    },
+  )
 })
