@@ -37,11 +37,12 @@ const DEED = anyOf(
 /** One of them is whom the model works for. Many are whom a product or a page is made for. */
 const ONE_USER = '(?:(?:(?:the|your|this|our|its) )?(?:end )?(?:user|human|person|operator|owner)|them)'
 const UNABLE = anyOf('cannot', 'cant', 'can not', 'will not', 'wont', 'do(?:es)? not', 'doesnt', 'never')
-/** Not a parameter by which somebody chooses: "whether to hide it", "set to true to keep this private". */
-const NO_CHOICE = '(?<!\\b(?:whether (?:or not )?to|(?:if|when|set to) (?:true|false|yes),?(?: to)?) )'
+/** A parameter by which somebody chooses: "whether to hide it", "set to true to keep this private". */
+const CHOICE = '\\b(?:whether (?:or not )?to|(?:if|when|set to) (?:true|false),?(?: to)?) '
+const NO_CHOICE = `(?<!${CHOICE})`
 
 /** "The request" may be about to be "the request id". */
-const NO_FORM = `(?! (?:${KIND} ){0,2}(?:ids?|uuids?|identifiers?|numbers?|codes?|types?|formats?|extensions?|timestamps?|(?:paths?|bod(?:y|ies)|headers?)(?! (?:you|that|which|was|were)\\b))\\b|(?<=this) tool by name\\b)`
+const NO_FORM = `(?! (?:${KIND} ){0,2}(?:ids?|uuids?|identifiers?|numbers?|codes?|types?|formats?|extensions?|timestamps?|(?:paths?|bod(?:y|ies)|headers?)(?! (?:you|that|which|was|were|to ${USER})\\b))\\b|(?<=this) tool by name\\b)`
 const FROM_USER = phrases({
   ...HIDE,
   needs: NEEDS,
@@ -53,7 +54,8 @@ const FROM_USER = phrases({
   ],
 })
 
-const HIDE_IT = `${NO_CHOICE}\\b${anyOf('hide', 'hiding', 'conceal(?:ing)?', 'withhold', 'keep(?:ing)?', 'obscure', 'disguise')}`
+const KEEP = anyOf('hide', 'hiding', 'conceal(?:ing)?', 'withhold', 'keep(?:ing)?', 'obscure', 'disguise')
+const HIDE_IT = `${NO_CHOICE}\\b${KEEP}`
 const KEPT_THING = anyOf('this', 'it', 'that', 'these', 'everything', `the (?:\\w{1,30} )?${DEED}`)
 
 const HIDDEN = phrases({
@@ -66,6 +68,14 @@ const HIDDEN = phrases({
     // So is a key that has to be kept safe.
     `${NO_CHOICE}\\bkeep (?:this|that|these)(?: (?:strictly|completely|entirely|very|all))?(?: (?:\\w{1,30} )?(?:${DEED}|fact|information|details?|part|tool|behaviou?r|note|exchange|arrangement)s?)?(?: (?:strictly|completely|entirely|very|all))? ${anyOf('secret', 'hidden', 'confidential', 'private', 'quiet')}\\b`,
   ],
+})
+
+/** Whoever chooses, it is kept from the one whom the model works for. */
+const HIDDEN_BY_CHOICE = phrases({
+  ...HIDE,
+  strength: 'weak',
+  needs: NEEDS,
+  patterns: [`(?<=${CHOICE})${KEEP} ${KEPT_THING}\\b.{0,40}\\bfrom ${ONE_USER}\\b`],
 })
 
 /** What an interface may do unasked is what somebody is warned of. */
@@ -208,6 +218,7 @@ export const CONCEALMENT_PHRASES: readonly Phrase[] = [
   ...UNTOLD_PHRASES,
   ...FROM_USER,
   ...HIDDEN,
+  ...HIDDEN_BY_CHOICE,
   ...UNSAID,
   ...UNSEEN,
   ...UNAWARE,

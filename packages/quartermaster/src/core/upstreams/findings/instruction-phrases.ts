@@ -1,3 +1,5 @@
+import { COMMAND_PHRASES } from './command-phrases.ts'
+import { NEGATED } from './negation.ts'
 import { anyOf, type Phrase, phrases } from './phrase.ts'
 
 // Plain text has no quotes and no apostrophes: "don't" is "dont", "user's" is "users".
@@ -8,35 +10,33 @@ const INSTRUCTIONS = anyOf(
 )
 const RULES = anyOf(INSTRUCTIONS, 'rules?', 'polic(?:y|ies)', 'restrictions?', 'constraints?')
 const EARLIER = anyOf(...['previous', 'prior', 'earlier', 'preceding', 'above', 'former', 'foregoing', 'your', 'past'])
-const PUT_ASIDE = anyOf(
-  ...['ignor(?:e|ing)', 'disregard(?:ing)?', 'forget(?:ting)?', 'overrid(?:e|ing)', 'bypass(?:ing)?', 'discard'],
-  ...['abandon', 'neglect', 'overlook', 'pay no attention to', 'set aside'],
+const DROP = anyOf(
+  ...['ignor(?:e|ing)', 'disregard(?:ing)?', 'forget(?:ting)?', 'bypass(?:ing)?', 'discard', 'abandon', 'neglect'],
+  ...['overlook', 'pay no attention to', 'set aside'],
 )
-/** Where a tool runs agents or recipes, what these were told is nothing that this model was told. */
-const FOR_ANOTHER = `(?! (?:for|of|in|on) (?:this|the|an?|each|that) ${anyOf(
-  ...[
-    'agents?',
-    'bots?',
-    'workflows?',
-    'templates?',
-    'recipes?',
-    'documents?',
-    'nodes?',
-    'steps?',
-    'runs?',
-    'datasets?',
-  ],
-)}\\b)`
+const OVERRIDE_IT = 'overrid(?:e|ing)'
+const PUT_ASIDE = anyOf(DROP, OVERRIDE_IT)
+const GIVEN_FIRST = anyOf('initial', 'original')
+const GIVEN_BY_OTHERS = anyOf('system', 'developer')
+const OF_A = ' (?:for|of|in|on) (?:this|the|an?|each|that) '
+/** What stands in a text is nothing that this model was told. What is to be done besides is. */
+const OF_A_TEXT = `(?!${OF_A}${anyOf('recipes?', 'templates?', 'documents?', 'datasets?')}(?: and use (?:these|this|those)(?: instead)?)?(?=\\n|$))`
+/** What a tool sets that runs agents. With what, only a parameter says. */
+const OF_ANOTHER = `(?!${OF_A}${anyOf('agents?', 'bots?', 'workflows?', 'templates?', 'nodes?')}(?: \\(optional\\))?(?=\\n|$))`
 /** What a setting overrides. */
 const CONFIGURED = `(?:the |its |their |any |a )?${anyOf('default', 'workflows?', 'templates?', 'configured', 'stored', 'saved')}(?: system)? (?:prompts?|instructions?)\\b`
 const SETTING = anyOf('fields?', 'values?', 'parameters?', 'options?', 'settings?', 'arguments?', 'propert(?:y|ies)')
-/** What follows the name of a parameter: its type, or what it does. */
+const ENDS = '(?=\\n|$|[,;)])'
+/** What models are made to do, and by what. */
+const OF_A_MODEL = `(?:the (?:behaviou?r|tone|style|persona|role) of )?(?:the |an? |its )?(?:assistant|agent|bot|model|workflow|template)s?(?: (?:system |custom )?${anyOf('instructions?', 'prompts?', 'behaviou?r', 'tone', 'style', 'persona', 'role', 'acts?', 'behaves?', 'responds?', 'answers?', 'works?')})?`
+/** What follows the name of a parameter: its type, or what it does, and nothing else. */
 const TELLS_OF_PARAMETER = `(?! ?${anyOf(
-  ...['\\(?(?:string|str|text|markdown|object|array|optional)\\b', 'required(?=\\n|$|[,;)])', 'replac(?:es|ing)\\b'],
-  ...['overrid(?:es|ing)\\b', 'guides\\b', 'guide the (?:model|agent|assistant|bot)', 'sets\\b', 'defines\\b'],
-  ...['controls\\b', 'describes\\b', 'how the (?:model|agent|assistant|bot)'],
-  'the (?:new|full|updated|complete) (?:system )?(?:prompt|instructions?|text)(?=\\n|$|[,;)])',
+  `\\(?(?:string|str|text|markdown|object|array|optional|required)${ENDS}`,
+  `(?:replac(?:es|ing)|overrid(?:es|ing)|guides?|sets|defines|controls|describes|how)(?: how)? ${OF_A_MODEL}${ENDS}`,
+  `the (?:new|full|updated|complete) (?:system )?(?:prompt|instructions?|text)${ENDS}`,
 )})`
+/** What a parameter may be called. */
+const PARAMETER_LIKE = anyOf('system instructions?', '(?:new|updated|revised) (?:system )?(?:instructions?|prompt)')
 const VOID = anyOf('void', 'invalid', 'cancel\\w{0,30}', 'obsolete', 'superseded', 'revoked', 'overridden', 'suspended')
 
 const OVERRIDE = phrases({
@@ -60,17 +60,30 @@ const OVERRIDE = phrases({
   ],
   patterns: [
     `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${EARLIER}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b`,
-    `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${anyOf('initial', 'original', 'system', 'developer')}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b${FOR_ANOTHER}`,
+    `\\b${DROP} (?:[\\w-]{1,30} ){0,4}?${GIVEN_BY_OTHERS}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b`,
+    `\\b${DROP} (?:[\\w-]{1,30} ){0,4}?${GIVEN_FIRST}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b${OF_A_TEXT}`,
+    `\\b${OVERRIDE_IT} (?:[\\w-]{1,30} ){0,4}?${anyOf(GIVEN_FIRST, GIVEN_BY_OTHERS)}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b${OF_ANOTHER}`,
     `\\b${anyOf('ignore', 'disregard', 'forget', 'bypass')} (?:[\\w-]{1,30} ){0,3}?${anyOf('your', 'previous', 'prior', 'earlier', 'preceding')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('ignore', 'disregard')} (?:all |any |the )?(?:instructions|guidelines|directives) ${anyOf('above', 'before', 'you', 'given', 'from')}`,
     `\\b${anyOf('not', 'never', 'no longer', 'stop', 'cease(?: to)?', 'dont')}(?: [\\w-]{1,20}){0,2}? ${anyOf('follow', 'obey', 'heed', 'respect', 'honou?r', 'apply', 'comply with', 'adhere to', 'bound by')}(?:ing)? (?:[\\w-]{1,20} ){0,2}?${anyOf('previous', 'prior', 'earlier', 'preceding', 'foregoing', 'your', 'system', 'developer')}(?: [\\w-]{1,30})? ${RULES}\\b`,
     `\\b${anyOf('prior', 'previous', 'earlier', 'your', 'above', 'other')}(?: [\\w-]{1,30})? ${RULES} ${anyOf('are', 'is', 'were', 'become', 'no longer')}\\b.{0,20}\\b${anyOf(VOID, 'apply')}`,
-    `\\bsystem (?:instruction|directive|rule)s? ?:${TELLS_OF_PARAMETER}`,
-    `\\b(?:new|updated|revised|real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:${TELLS_OF_PARAMETER}`,
+    `\\b${PARAMETER_LIKE} ?:${TELLS_OF_PARAMETER}`,
+    '\\b(?:system (?:directive|rule)s?|(?:new|updated|revised) (?:system )?directives?) ?:',
+    '\\b(?:real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:',
     `\\b(?:these|this|the following)\\b(?! ${SETTING} )(?: [\\w-]{1,30}){0,3} ${anyOf('takes? precedence', 'ha(?:s|ve) (?:\\w{1,30} )?(?:precedence|priority)', 'overrides?', 'supersedes?', 'outranks?')}\\b(?!(?: over)? ${CONFIGURED}).{0,30}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
     `\\b(?:these|this) ${SETTING} ${anyOf('takes? precedence over', 'ha(?:s|ve) (?:precedence|priority) over', 'overrides?', 'supersedes?', 'outranks?')} (?:(?:any|the|of) ){0,2}(?:all|your|other|previous|prior|earlier|system|developer|users?)\\b.{0,20}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
     `\\b(?:safety|security|content|usage|privacy) ${RULES}\\b.{0,20}\\b(?:not|no longer|never) apply\\b`,
   ],
+})
+
+/** It may as well be how a parameter is called. */
+const PERHAPS_PARAMETER = phrases({
+  rule: 'instruction',
+  family: 'hint',
+  strength: 'weak',
+  message: 'It may give the model new instructions.',
+  needs: ['instruction', 'prompt'],
+  patterns: [`\\b${PARAMETER_LIKE} ?:`],
 })
 
 /** Where code belongs that a tool writes. What runs in a terminal is another thing. */
@@ -133,7 +146,6 @@ const ROLE = phrases({
   ],
 })
 
-const NEGATED = /\b(?:never|do not|dont|not|must not|should not|cannot|doesnt|wont)\b.{0,40}$/u
 const WANTED_BY_USER = anyOf(
   'requests?',
   'instructions?',
@@ -193,68 +205,6 @@ const WEAK_ROLE = phrases({
   ],
 })
 
-const DESTROY = anyOf('delete', 'remove', 'erase', 'wipe', 'destroy', 'shred')
-const EVERYTHING = '(?:all|every|everything|any|the (?:entire|whole))(?: of)?'
-
-const ALL_COMMANDS =
-  '(?:all|every|each|any)\\b.{0,20}\\bcommands? (?:must|should|have to|has to|need to|needs to)\\b.{0,20}'
-/** The name of the program whose commands they are. */
-const ONE_WORD =
-  ' (?:the )?(?!(?:sudo|sh|bash|eval|chmod|curl|wget)\\b)[\\w-]{1,20}(?: command| prefix)?(?=\\n|$|[,)]| (?:and|or)\\b)'
-/** That is there to be destroyed. */
-const THROWAWAY = '(?! (?:in|of|from) (?:the |your |this |an? )?(?:staging|test|temp\\w{0,6}|sandbox|scratch|cache)\\b)'
-
-const COMMANDS = [
-  ...phrases({
-    rule: 'instruction',
-    family: 'override',
-    strength: 'strong',
-    message: 'It brings a command that harms whoever runs it.',
-    unlessAfter:
-      /\b(?:never|do not|dont|not|blocks?|blocked|prevents?|refuses?|dangerous|such as|like|e\.g)\b.{0,60}$/u,
-    needs: ['curl', 'wget', 'rm -', 'chmod', 'base64'],
-    patterns: [
-      '\\b(?:curl|wget)\\b[^\\n|]{0,120}\\| ?(?:sudo )?(?:ba|z|da)?sh\\b',
-      '\\brm -(?:rf|fr|r -f)(?: --no-preserve-root)? (?:~|/(?: |$|\\n)|\\$home)',
-      '\\bchmod (?:-r )?(?:0?777|0?666|a\\+rwx) (?:~|/|\\.)',
-      '\\bbase64 (?:-d|--decode)\\b[^\\n|]{0,60}\\| ?(?:ba|z)?sh\\b',
-    ],
-  }),
-  ...phrases({
-    rule: 'instruction',
-    family: 'override',
-    strength: 'strong',
-    message: 'It tells the model to destroy what is not its own.',
-    unlessAfter: NEGATED,
-    needs: ['delet', 'remov', 'eras', 'wip', 'destroy', 'shred'],
-    patterns: [
-      `\\b${DESTROY} (?:all|every|everything)(?: of)? (?:(?:the|your|their|users?) ){0,2}(?:files|data|folders|documents|contents) (?:in|from|of|on|under|inside) (?:(?:the|your|their|users?|this) ){0,2}(?:home (?:directory|folder)(?! trash)|hard (?:drive|disk))\\b${THROWAWAY}`,
-      `\\b(?:after|before|once|when|whenever|while) (?:you (?:have )?)?(?:us(?:e|ed|ing)|call(?:ed|ing)?|r[ua]n(?:ning)?|invok(?:e|ed|ing)) (?:this|it)(?: tool| function)?,? (?:[\\w-]{1,20} ){0,4}?${DESTROY} ${EVERYTHING} (?!(?:[\\w-]{1,20} ){0,3}?(?:temp\\w{0,6}|created|generated|intermediate|cached?|unused|stale|test)\\b)(?:[\\w-]{1,20} ){0,3}?(?:files|folders|data|documents|repositor(?:y|ies)|e-?mails|messages|records|tables|databases?|backups|branches)\\b${THROWAWAY}`,
-    ],
-  }),
-  ...phrases({
-    rule: 'instruction',
-    family: 'override',
-    strength: 'strong',
-    message: 'It tells the model to change commands that are none of its business.',
-    needs: ['command', 'script', 'quer'],
-    patterns: [
-      `\\b(?:prefix|prepend|precede|append|suffix)\\b.{0,20}\\b(?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries)\\b`,
-      // To start them is what tools do too.
-      `\\b(?:begin|start) (?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries) (?:with|by)\\b(?! (?:the|these|this|given|an?|its|arguments|optional)\\b)`,
-      `\\b${ALL_COMMANDS}\\b(?:begin|start|be prefixed|be preceded|end with)\\b(?!(?: with| by)?${ONE_WORD})`,
-    ],
-  }),
-  ...phrases({
-    rule: 'instruction',
-    family: 'hint',
-    strength: 'weak',
-    message: 'It tells the model to change commands that are none of its business.',
-    needs: ['command'],
-    patterns: [`\\b${ALL_COMMANDS}\\b(?:be prefixed|be preceded)\\b`],
-  }),
-]
-
 /** What one call does instead of several. */
 const MANY = anyOf('multiple', 'several', 'many', 'separate', 'repeated', 'individual', 'single')
 /** "Call this first before adding comments": a step of some work, and not of all there is. */
@@ -308,9 +258,10 @@ const ORDER = phrases({
 /** What tells the model to do something else than its user wants. */
 export const INSTRUCTION_PHRASES: readonly Phrase[] = [
   ...OVERRIDE,
+  ...PERHAPS_PARAMETER,
   ...ROLE,
   ...AGAINST_USER,
-  ...COMMANDS,
+  ...COMMAND_PHRASES,
   ...WEAK_ROLE,
   ...ORDER,
 ]

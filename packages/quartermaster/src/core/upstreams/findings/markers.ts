@@ -4,16 +4,26 @@ import { anyOf } from './phrase.ts'
 import type { FoundString } from './strings-in.ts'
 
 /** How a turn begins that is meant for the model. Behind a label like "[Admin]" stands what the tool does. */
-const SPEECH = `[\\s:*_>-]{0,10}(?:[^.!?\\n:]{0,80}: ?)?${anyOf(
+const SPEECH = anyOf(
   'you (?:are (?:now|no longer|to) |(?:must|should|shall|will|have to|now) (?!be |have ))',
   '(?:the |an? |any )?(?:assistant|model|agent|ai|llm) (?:must|should|shall|has to|is to) (?!be |have )',
   ...['from now on\\b', 'henceforth\\b', 'obey\\b', '(?:the |our )?polic(?:y|ies) (?:ha(?:s|ve) )?changed\\b'],
   'approve (?:everything|(?:every|all|any) (?:tool )?(?:calls?|actions?))\\b',
   '(?:(?:the|all|any|your|user) ){0,2}(?:polic(?:y|ies)|rules|instructions|guidelines|confirmations?|approvals?|restrictions?) (?:ha(?:s|ve) been|is|are|was|were) (?:now )?(?:changed|switched off|turned off|disabled|waived|lifted|suspended|void|not needed|no longer)\\b',
-)}`
+)
+/** What else only a model is told. A tool that is labelled "[Admin]" may skip and forward things itself. */
+const ORDER = anyOf(
+  '(?:before|whenever|when) (?:you|answering|the user)\\b',
+  ...['always\\b', 'never\\b', 'ignore\\b', 'disregard\\b', 'forward\\b', 'skip\\b'],
+)
+/** What stands between is passed over as a whole: tried in every length, a text made of it would take a hundred times as long. */
+const BETWEEN = '[\\s:*_>-]{0,40}(?![\\s:*_>-])'
+const NOTE = '(?:[^.!?\\n:]{0,80}: ?)?'
 const HEADING = {
-  before: '(?:#{2,6}|-{3,9}|={3,9})\\s?',
-  after: '\\s?(?::|#{2,6}|-{3,9}|={3,9})',
+  // The end of a longer one is enough.
+  before: '(?:##|---|===)\\s?',
+  after: '\\s?(?::|##|---|===)',
+  whole: '\\s?(?::|#{2,40}(?!#)|-{3,40}(?!-)|={3,40}(?!=))',
 }
 
 /** Words that conversations with models are divided by. In a definition they pretend that it has ended. */
@@ -33,20 +43,12 @@ const MARKERS: readonly { readonly pattern: RegExp; readonly strength: 'weak' | 
     pattern: /\[\s?system[ _-](?:prompt|message|note|instructions?)\s?\]|[[{(]\s?system[ _-]override\s?[\]})]/i,
     strength: 'strong',
   },
-  // Elsewhere, and before anything else, it is who may call a tool, a value, or a label of what belongs together.
-  {
-    pattern: new RegExp(
-      `(?:^\\s{0,40}|[\\n.!?>][^\\S\\n]{0,40})[[{]\\s?(?:system|admin|developer)\\s?[\\]}]${SPEECH}`,
-      'i',
-    ),
-    strength: 'strong',
-  },
   {
     pattern: new RegExp(`${HEADING.before}(?:system prompt|new instructions?)${HEADING.after}`, 'i'),
     strength: 'strong',
   },
   {
-    pattern: new RegExp(`${HEADING.before}(?:system|hidden)${HEADING.after}${SPEECH}`, 'i'),
+    pattern: new RegExp(`${HEADING.before}(?:system|hidden)${HEADING.whole}${BETWEEN}${NOTE}${SPEECH}`, 'i'),
     strength: 'strong',
   },
   {
@@ -60,14 +62,58 @@ const MARKERS: readonly { readonly pattern: RegExp; readonly strength: 'weak' | 
 ]
 
 /** What pretends to be another part of the conversation. */
-export function markersIn({ text }: FoundString): Draft | undefined {
+export function markersIn({ text, role: place }: FoundString): Draft | undefined {
   const tag = closedTagIn(text)
   if (tag !== undefined) return draft(text, tag, 'strong')
+  const role = roleIn(text)
+  if (role?.strength === 'strong') return draft(text, role.start, 'strong')
   for (const { pattern, strength } of MARKERS) {
     const match = pattern.exec(text)
     if (match) return draft(text, match.index, strength)
   }
-  return undefined
+  // A value may be a line of a log. An order there would be held back, so this is none.
+  return role && { ...draft(text, role.start, 'weak'), family: place === 'text' ? 'override' : 'hint' }
+}
+
+const ROLE = /[[{]\s?(?<role>system|admin|developer)\s?[\]}]|[({]\s?system prompt\s?[)}]/gi
+const SPOKEN = new RegExp(`^${BETWEEN}${NOTE}${SPEECH}`, 'i')
+const ORDERED = new RegExp(`^${BETWEEN}${NOTE}${ORDER}`, 'i')
+const FOLLOWED = new RegExp(`^${BETWEEN}\\p{L}`, 'u')
+/** More than it takes to see how a turn begins. */
+const BEGINNING = 300
+
+interface Role {
+  readonly start: number
+  readonly strength: Draft['strength']
+}
+
+/** The first that the model is spoken to in, or else the first that may be one. */
+function roleIn(text: string): Role | undefined {
+  let weak: Role | undefined
+  for (const { 0: label, index: start, groups } of text.matchAll(ROLE)) {
+    if (!beginsSentence(text, start)) continue
+    const strength = strengthOfRole(groups?.role, text.slice(start + label.length, start + label.length + BEGINNING))
+    if (strength === 'strong') return { start, strength }
+    if (strength === 'weak') weak ??= { start, strength }
+  }
+  return weak
+}
+
+/** Elsewhere a role is who may call a tool, or a value. */
+function beginsSentence(text: string, start: number): boolean {
+  const before = text.slice(Math.max(0, start - LONGEST_GAP), start)
+  return SENTENCE_BEGINS.test(before) || (start < LONGEST_GAP && before.trim() === '')
+}
+
+const LONGEST_GAP = 40
+const SENTENCE_BEGINS = /[\n.!?>][^\S\n]*$/
+
+/** Servers label what belongs together "[Admin]" or "[System]". In capitals, or in small letters, it is as turns are marked. */
+function strengthOfRole(role: string | undefined, after: string): Draft['strength'] | undefined {
+  const isMarkOfTurn = role === undefined || role === 'SYSTEM' || role === 'system'
+  if (SPOKEN.test(after) || (isMarkOfTurn && ORDERED.test(after))) return 'strong'
+  const isLoud = role === undefined || role === role.toUpperCase()
+  return isLoud && FOLLOWED.test(after) ? 'weak' : undefined
 }
 
 const NAME = '(?:system|sys|secret|hidden|admin|override)(?:[-_ ]?\\w{1,20})?'

@@ -1,5 +1,6 @@
 import type { Steps } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
+import { clientToolMisused } from './client-tools.ts'
 import type { Draft } from './draft.ts'
 import type { ComparedNames } from './known-names.ts'
 import { type NamedTool, toolsMentioned, toolsOfOthers } from './named-tools.ts'
@@ -92,6 +93,8 @@ const MENTION: Meaning = { isUsed: false, isDefamed: false, mayDisplace: false, 
 
 function* inSentence(sentence: PlainSentence, names: ComparedNames): Generator<undefined, Draft | undefined> {
   if (OF_ALL.test(sentence.plain)) return draft(sentence, howToUse('any tool'), 'strong')
+  const misused = clientToolMisused(sentence, names)
+  if (misused !== undefined) return draft(sentence, howToUse(`"${misused}"`), 'strong')
   const meaning = meaningOf(sentence.plain)
   // A key, a value or an address says nothing of what it may name, unless it says whom something is for.
   if (!meaning && !sentence.plain.includes(' ') && !sentence.says(SOMEBODY)) return undefined
@@ -127,8 +130,9 @@ function saidOf(tool: NamedTool, meaning: Meaning, names: ComparedNames): Draft 
 }
 
 /**
- * Whether no server here has such a tool. It may be one of the same server that is switched off, and as long as nobody has it, an
- * order about it harms nobody. Should somebody have it later, this is looked at again.
+ * Whether no server here has such a tool. Mostly it is one of the same server that is switched off, so an order about it is only
+ * told. It may also be one that an agent brings with it: of these we know a few, and only who tampers with their calls is held
+ * back. Should a server have it later, this is looked at again.
  */
 function isOfNobody({ known, isCalledByItsServer }: NamedTool): boolean {
   return known === undefined && !isCalledByItsServer

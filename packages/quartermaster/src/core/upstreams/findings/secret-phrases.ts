@@ -205,6 +205,10 @@ const WITHIN = '(?<!(?:^|\\n)(?:- )?)\\b'
 /** What becomes of secrets where they are what a tool is about: its answer, a build, a vault. */
 const TO_ITS_WORK = `(?: (?:it|them|these|those|findings|(?:all|the) findings))?(?:(?: (?:in|into|to|as part of) (?:the |a |an )?(?:[\\w-]{1,20} )?${anyOf('build', 'bundle', 'image', 'container', 'deployment', 'response', 'report', 'vault', 'secrets? (?:manager|store)', '\\.env file')})(?=\\n|$|[;)])|(?<=findings)(?=\\n|$))`
 
+/** To store it safely is advice. Where else to put it is none. */
+const NO_ADVICE =
+  '(?!(?<=\\b(?:backs? up|writes? down|stores?|protects?|secures?) (?:your|their|the users) (?:seed|recovery) phrase)(?: safely| securely| offline| in a safe place)?(?:\\n|$))'
+
 const PASS_ON = phrases({
   rule: 'secret',
   family: 'secret',
@@ -225,7 +229,7 @@ const PASS_ON = phrases({
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,40}\\b(?:to|in|into|with|as|under)\\b (?:(?:the|this|your|a|an|its) )?(?:[\\w-]{1,20} )?${IN_CALL}\\b`,
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,20}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
     `\\b(?:provide|supply|give|enter|share|send|tell|reveal|disclose|submit)\\b.{0,20}\\byour\\b.{0,40}${SECRETS}.{0,40}\\b(?:(?:verify|confirm|prove|check|validate) (?:who you are|your identity|you\\b)|(?:identity|security) (?:check|verification))`,
-    '(?<!\\b(?:back up|backs up|write down|writes down|store|protect|secure) )\\b(?:users?|your|their)\\b(?! (?:should|must|can) (?:back up|write down|store|protect|secure)\\b).{0,20}\\b(?:seed phrase|recovery phrase)\\b',
+    `\\b(?:users?|your|their)\\b.{0,20}\\b(?:seed phrase|recovery phrase)\\b${NO_ADVICE}`,
     '(?<!\\b(?:prompts|asks) the (?:users? for )?)\\b(?:users?|your|their)\\b.{0,20}\\bmaster password\\b',
     `${DOTENV}.{0,30}\\b(?:its|the|their|whose) (?:full |entire )?${CONTENT}\\b.{0,10}\\b(?:(?:is|are) (?:required|needed|expected|wanted|to)|must|should|has to|have to|goes?|belongs?)\\b`,
     `\\b${WANTS}\\b.{0,40}\\b${CONTENT} (?:of|from)\\b.{0,30}${DOTENV}`,
@@ -260,7 +264,7 @@ const WANTED = phrases({
 /** What its answer or a build holds, a person should know. */
 const HANDLED = phrases({
   rule: 'secret',
-  family: 'hint',
+  family: 'secret',
   strength: 'weak',
   message: 'It has the model pass on secrets.',
   needs: SECRET_NEEDS,
@@ -269,5 +273,20 @@ const HANDLED = phrases({
   ],
 })
 
+const HAND_IT_ON =
+  '(?:pass|include|send|append|attach|forward|upload|put|insert|submit|add) (?:it|them|these|those|the (?:listing|list|names|contents?|results?))'
+
+const LISTED = phrases({
+  rule: 'secret',
+  family: 'secret',
+  strength: 'weak',
+  message: 'It has the model pass on what is in the home directory.',
+  unlessAfter: /\b(?:never|do not|dont|cannot|must not|should not|avoid|without)\b.{0,60}$/u,
+  needs: ['home'],
+  patterns: [
+    `\\b(?:list|read|collect|search|get)\\b.{0,30}\\bhome (?:directory|folder)\\b.{0,40}\\b(?:and|then) ${HAND_IT_ON}\\b`,
+  ],
+})
+
 /** What has the model read secrets and pass them on. */
-export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON, ...HANDLED, ...WANTED]
+export const SECRET_PHRASES: readonly Phrase[] = [...FILE_PHRASES, ...PASS_ON, ...HANDLED, ...WANTED, ...LISTED]
