@@ -57,8 +57,8 @@ const REST_MS = { first: 60_000, longest: 30 * 60_000 }
 const MOST_FAILED = 1
 /** So often where it did with two streams before, about a minute. Then it has no room for two any more. */
 const MOST_FAILED_WITH_ROOM = 6
-/** Servers acknowledge at once. There are some that never do, where nobody can wait for it. */
-const PATIENCE_MS = 5_000
+/** How long an acknowledgement is waited for. There are servers that never send one, so it is less where none came before. */
+const PATIENCE_MS = { known: 5_000, unknown: 500 }
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -82,6 +82,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let restMs = REST_MS.first
   /** How often in a row it failed, and not clearly at an address. */
   let failures = 0
+  /** Whether it is known to acknowledge streams. */
+  let hasAcknowledged = false
   /** Whether it was seen to do with two streams at a time. */
   let hasRoom = false
   /** Whether it was once taken for an address's fault that it failed at the very addresses of which it was telling. */
@@ -286,7 +288,10 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   /** How long whoever wants something else waits for the one that is asked for. */
-  const patienceMs = () => (asking && isWorthIt(asking) ? asking.openedAt + PATIENCE_MS - clock.now() : 0)
+  function patienceMs(): number {
+    if (!asking || !isWorthIt(asking)) return 0
+    return asking.openedAt + (hasAcknowledged ? PATIENCE_MS.known : PATIENCE_MS.unknown) - clock.now()
+  }
 
   void line.ended.then(stop)
   function stop(): void {
@@ -314,6 +319,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       const meant = acknowledgements.meant(said, asking.id)
       if (meant === 'earlier') return
       acknowledgements.came(asking.id)
+      hasAcknowledged = true
       const { asked } = asking
       const atFault = suspect
       tellOn(asking)
