@@ -57,8 +57,11 @@ const REST_MS = { first: 60_000, longest: 30 * 60_000 }
 const MOST_FAILED = 1
 /** So often where it did with two streams before, about a minute. Then it has no room for two any more. */
 const MOST_FAILED_WITH_ROOM = 6
-/** How long an acknowledgement is waited for. There are servers that never send one, so it is less where none came before. */
-const PATIENCE_MS = { known: 5_000, unknown: 500 }
+/**
+ * How long an acknowledgement is waited for. There are servers that never send one, so it is less where none came before, and
+ * somewhat more each time that it was waited for in vain: it may only be slow.
+ */
+const PATIENCE_MS = { known: 5_000, first: 500, longest: 2_000 }
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -84,6 +87,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let failures = 0
   /** Whether it is known to acknowledge streams. */
   let hasAcknowledged = false
+  /** How long that is waited for until it is. */
+  let firstPatienceMs = PATIENCE_MS.first
   /** Whether it was seen to do with two streams at a time. */
   let hasRoom = false
   /** Whether it was once taken for an address's fault that it failed at the very addresses of which it was telling. */
@@ -122,8 +127,10 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function giveUpAsking(): void {
-    asking?.controller.abort()
+    if (!asking) return
+    asking.controller.abort()
     asking = undefined
+    firstPatienceMs = Math.min(2 * firstPatienceMs, PATIENCE_MS.longest)
   }
 
   function giveUpTelling(): void {
@@ -221,7 +228,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function forNoAddress(stream: Stream, how: StreamEnd): void {
     if (telling && (!hasRoom || failures > MOST_FAILED_WITH_ROOM)) return makeRoom(telling)
     if (!telling) refused(how)
-    if (telling || how.kind === 'notNow') reopen(stream)
+    // Whoever has told of changes before does so, and may only be another version of itself for a while.
+    if (telling || hasAcknowledged || how.kind === 'notNow') reopen(stream)
   }
 
   function makeRoom(before: Stream): void {
@@ -290,7 +298,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** How long whoever wants something else waits for the one that is asked for. */
   function patienceMs(): number {
     if (!asking || !isWorthIt(asking)) return 0
-    return asking.openedAt + (hasAcknowledged ? PATIENCE_MS.known : PATIENCE_MS.unknown) - clock.now()
+    return asking.openedAt + (hasAcknowledged ? PATIENCE_MS.known : firstPatienceMs) - clock.now()
   }
 
   void line.ended.then(stop)

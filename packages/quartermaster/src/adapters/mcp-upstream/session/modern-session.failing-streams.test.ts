@@ -167,6 +167,37 @@ it('takes what a server fails at beside what it tells of for want of room, and n
   expect(seen.asked.length).toBeLessThan(20)
 })
 
+it('asks on where everything is refused for a while by one that has told of changes', async () => {
+  const has = new Set(['n://1', 'n://2', 'n://3'])
+  let isOld = false
+  const { session, settle, pass, live } = await notes({ has, isIll: () => isOld, illCode: -32_601 })
+  session.watch(new Set(['n://1', 'n://2']))
+  await settle()
+  // One that is gone, and then a new one while nothing is taken.
+  has.delete('n://1')
+  session.watch(new Set(['n://1', 'n://2', 'n://4']))
+  await pass(5)
+  isOld = true
+  session.watch(new Set(['n://2', 'n://3']))
+  await pass(20)
+  isOld = false
+  await pass(60)
+  expect(live()).toEqual([['n://2', 'n://3']])
+})
+
+it('hears of new addresses while they come faster than a slow server acknowledges', async () => {
+  const all = numbered(60)
+  const { session, settle, clock, told } = await notes({ has: new Set(all), acknowledgesMs: 700 })
+  let deafMs = 0
+  for (let count = 1; count <= all.length; count++) {
+    session.watch(new Set(all.slice(0, count)))
+    await clock.advance(200)
+    await settle()
+    deafMs += told().includes('n://0') ? 0 : 200
+  }
+  expect(deafMs).toBeLessThan(4_000)
+})
+
 it('blames the address that is gone, and not the one that is asked for beside it', async () => {
   const has = new Set(['n://1', 'n://2', 'n://3'])
   const { session, settle, pass, live, heard } = await notes({ has })

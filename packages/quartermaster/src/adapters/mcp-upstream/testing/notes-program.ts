@@ -32,6 +32,7 @@ export interface NotesWays {
   readonly endsEarlier?: boolean
   /** Whether it fails at every stream just now, after so many streams that were asked for. */
   readonly isIll?: (asked: number) => boolean
+  readonly illCode?: number
   /** How long it takes to acknowledge a stream; for ever, where it never does. */
   readonly acknowledgesMs?: number
 }
@@ -39,7 +40,7 @@ export interface NotesWays {
 /** A program that has some notes, and what is heard of it. What it says is there with the next `settle`. */
 export async function notes(ways: NotesWays) {
   const { has, code = -32_602, isClear = false, hasLists = true } = ways
-  const { room = Infinity, roomCode = -32_603, isIll = () => false, acknowledgesMs = 0 } = ways
+  const { room = Infinity, roomCode = -32_603, isIll = () => false, illCode = -32_603, acknowledgesMs = 0 } = ways
   const { endsEarlier = false, mostNotes = Infinity } = ways
   const { names = id => ({ 'io.modelcontextprotocol/subscriptionId': id }) } = ways
   const { honours = resourceSubscriptions => ({ resourceSubscriptions }) } = ways
@@ -47,6 +48,7 @@ export async function notes(ways: NotesWays) {
   const said: Message[] = []
   /** What its open streams were asked for. */
   const live = new Map<unknown, readonly string[]>()
+  const acknowledgedIds = new Set<unknown>()
   const heard = {
     unsubscribed: [] as string[],
     updated: [] as string[],
@@ -66,7 +68,7 @@ export async function notes(ways: NotesWays) {
   function listen({ id, params = {} }: Request): void {
     const { resourceSubscriptions = [] } = params.notifications as { resourceSubscriptions?: string[] }
     seen.asked.push(resourceSubscriptions)
-    if (isIll(seen.asked.length)) return void refuse(id, { code: -32_603, message: 'Out of order.' })
+    if (isIll(seen.asked.length)) return void refuse(id, { code: illCode, message: 'Out of order.' })
     const bad = resourceSubscriptions.find(uri => !has.has(uri))
     if (bad !== undefined || !hasLists)
       return void refuse(id, { code, message: `There is no ${bad}.`, ...(isClear && { data: { uri: bad } }) })
@@ -78,8 +80,9 @@ export async function notes(ways: NotesWays) {
     const notifications = { toolsListChanged: true, ...honours(resourceSubscriptions) }
     const acknowledged = { notifications, _meta: names(id) }
     later(acknowledgesMs, () => {
-      if (live.has(id))
-        said.push({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: acknowledged })
+      if (!live.has(id)) return
+      acknowledgedIds.add(id)
+      said.push({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: acknowledged })
     })
   }
   function take(message: Message): void {
@@ -137,7 +140,9 @@ export async function notes(ways: NotesWays) {
   const session = await opening
   await settle()
   seen.asked.length = 0
-  return { session, settle, pass, breakOff, clock, heard, seen, live: () => [...live.values()] }
+  /** Of what it tells on streams that it has acknowledged. */
+  const told = () => [...live].filter(([id]) => acknowledgedIds.has(id)).flatMap(([, uris]) => uris)
+  return { session, settle, pass, breakOff, clock, heard, seen, told, live: () => [...live.values()] }
 }
 
 export const numbered = (count: number) => Array.from({ length: count }, (_, at) => `n://${at}`)

@@ -24,7 +24,7 @@ const LOOK_BACK = 60
 const TAMPERS = new RegExp(
   [
     '\\b(?:call|invoke|use|run) this(?: tool| function)?(?: first)?,? (?:and|then)\\b.{0,60}\\b(?:it|this|that|which)(?: tool)? (?:returns?|returned|answers?|gives?|outputs?)\\b',
-    '\\b(?:replace|change|modify|append|prepend|overwrite|substitute)\\b.{0,60}\\b(?:arguments?|parameters?|commands?)\\b',
+    '\\b(?:replace|change|modify|append|prepend|overwrite|substitute)\\b.{0,60}\\b(?:arguments?|parameters?|commands?)\\b(?!,? (?:and|then) (?:try again|retry))',
   ].join('|'),
   'u',
 )

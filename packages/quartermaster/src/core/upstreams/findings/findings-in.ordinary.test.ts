@@ -29,6 +29,8 @@ describe('words that an attack has and an ordinary definition too', () => {
     'Updates the agent. Fields: name, new prompt: string, model.',
     'Calls a model.\n- System instruction: optional\n- Temperature: 0-1',
     'Start any script defined in package.json.',
+    'When execute_command fails, modify the command and try again.',
+    'When read_file returns an error, change the path argument and retry.',
     'Start all scripts of the project in parallel.',
     'All commands must start with "aws".',
     'Each command should start with kubectl.',
