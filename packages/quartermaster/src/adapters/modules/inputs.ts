@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
-import { createLimit } from './limit.ts'
+import { createLimit } from '../../core/kernel/index.ts'
 
 /** A file as it was when it was read. One that was not there is an input too: its appearance is a change. */
 export interface Input {

@@ -1,12 +1,11 @@
 import { dirname } from 'node:path'
 import { messageOf } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
-import type { Log } from '../../core/kernel/index.ts'
+import { createLimit, type Log } from '../../core/kernel/index.ts'
 import { createBundler } from './bundler.ts'
 import { type Entry, listEntries } from './entries.ts'
 import { createEntryLoader, type EntryLoader, type EntryLoaderDeps } from './entry-loader.ts'
 import { createFiles } from './inputs.ts'
-import { createLimit } from './limit.ts'
 import { createScratch } from './scratch.ts'
 
 /** All modules of a project folder. */

@@ -1,6 +1,6 @@
+import type { Limit } from '../../core/kernel/index.ts'
 import type { Bundler } from './bundler.ts'
 import type { Files } from './inputs.ts'
-import type { Limit } from './limit.ts'
 import type { Scratch } from './scratch.ts'
 
 /** What all entries of one load share. */

@@ -1,8 +1,7 @@
 import { messageOf } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type Clock, createLimit } from '../../../core/kernel/index.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from './channel.ts'
-import { createFewAtATime } from './few-at-a-time.ts'
 import { RpcError } from './rpc-error.ts'
 import type { SessionEvents } from './session.ts'
 import { createWantedSince } from './wanted-since.ts'
@@ -43,7 +42,7 @@ export function createLegacySubscriptions(deps: LegacySubscriptionsDeps): Legacy
   const atWork = new Set<string>()
   /** Those that are asked for again in a while, and how to have that at once. */
   const waiting = new Map<string, AbortController>()
-  const inTurn = createFewAtATime(MOST_AT_A_TIME)
+  const inTurn = createLimit(MOST_AT_A_TIME)
   let isOver = false
 
   const isDue = (uri: string) => !isOver && wanted.has(uri) !== told.has(uri)

@@ -10,6 +10,7 @@ export function createLimit(slots: number): Limit {
     try {
       return await task()
     } finally {
+      // A place is handed on rather than given back, so that nobody who comes meanwhile gets it first.
       const next = waiting.shift()
       if (next) next()
       else free++
