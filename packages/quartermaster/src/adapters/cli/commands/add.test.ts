@@ -301,6 +301,18 @@ describe('add', () => {
     expect({ code, asked }).toEqual({ code: 2, asked: [] })
     expect(stderr).not.toContain('hush')
   })
+
+  it.each([
+    [['a', 'npx', '-y', 'hush'], "unknown option '-y'\nWrite -- before the program: quartermaster add a -- npx …\n"],
+    [['a', 'npx', '--pim', 'a'], "unknown option '--pim'\n(Did you mean --pin?)\n"],
+    [['a', '-y'], "unknown option '-y'\nSee:"],
+    [['--', 'npx', '-y', 'hush'], 'say what it is called, before the --: NAME -- COMMAND ARGUMENTS.\n'],
+  ])('says of %j where its words belong', async (argv, said) => {
+    const { code, asked, stderr } = await run(argv)
+    expect({ code, asked }).toEqual({ code: 2, asked: [] })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toContain('hush')
+  })
 })
 
 describe('an address that is none', () => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { Option } from 'commander'
+import { type Command, type CommanderError, Option } from 'commander'
 import type { AddedUpstream } from '../../../contracts/index.ts'
 import { doubtfulArguments, separateSecrets, withShellVariables } from '../../../core/kernel/index.ts'
 import { addedText } from '../added-text.ts'
@@ -39,6 +39,9 @@ export const registerAdd: Register = (program, act) => {
     .option('--per-agent', 'a connection for each agent instead of one for all')
     .option('--pin', 'write the present version of an npx package into the command')
     .option('--replace', 'take the place of another one of that name')
+  command.exitOverride(error => {
+    throw withSeparator(error, command)
+  })
   addGrantOptions(command).action((name: string, words: string[], options: AddOptions) =>
     act(session => add(session, name, words, options)),
   )
@@ -53,6 +56,14 @@ export const registerAdd: Register = (program, act) => {
       'for one agent; the secret goes to its file',
     ],
   ])
+}
+
+/** An option that is not ours is most likely the program's, and stands before the separator for want of one. */
+function withSeparator(error: CommanderError, { args: [name, program = '-'] }: Command): Error {
+  const isOfProgram = error.code === 'commander.unknownOption' && !program.startsWith('-')
+  if (!isOfProgram || error.message.includes('(Did you mean')) return error
+  const message = error.message.replace(/^error: /, '')
+  return new UsageError(`${message}\nWrite -- before the program: quartermaster add ${name} -- ${program} …`)
 }
 
 async function add(session: Session, name: string, words: readonly string[], options: AddOptions): Promise<number> {
@@ -88,6 +99,7 @@ async function print(session: Session, added: Added, notes: readonly string[]): 
 function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {
   const [first, ...args] = words
   if (first === undefined) throw new UsageError('say how to reach it: -- COMMAND ARGUMENTS, or an address.')
+  if (first.startsWith('-')) throw new UsageError('say what it is called, before the --: NAME -- COMMAND ARGUMENTS.')
   const { env = [], header = [], lazy, perAgent } = options
   const common = { ...(lazy && { start: 'lazy' }), ...(perAgent && { connection: 'perAgent' }) }
   if (/^https?:\/\//i.test(first)) {
