@@ -7,22 +7,22 @@ import { onTestFinished } from 'vitest'
 export interface TempProject {
   readonly dir: string
   path(file: string): string
-  write(file: string, text: string, mode?: number): Promise<string>
+  write(file: string, content: string | Uint8Array, mode?: number): Promise<string>
   read(file: string): Promise<string>
 }
 
-/** Makes a project folder with these files. Texts are written as they are, other values as JSON. */
+/** Makes a project folder with these files. Texts and bytes are written as they are, other values as JSON. */
 export async function tempProject(files: Record<string, unknown> = {}): Promise<TempProject> {
   const dir = await mkdtemp(join(tmpdir(), 'project-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   const path = (file: string) => join(dir, file)
-  const write = async (file: string, text: string, mode?: number) => {
+  const write = async (file: string, content: string | Uint8Array, mode?: number) => {
     await mkdir(dirname(path(file)), { recursive: true })
-    await writeFile(path(file), text)
+    await writeFile(path(file), content)
     if (mode !== undefined) await chmod(path(file), mode)
     return path(file)
   }
   for (const [file, value] of Object.entries(files))
-    await write(file, typeof value === 'string' ? value : JSON.stringify(value))
+    await write(file, typeof value === 'string' || value instanceof Uint8Array ? value : JSON.stringify(value))
   return { dir, path, write, read: file => readFile(path(file), 'utf8') }
 }

@@ -27,6 +27,23 @@ describe('any file', () => {
     })
   })
 
+  it.each([
+    ['utf-16le', Buffer.from('\uFEFF{ "ä": { "command": "a" } }', 'utf16le')],
+    ['utf-16be', Buffer.from('\uFEFF{ "ä": { "command": "a" } }', 'utf16le').swap16()],
+    ['utf-8 with a mark', Buffer.from('\uFEFF{ "ä": { "command": "a" } }')],
+  ])('is read in %s, as shells and editors of Windows write it', async (_, bytes) => {
+    expect((await find({ 'project/x.json': bytes }, 'x.json')).servers).toMatchObject([{ entry: { command: 'a' } }])
+  })
+
+  it('that is in another encoding is not guessed at', async () => {
+    const latin = Buffer.from('{ "a": { "command": "/opt/zubehör/a" } }', 'latin1')
+    const { places, servers } = await find({ 'project/x.json': latin }, 'x.json')
+    expect({ places, servers }).toMatchObject({
+      places: [{ found: true, problem: 'It is not UTF-8 text. Save it as UTF-8.' }],
+      servers: [],
+    })
+  })
+
   it('that is not there is told as not found', async () => {
     expect((await find({}, 'nowhere.json')).places).toMatchObject([{ client: 'file', found: false }])
   })

@@ -33,7 +33,7 @@ const LINE =
   /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:'([^']*)'|"((?:\\[^]|[^"\\])*)"|`([^`]*)`|([^\r\n]*))/gm
 
 function variablesIn(text: string): Record<string, string> {
-  const found = text.replace(/^\uFEFF/, '').matchAll(LINE)
+  const found = text.matchAll(LINE)
   return Object.fromEntries(
     [...found].map(([, name = '', single, double, tick, plain = '']) => [
       name,

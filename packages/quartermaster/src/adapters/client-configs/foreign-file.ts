@@ -61,8 +61,7 @@ export function serversIn(text: string): ForeignFile | { problem: string } {
 /** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
 const MAX_DEPTH = 200
 
-function parseLoosely(text: string): { value: unknown } | { problem: string } {
-  const json = text.replace(/^\uFEFF/, '')
+function parseLoosely(json: string): { value: unknown } | { problem: string } {
   try {
     return { value: JSON.parse(json) as unknown }
   } catch {

@@ -14,7 +14,7 @@ export async function readBounded(
       const stats = await handle.stat()
       if (!stats.isFile()) return { found: true, problem: 'It is not a regular file.' }
       if (stats.size > maxBytes) return { found: true, problem: 'It is too large.' }
-      return { text: await handle.readFile('utf8') }
+      return decoded(await handle.readFile())
     } finally {
       await handle.close()
     }
@@ -23,4 +23,18 @@ export async function readBounded(
     if (code === 'ENOENT' || code === 'ENOTDIR') return { found: false }
     return { found: true, problem: `It cannot be read: ${messageOf(error)}` }
   }
+}
+
+function decoded(bytes: Uint8Array): { text: string } | { found: true; problem: string } {
+  try {
+    return { text: new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes) }
+  } catch {
+    return { found: true, problem: 'It is not UTF-8 text. Save it as UTF-8.' }
+  }
+}
+
+/** What is written by `>` in the shell of Windows begins with a mark that says which of its own it is. */
+function encodingOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
 }

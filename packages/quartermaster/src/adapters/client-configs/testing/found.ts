@@ -11,7 +11,7 @@ export interface Situation {
 }
 
 /** What is found where `home` and `project` hold these files. */
-export async function find(files: Record<string, string>, source?: string, situation: Situation = {}) {
+export async function find(files: Record<string, string | Uint8Array>, source?: string, situation: Situation = {}) {
   const folder = await tempProject(files)
   const { platform = 'linux', env = {}, ownUrl, dir = folder.path('project') } = situation
   const home = folder.path('home')
