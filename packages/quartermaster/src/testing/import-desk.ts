@@ -49,6 +49,8 @@ export interface ImportSituation extends CliHostOptions {
   /** Names that another upstream has. */
   taken?: string[]
   broken?: string[]
+  /** Ctrl-C comes while this one is being added. */
+  leftAt?: string
   /** What would become of those that are only looked at. */
   outcomes?: Record<string, AddedUpstream['outcome']>
   problems?: Problem[]
@@ -74,6 +76,7 @@ export async function runImport(
     found = FOUND,
     taken = [],
     broken = [],
+    leftAt,
     outcomes = {},
     problems = [],
     given = { granted: ['default'] },
@@ -94,6 +97,7 @@ export async function runImport(
       asked.push(input)
       const { name, secrets = {}, dryRun } = input
       if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
+      if (name === leftAt) interrupt()
       if (broken.includes(name)) throw new AppError('CONFIG_INVALID', `"${name}" would not be right.`)
       const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
       if (dryRun) return { ...about, outcome: outcomes[name] ?? 'added', ...(wouldBe && { status: wouldBe }) }
@@ -112,7 +116,7 @@ export async function runImport(
     }),
   }
   const clientConfigs = async (options: object) => (sources.push(options), found)
-  const { host, seen } = createFakeCliHost({
+  const { host, seen, interrupt } = createFakeCliHost({
     control,
     ...more,
     host: { clientConfigs, packageVersion: async () => '3.0.0' },

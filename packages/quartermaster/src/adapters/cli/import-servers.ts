@@ -56,13 +56,18 @@ export async function importServers(
     const imported: Imported[] = []
     const beside: WishedUpstream[] = []
     const judged = options.isDryRun ? undefined : await watchReview(session, control)
-    for (const server of servers) {
+    const bring = async (server: ForeignServer) => {
       const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
       const wish = { server, answers, options, before: imported, beside }
-      const one = await session.attend(`Importing ${server.as}`, () => importOne(session, control, wish))
+      return session.attend(`Importing ${server.as}`, () => importOne(session, control, wish))
+    }
+    for (const server of servers) {
+      const one = await bring(server).catch(error => whereLeft(session, server, error))
       imported.push(one)
       if (isComing(one)) beside.push(wished(server))
+      if (session.host.signal.aborted) break
     }
+    imported.push(...servers.slice(imported.length).map(notReached))
     const isAnyThere = imported.some(one => one.status)
     if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [] }
     const settled = await withFirstStates(session, control, imported)
@@ -82,26 +87,34 @@ interface Import {
   readonly beside: readonly WishedUpstream[]
 }
 
+/** Whoever leaves is told what was done until then, and where it was that he left. */
+function whereLeft(session: Session, server: ForeignServer, error: unknown): Imported {
+  if (!session.host.signal.aborted) throw error
+  return {
+    ...aboutOf(server),
+    outcome: 'failed',
+    reason: 'It was cut off. See whether it is there: quartermaster upstreams',
+  }
+}
+
+function notReached(server: ForeignServer): Imported {
+  return { ...aboutOf(server), outcome: 'skipped', reason: server.skipped ?? 'It was not reached before Ctrl-C.' }
+}
+
+function aboutOf({ name, as, client, file, notes }: ForeignServer) {
+  return { name, as, client, file, notes, granted: [], secrets: [], problems: [] }
+}
+
 async function importOne(session: Session, control: Control, wish: Import): Promise<Imported> {
   const { server, answers, options, before, beside } = wish
-  const { name, as, client, file, skipped } = server
-  const about = {
-    name,
-    as,
-    client,
-    file,
-    notes: server.notes,
-    granted: [],
-    secrets: Object.keys(server.secrets),
-    problems: [],
-  }
-  if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: skipped }
+  const about = { ...aboutOf(server), secrets: Object.keys(server.secrets) }
+  if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: server.skipped }
   const pinned = await pinEntry(server.entry, { pin: options.pin, host: session.host })
   const { entry } = pinned
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
     const { missing, ...added } = await control.addUpstream({
-      name: as,
+      name: server.as,
       entry,
       secrets: { ...server.secrets, ...answers },
       ...(unanswered.length > 0 && { missing: unanswered.map(({ secret }) => secret) }),

@@ -68,6 +68,16 @@ describe('import', () => {
     expect(stdout).not.toContain('hush')
   })
 
+  it('can be left, and says what was done until then', async () => {
+    const servers = ['a', 'b', 'c', 'd'].map(name => server(name))
+    const { code, asked, stdout, stderr } = await run(['claude'], { found: { places: [], servers }, leftAt: 'b' })
+    expect({ code, names: asked.map(({ name }) => name), stderr }).toEqual({ code: 130, names: ['a', 'b'], stderr: '' })
+    expect(stdout).toContain('a (Claude Desktop): ')
+    expect(stdout).toContain('✗ b (Claude Desktop): It was cut off. See whether it is there: quartermaster upstreams\n')
+    expect(stdout).toContain('- c (Claude Desktop): It was not reached before Ctrl-C.\n')
+    expect(stdout).toMatch(/\n1 imported, 2 skipped, 1 failed\.\n$/)
+  })
+
   it('takes over what is named, by either name, also of other folders', async () => {
     expect((await run(['far', 'git-hub'])).asked.map(({ name }) => name)).toEqual(['far', 'git-hub'])
     expect((await run(['claude', 'files'])).asked.map(({ name }) => name)).toEqual(['files'])
