@@ -136,7 +136,11 @@ describe('an upstream that is given the data folder', () => {
     expect(found).toMatchObject([
       { level: 'warning', where: 'mcpServers.notes.args', what: expect.stringContaining('is given a path that holds') },
       { level: 'warning', where: 'mcpServers.notes.env.ROOT', what: expect.stringContaining('is given a path') },
-      { level: 'warning', where: 'mcpServers.notes.cwd', what: expect.stringContaining('runs in a folder that holds') },
+      {
+        level: 'warning',
+        where: 'mcpServers.notes.cwd',
+        what: expect.stringContaining('has a working folder that leads to'),
+      },
     ])
     expect(JSON.stringify(found)).not.toContain('abc')
   })

@@ -94,7 +94,7 @@ function unlistedProblems(upstream: string, missing: readonly string[]): Problem
     code: 'DEFINITION_INVALID',
     where: upstreamUnit(upstream),
     message: `"${upstream}" does not list its ${things}. Those it listed before are not used until it does.`,
-    mend: `Look at what it says, and restart it: quartermaster logs ${upstream}`,
+    mend: `Look at what it says: quartermaster logs ${upstream}. Then: quartermaster upstreams restart ${upstream}`,
   }))
 }
 

@@ -35,9 +35,18 @@ export function createAcknowledgements(): Acknowledgements {
   }
 }
 
-/** The addresses that it agrees to tell of; nothing where it does not say. */
-export function honouredIn({ notifications }: Params): ReadonlySet<string> | undefined {
+/** What a server agrees to tell of. */
+export interface Honoured {
+  readonly uris: ReadonlySet<string>
+  /** Whether it is anything at all. */
+  readonly isAny: boolean
+}
+
+/** Nothing where it does not say. */
+export function honouredIn({ notifications }: Params): Honoured | undefined {
   if (!isRecord(notifications)) return undefined
-  const { resourceSubscriptions: uris } = notifications
-  return new Set(Array.isArray(uris) ? uris.filter(uri => typeof uri === 'string') : [])
+  const { resourceSubscriptions, ...lists } = notifications
+  const given = Array.isArray(resourceSubscriptions) ? resourceSubscriptions : []
+  const uris = new Set(given.filter(uri => typeof uri === 'string'))
+  return { uris, isAny: uris.size > 0 || Object.values(lists).includes(true) }
 }

@@ -2,8 +2,10 @@ import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.t
 
 /** When a server is asked for a stream of changes again. */
 export interface AskTiming {
-  /** One has ended that lasted so long: after a pause, and ever longer ones where they go on to end soon. */
-  pause(lastedMs: number): void
+  /** One has ended: after a pause, and ever longer ones where they go on to end soon. */
+  pause(ended: EndedAsk): void
+  /** One has failed for good. */
+  failed(): void
   /** Somebody waits for it: after so long at the latest, but not within a second of a failure, however many wait. */
   within(ms: number): void
   /** It is asked now. */
@@ -12,19 +14,39 @@ export interface AskTiming {
   gotOn(): void
 }
 
-const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
+export interface EndedAsk {
+  readonly lastedMs: number
+  /** For how long the server asks to be left alone. */
+  readonly retryAfterMs?: number | undefined
+  /** Whether it has told of changes before, and so is worth asking more often. */
+  readonly hasTold: boolean
+}
+
+/** Whoever never told of changes may have decided never to. */
+const PAUSES = { firstMs: 1_000, longestMs: 5 * 60_000 }
+const LONGEST_OF_TELLING_MS = 30_000
+/** However long a server asks for. */
+const LONGEST_ASKED_MS = 60_000
 
 export function createAskTiming(clock: Clock, ask: () => void): AskTiming {
   let pauseAfter = reopening(PAUSES)
   let pausedUntil = Number.NEGATIVE_INFINITY
   let cancelPause: Cancel = () => {}
   let cancelWait: Cancel = () => {}
+
+  function hold(ms = 0): void {
+    pausedUntil = clock.now() + Math.max(ms, PAUSES.firstMs)
+  }
+
   return {
-    pause(lastedMs) {
-      pausedUntil = clock.now() + PAUSES.firstMs
+    pause({ lastedMs, retryAfterMs = 0, hasTold }) {
+      const leastMs = Math.min(retryAfterMs, LONGEST_ASKED_MS)
+      const grownMs = Math.min(pauseAfter(lastedMs), hasTold ? LONGEST_OF_TELLING_MS : PAUSES.longestMs)
+      hold(leastMs)
       cancelPause()
-      cancelPause = clock.after(pauseAfter(lastedMs), ask)
+      cancelPause = clock.after(Math.max(leastMs, grownMs), ask)
     },
+    failed: hold,
     within(ms) {
       cancelWait()
       const leftMs = Math.max(ms, pausedUntil - clock.now())

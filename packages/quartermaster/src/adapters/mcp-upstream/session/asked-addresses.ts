@@ -31,8 +31,8 @@ export interface AskedAddresses {
   sure(): Asked
   /** What is left of a stream without those that it may have been refused for; nothing where there was no address in it. */
   less(asked: Asked): Asked | undefined
-  /** It takes these, and tells of those that it honours, of all where it does not say. Answers which it did not take before. */
-  taken(asked: Asked, honoured: ReadonlySet<string> | undefined): readonly string[]
+  /** It takes these, and tells of those that it honours, of all where it does not say. */
+  taken(asked: Asked, honoured?: ReadonlySet<string>): void
   refused(asked: Asked, refusal: AddressRefusal): void
   /** Whether some are to be asked for again, but not now. */
   isPutOff(): boolean
@@ -147,14 +147,12 @@ export function createAskedAddresses(onNotSubscribed: (uri: string, reason: stri
     taken(asked, honoured) {
       // Some may not be wanted any more.
       const uris = [...asked.uris].filter(uri => wanted.has(uri))
-      const fresh = uris.filter(uri => !taken.has(uri))
       doubtNoMore(asked.uris)
       for (const uri of uris) {
         taken.add(uri)
         told.delete(uri)
         noteHonoured(uri, !honoured || honoured.has(uri))
       }
-      return fresh
     },
     refused({ uris, tried }, refusal) {
       const { uri = '' } = refusal

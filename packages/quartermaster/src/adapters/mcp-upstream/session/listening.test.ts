@@ -8,7 +8,8 @@ import { keepListening } from './listening.ts'
 import { RpcError } from './rpc-error.ts'
 
 function lineTo(request: (...asked: never[]) => Promise<unknown>, close = async () => {}): Line {
-  const begin = (...asked: never[]) => ({ id: undefined, answer: request(...asked) })
+  let id = 0
+  const begin = (...asked: never[]) => ({ id: id++, answer: request(...asked) })
   return { begin, close, ended: new Promise(() => {}) } as unknown as Line
 }
 
@@ -43,15 +44,24 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
 /** A server that tells as long as a test wants. */
 function telling() {
   const clock = createFakeClock()
-  const streams: { uris: unknown; signal: AbortSignal; end(): void; refuse(code: number): void }[] = []
+  const streams: {
+    uris: unknown
+    signal: AbortSignal
+    end(): void
+    refuse(code: number, uri?: string): void
+    lose(retryAfterMs?: number): void
+  }[] = []
   const lines: string[] = []
   const updated: string[] = []
   const peer = {
     request: (_: string, params: Params, { signal }: { signal: AbortSignal }) =>
       new Promise((end, reject) => {
         const { resourceSubscriptions } = params['notifications'] as Params
-        const refuse = (code: number) => reject(new RpcError({ code, message: 'No.' }))
-        streams.push({ uris: resourceSubscriptions, signal, end: () => end({}), refuse })
+        const refuse = (code: number, uri?: string) =>
+          reject(new RpcError({ code, message: 'No.', data: uri === undefined ? undefined : { uri } }))
+        const lose = (retryAfterMs?: number) =>
+          reject(new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs }))
+        streams.push({ uris: resourceSubscriptions, signal, end: () => end({}), refuse, lose })
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   }
@@ -125,7 +135,7 @@ it('does the same where the one before broke before the next one told', async ()
   listening.acknowledged()
   listening.watch(new Set(['x://1', 'x://2']))
   streams[1]?.end()
-  await clock.advance(60_000)
+  await clock.advance(20_000)
   // The next one is there already.
   expect([streams.length, listening.since()]).toEqual([3, undefined])
   listening.acknowledged()
@@ -190,7 +200,7 @@ it('goes on without an address that the server refuses for good', async () => {
   listening.acknowledged()
   listening.watch(new Set(['x://1', 'x://bad']))
   streams.at(-1)?.refuse(-32_602)
-  await clock.advance(60_000)
+  await clock.advance(20_000)
   // What it tells of was asked for once more: it may have been for that.
   expect(streams.slice(2).map(({ uris }) => uris)).toEqual([['x://1', 'x://bad'], ['x://1']])
   listening.acknowledged()
@@ -200,4 +210,98 @@ it('goes on without an address that the server refuses for good', async () => {
   streams[3]?.end()
   await clock.advance(1_000)
   expect(streams.slice(4).map(({ uris }) => uris)).toEqual([['x://1']])
+})
+
+/** A server with its stream, and another one that was asked for beside it. */
+async function askingBeside() {
+  const desk = telling()
+  desk.listening.acknowledged()
+  desk.listening.watch(new Set(['x://1']))
+  desk.listening.acknowledged()
+  desk.listening.watch(new Set(['x://1', 'x://2']))
+  return desk
+}
+
+it('does not ask on where the server agrees to tell of nothing, until something else is wanted', async () => {
+  const { clock, listening, streams, lines, updated } = telling()
+  const none = { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } }
+  listening.watch(new Set(['x://1']))
+  await clock.advance(1_000)
+  listening.acknowledged(none)
+  streams.at(-1)?.end()
+  await clock.advance(600_000)
+  expect([streams.length, listening.since(), updated]).toEqual([2, undefined, []])
+  expect(lines).toEqual(['It does not tell of changes: It agreed to tell of none.'])
+  listening.watch(new Set(['x://2']))
+  expect(streams.at(-1)?.uris).toEqual(['x://2'])
+})
+
+it('makes room where the server is not to be reached with a second stream for half a minute', async () => {
+  const { clock, streams, listening, updated } = await askingBeside()
+  const [, before] = streams
+  for (let round = 0; round < 20 && before?.signal.aborted === false; round++) {
+    streams.at(-1)?.lose()
+    await clock.advance(30_000)
+  }
+  expect([before?.signal.aborted, streams.at(-1)?.uris]).toEqual([true, ['x://1', 'x://2']])
+  listening.acknowledged()
+  expect(updated).toEqual(['x://1', 'x://2'])
+})
+
+it('leaves a server alone for as long as it asks for, a minute at most', async () => {
+  const { clock, listening, streams } = await askingBeside()
+  streams.at(-1)?.lose(20_000)
+  await clock.advance(10_000)
+  listening.watch(new Set(['x://1', 'x://2', 'x://3']))
+  await clock.advance(9_000)
+  expect(streams).toHaveLength(3)
+  await clock.advance(1_000)
+  expect(streams).toHaveLength(4)
+  streams.at(-1)?.lose(3_600_000)
+  await clock.advance(60_000)
+  expect(streams).toHaveLength(5)
+})
+
+it('does not wait for ever for a stream that is neither acknowledged nor ended', async () => {
+  const { clock, streams, listening, open } = await askingBeside()
+  await clock.advance(30_000)
+  expect(streams[2]?.signal.aborted).toBe(true)
+  await clock.advance(1_000)
+  expect(open()).toEqual([['x://1'], ['x://1', 'x://2']])
+  listening.acknowledged()
+  await clock.advance(600_000)
+  expect(streams).toHaveLength(4)
+})
+
+it('keeps what it hears of where the server names the address that it fails at', async () => {
+  const { clock, streams } = await askingBeside()
+  streams.at(-1)?.refuse(-32_603, 'x://2')
+  await clock.advance(50_000)
+  expect([streams.length, streams[1]?.signal.aborted]).toEqual([3, false])
+})
+
+it('asks again for what was put off though somebody has left another one meanwhile and come back', async () => {
+  const { clock, listening, streams } = await askingBeside()
+  streams.at(-1)?.refuse(-32_603, 'x://2')
+  await clock.advance(1_000)
+  listening.watch(new Set(['x://2']))
+  listening.watch(new Set(['x://1', 'x://2']))
+  await clock.advance(10_000)
+  expect(streams.map(({ uris }) => uris).slice(3)).toEqual([undefined])
+  await clock.advance(60_000)
+  expect(streams.at(-1)?.uris).toEqual(['x://1', 'x://2'])
+})
+
+it('asks ever more seldom where it was never told of anything', async () => {
+  const { clock, streams, lines } = telling()
+  const askedIn = async (minutes: number) => {
+    const before = streams.length
+    for (let second = 0; second < 60 * minutes; second++) {
+      streams.at(-1)?.refuse(-32_603)
+      await clock.advance(1_000)
+    }
+    return streams.length - before
+  }
+  await askedIn(10)
+  expect([await askedIn(30), lines]).toEqual([6, ['It does not tell of changes: No.']])
 })

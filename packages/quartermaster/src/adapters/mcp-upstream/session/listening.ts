@@ -1,13 +1,14 @@
 import type { Cancel, Clock } from '../../../core/kernel/index.ts'
 import { type Id, isRecord, type Params } from '../../mcp-wire/index.ts'
-import { createAcknowledgements, honouredIn } from './acknowledgements.ts'
+import { createAcknowledgements, type Honoured, honouredIn } from './acknowledgements.ts'
 import { createAskTiming } from './ask-timing.ts'
-import { type AddressRefusal, type Asked, createAskedAddresses } from './asked-addresses.ts'
-import { createGapTeller } from './gap-teller.ts'
+import { type Asked, createAskedAddresses } from './asked-addresses.ts'
+import { createHeard } from './heard.ts'
 import type { Line } from './line.ts'
+import { createRest } from './rest.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
-import { BROKEN, type StreamEnd, toStreamEnd } from './stream-end.ts'
-import { createWantedSince } from './wanted-since.ts'
+import { ENDED, type StreamEnd, toStreamEnd, UNANSWERED } from './stream-end.ts'
+import { type Failed, verdictOn } from './stream-verdict.ts'
 
 /**
  * Hears what changes at a server of 2026-07-28 or later, for as long as the line is there.
@@ -43,25 +44,16 @@ interface Stream {
   readonly asked: Asked
   readonly openedAt: number
   readonly controller: AbortController
+  readonly stopWaiting: Cancel
 }
 
-/** A stream that was not acknowledged, and why. */
-interface Failed {
-  readonly asked: Asked
-  readonly how: StreamEnd
-}
-
-/** How long addresses rest that it does not take for now, and ever longer where it goes on. */
-const REST_MS = { first: 60_000, longest: 30 * 60_000 }
-/** So often in a row it may fail at what is new before that is taken for more than a moment. */
-const MOST_FAILED = 1
-/** So often where it did with two streams before, about a minute. Then it has no room for two any more. */
-const MOST_FAILED_WITH_ROOM = 6
 /**
- * How long an acknowledgement is waited for. There are servers that never send one, so it is less where none came before, and
- * somewhat more each time that it was waited for in vain: it may only be slow.
+ * How long whoever wants something else waits for an acknowledgement. There are servers that never send one, so it is less until
+ * one came, and more each time that it was waited for in vain: the server may only be slow.
  */
-const PATIENCE_MS = { known: 5_000, first: 500, longest: 2_000 }
+const PATIENCE_MS = { first: 500, longest: 5_000 }
+/** Whoever acknowledges streams, and has not done so by then, does not take this one. */
+const ACKNOWLEDGED_WITHIN_MS = 30_000
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -69,33 +61,24 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   const lists = (Object.keys(LISTS) as (keyof typeof LISTS)[]).filter(kind => isRecord(facts.capabilities[kind]))
   const addresses = createAskedAddresses((uri, reason) => events.onNotSubscribed?.(uri, reason))
   const acknowledgements = createAcknowledgements()
+  const heard = createHeard({ clock, lists, events })
+  const timing = createAskTiming(clock, askForWanted)
+  const rest = createRest(clock, askForPutOff)
+  const record = { hasRoom: false, hasDoubted: false, failures: 0 }
+  /** Whether it is known to acknowledge streams. */
+  let hasAcknowledged = false
   /** The stream that the server has acknowledged. It goes on until the server has acknowledged the next one. */
   let telling: Stream | undefined
+  /** Whether the server agreed to tell of nothing on it. */
+  let isInVain = false
   /** The one that it has not acknowledged yet. */
   let asking: Stream | undefined
   /** The one that failed, while less is asked for. */
   let suspect: Failed | undefined
+  let patienceMs = PATIENCE_MS.first
   let isOver = false
-  /** Whether it said last that it does not do this, which is told once. */
+  /** Whether it was said last that it does not tell. */
   let isRefused = false
-  /** Whether something may have changed that nobody was there to be told. */
-  let hasMissed = false
-  let since: number | undefined
-  let cancelRest: Cancel | undefined
-  let restMs = REST_MS.first
-  /** How often in a row it failed, and not clearly at an address. */
-  let failures = 0
-  /** Whether it is known to acknowledge streams. */
-  let hasAcknowledged = false
-  /** How long that is waited for until it is. */
-  let firstPatienceMs = PATIENCE_MS.first
-  /** Whether it was seen to do with two streams at a time. */
-  let hasRoom = false
-  /** Whether it was once taken for an address's fault that it failed at the very addresses of which it was telling. */
-  let hasDoubted = false
-  const timing = createAskTiming(clock, askForWanted)
-  const wantedSince = createWantedSince(clock)
-  const gaps = createGapTeller(clock, () => sayWhatMayHaveChanged(addresses.sure().uris, lists))
 
   function open(asked: Asked): void {
     giveUpAsking()
@@ -104,10 +87,11 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     const controller = new AbortController()
     const params = { notifications: wish(asked), _meta: envelope() }
     const { id, answer } = line.begin('subscriptions/listen', params, { signal: controller.signal })
-    const stream = { id, asked, controller, openedAt: clock.now() }
+    const stopWaiting = clock.after(ACKNOWLEDGED_WITHIN_MS, () => unanswered(stream))
+    const stream: Stream = { id, asked, controller, openedAt: clock.now(), stopWaiting }
     asking = stream
     acknowledgements.expect(id)
-    void answer.then(() => BROKEN, toStreamEnd).then(how => ended(stream, how))
+    void answer.then(() => ENDED, toStreamEnd).then(how => ended(stream, how))
   }
 
   const isNothing = ({ uris }: Asked) => lists.length === 0 && uris.size === 0
@@ -122,15 +106,25 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     timing.asked()
     suspect = undefined
     const next = addresses.next()
-    if (telling && isSame(next.uris, telling.asked.uris)) giveUpAsking()
-    else open(next)
+    if (!telling || !isSame(next.uris, telling.asked.uris)) return open(next)
+    giveUpAsking()
+    if (next.tried.length === 0) return
+    // It takes what it tells of, whatever it said before.
+    addresses.taken(next)
+    askForWanted()
+  }
+
+  function askForPutOff(): void {
+    addresses.resume()
+    if (!asking) askForWanted()
   }
 
   function giveUpAsking(): void {
     if (!asking) return
     asking.controller.abort()
+    asking.stopWaiting()
     asking = undefined
-    firstPatienceMs = Math.min(2 * firstPatienceMs, PATIENCE_MS.longest)
+    patienceMs = Math.min(2 * patienceMs, PATIENCE_MS.longest)
   }
 
   function giveUpTelling(): void {
@@ -147,69 +141,51 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** What it told on for a while it may tell on again, however that ended. */
   function broke(stream: Stream): void {
     telling = undefined
-    missed()
+    // It said before that there is nothing to be heard.
+    if (isInVain) return
+    heard.silent()
     if (!asking) reopen(stream)
+  }
+
+  /** A server that never acknowledges may tell all the same. */
+  function unanswered(stream: Stream): void {
+    if (!hasAcknowledged) return
+    stream.controller.abort()
+    failed(stream, UNANSWERED)
   }
 
   function failed(stream: Stream, how: StreamEnd): void {
     const { asked } = stream
-    const before = suspect
+    const isLess = suspect !== undefined
+    stream.stopWaiting()
     asking = undefined
     suspect = undefined
-    if (!telling) missed()
-    if (how.kind === 'broken') return reopen(stream)
-    if (isNamed(asked, how)) return askWithout({ asked, how })
-    if (before) return failedToo(before, stream, how)
-    failures++
-    if (isMoment(asked, how)) return reopen(stream)
-    if (isForTried(asked, how)) return askWithout({ asked, how })
-    askForLess(stream, how)
-  }
-
-  /** Whether it says which address it refuses. */
-  function isNamed({ uris }: Asked, { kind, uri }: StreamEnd): boolean {
-    return kind === 'refused' && uri !== undefined && uris.has(uri)
-  }
-
-  /** Whether it may be over the next time. What it failed at before is not asked for twice. */
-  function isMoment({ isDoubted }: Asked, { kind }: StreamEnd): boolean {
-    return kind === 'notNow' && !isDoubted && failures <= MOST_FAILED
-  }
-
-  /** What it refuses though it has room for two can only be an address, and one that it took before may be gone by now. */
-  function isForTried({ uris, tried, isDoubted }: Asked, { kind }: StreamEnd): boolean {
-    const isNew = isDoubted || tried.length === uris.size
-    return kind === 'refused' && telling !== undefined && hasRoom && uris.size > 0 && isNew
-  }
-
-  /** So did one that asked for less. */
-  function failedToo(before: Failed, stream: Stream, how: StreamEnd): void {
-    // It refused what was new, and says something else of what is not: that was for an address, and this is not.
-    const isForNew = before.how.kind === 'refused' && how.kind === 'notNow' && before.asked.tried.length > 0
-    if (!isForNew) return askForLess(stream, how)
-    blame(before)
-    if (telling) askForWanted()
-    else reopen(stream)
-  }
-
-  function askForLess(stream: Stream, how: StreamEnd): void {
-    const { asked } = stream
-    // Whoever tells of these right now, and fails at them on a second stream once more, does so for the second stream.
-    const isForSecond = hasDoubted && asked.uris.size > 0 && asked.tried.length === 0
-    if (telling && isForSecond) return makeRoom(telling)
-    const less = addresses.less(asked)
-    if (!less) return forNoAddress(stream, how)
-    if (!isNothing(less)) {
-      suspect = { asked, how }
-      return open(less)
+    if (!telling) heard.silent()
+    if (!isLess) record.failures++
+    const isTelling = telling !== undefined
+    const verdict = verdictOn({ asked, how, less: lessOf(asked), isLess, isTelling, record })
+    switch (verdict) {
+      case 'moment':
+        return reopen(stream, how)
+      case 'address':
+        return askWithout({ asked, how })
+      case 'second':
+        return makeRoom(telling ?? stream)
+      case 'all':
+        return tellsNothing(stream, how)
+      default:
+        suspect = { asked, how }
+        return open(verdict.less)
     }
-    // Without lists there is nothing to compare with.
-    if (telling) forNoAddress(stream, how)
-    else askWithout({ asked, how })
   }
 
-  function askWithout(stream: Failed): void {
-    blame(stream)
+  function lessOf(asked: Asked): Asked | undefined {
+    const less = addresses.less(asked)
+    return less && !isNothing(less) ? less : undefined
+  }
+
+  function askWithout(failed: Failed): void {
+    blame(failed)
     if (telling) return askForWanted()
     // Lists, and what it took before, do not wait until it is clear which address it refuses.
     const sure = addresses.sure()
@@ -217,131 +193,108 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   }
 
   function blame({ asked, how }: Failed): void {
-    hasDoubted ||= telling !== undefined && asked.tried.length === 0
+    record.hasDoubted ||= telling !== undefined && asked.tried.length === 0
+    record.failures = 0
     addresses.refused(asked, how)
-    failures = 0
     timing.gotOn()
-    rest()
+    if (addresses.isPutOff()) rest.begin()
   }
 
-  /** It does not even tell of the lists, or not on a second stream. */
-  function forNoAddress(stream: Stream, how: StreamEnd): void {
-    if (telling && (!hasRoom || failures > MOST_FAILED_WITH_ROOM)) return makeRoom(telling)
-    if (!telling) refused(how)
+  /** It does not even tell of the lists. */
+  function tellsNothing(stream: Stream, how: StreamEnd): void {
+    sayRefused(how.reason)
     // Whoever has told of changes before does so, and may only be another version of itself for a while.
-    if (telling || hasAcknowledged || how.kind === 'notNow') reopen(stream)
+    if (hasAcknowledged || how.kind !== 'refused') reopen(stream, how)
+    else timing.failed()
   }
 
+  /** There is a good one to be had soon, once the one before is gone. */
   function makeRoom(before: Stream): void {
-    hasRoom = false
+    record.hasRoom = false
     giveUpTelling()
-    missed()
+    heard.silent()
     reopen(before)
   }
 
-  function tellOn(stream: Stream): void {
-    failures = 0
-    if (telling) {
-      hasRoom = true
-      timing.gotOn()
-    }
-    giveUpTelling()
-    telling = stream
-    asking = undefined
+  function reopen({ openedAt }: Stream, { retryAfterMs }: Partial<StreamEnd> = {}): void {
+    timing.pause({ lastedMs: clock.now() - openedAt, retryAfterMs, hasTold: hasAcknowledged })
   }
 
-  /** What it does not take for now is asked for in a while. */
-  function rest(): void {
-    if (!addresses.isPutOff()) return
-    cancelRest ??= clock.after(restMs, () => {
-      cancelRest = undefined
-      restMs = Math.min(2 * restMs, REST_MS.longest)
-      addresses.resume()
-      if (!asking) askForWanted()
-    })
-  }
-
-  function reopen({ openedAt }: Stream): void {
-    timing.pause(clock.now() - openedAt)
-  }
-
-  function refused({ reason }: AddressRefusal): void {
+  function sayRefused(reason: string): void {
     if (!isRefused) events.onLog('warn', `It does not tell of changes: ${reason}`)
     isRefused = true
   }
 
-  function missed(): void {
-    since = undefined
-    hasMissed = true
+  /** It tells on this one from now on, of what it honours where it says that. */
+  function tellOn(stream: Stream, honoured: Honoured | undefined): void {
+    if (telling) {
+      record.hasRoom = true
+      timing.gotOn()
+    }
+    giveUpTelling()
+    stream.stopWaiting()
+    telling = stream
+    asking = undefined
+    record.failures = 0
+    hasAcknowledged = true
+    patienceMs = PATIENCE_MS.longest
+    isInVain = honoured?.isAny === false
+    addresses.taken(stream.asked, honoured?.uris)
+  }
+
+  function hear({ asked: { uris } }: Stream, honoured: Honoured | undefined): void {
+    if (isInVain) {
+      heard.silent()
+      return sayRefused('It agreed to tell of none.')
+    }
+    isRefused = false
+    heard.tells(honoured ? new Set([...uris].filter(uri => honoured.uris.has(uri))) : uris)
   }
 
   function end(): void {
     giveUpAsking()
     giveUpTelling()
-    since = undefined
-  }
-
-  /** What was heard of late, or not for a while, may have changed before. */
-  function sayWhatMayHaveChanged(uris: Iterable<string>, kinds: readonly (keyof typeof LISTS)[]): void {
-    for (const kind of kinds) events.onListChanged(kind)
-    for (const uri of uris) events.onResourceUpdated(uri)
-  }
-
-  /** Whether the server is still to tell of something on it that it does not tell of yet. */
-  function isWorthIt({ asked: { uris, tried } }: Stream): boolean {
-    const wanted = addresses.wanted()
-    const isWanted = (uri: string) => wanted.has(uri)
-    if (!telling) return lists.length > 0 || [...uris].some(isWanted)
-    return tried.length === 0 || tried.some(isWanted)
+    heard.silent()
   }
 
   /** How long whoever wants something else waits for the one that is asked for. */
-  function patienceMs(): number {
-    if (!asking || !isWorthIt(asking)) return 0
-    return asking.openedAt + (hasAcknowledged ? PATIENCE_MS.known : firstPatienceMs) - clock.now()
+  function leftPatienceMs(): number {
+    return asking ? asking.openedAt + patienceMs - clock.now() : 0
   }
 
   void line.ended.then(stop)
   function stop(): void {
     isOver = true
     timing.asked()
-    cancelRest?.()
-    gaps.stop()
+    rest.stop()
     end()
+    heard.stop()
   }
 
   open(addresses.next())
   return {
     watch(next) {
-      const before = addresses.wanted()
-      if (isSame(next, before)) return
-      hasMissed ||= !telling && before.size > 0
-      wantedSince.want(next)
+      if (isSame(next, addresses.wanted())) return
+      heard.want(next)
       addresses.want(next)
-      restMs = REST_MS.first
-      timing.within(patienceMs())
+      rest.anew()
+      timing.within(leftPatienceMs())
     },
     acknowledged(said = {}) {
       if (!asking) return
       // What names none of ours is taken for the last one's. If it was not, the stream may still be refused, and is asked anew.
       const meant = acknowledgements.meant(said, asking.id)
       if (meant === 'earlier') return
-      acknowledgements.came(asking.id)
-      hasAcknowledged = true
-      const { asked } = asking
+      const stream = asking
       const atFault = suspect
-      tellOn(asking)
-      since ??= clock.now()
-      isRefused = false
-      const fresh = addresses.taken(asked, meant === 'this' ? honouredIn(said) : undefined)
-      const wasMissed = hasMissed
-      hasMissed = false
+      const honoured = meant === 'this' ? honouredIn(said) : undefined
+      acknowledgements.came(stream.id)
+      tellOn(stream, honoured)
       if (atFault) blame(atFault)
       askForWanted()
-      if (wasMissed) gaps.missed()
-      else sayWhatMayHaveChanged(fresh.filter(wantedSince.isLate), [])
+      hear(stream, honoured)
     },
-    since: () => since,
+    since: heard.since,
     stop,
   }
 }

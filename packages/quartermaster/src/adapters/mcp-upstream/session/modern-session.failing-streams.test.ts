@@ -140,14 +140,6 @@ it('asks once for everything that was wanted while it waited', async () => {
   expect(seen.asked.length).toBeLessThan(10)
 })
 
-it('does not wait for one that nobody wants any more', async () => {
-  const { session, pass, seen } = await notes({ has: new Set(numbered(3)), acknowledgesMs: 700 })
-  await pass(1)
-  session.watch(new Set(['n://1']))
-  session.watch(new Set(['n://2']))
-  expect(seen.asked).toEqual([['n://1'], ['n://2']])
-})
-
 it('waits for a moment only where a server never acknowledges', async () => {
   const { session, pass, live } = await notes({ has: new Set(numbered(3)), acknowledgesMs: Infinity })
   session.watch(new Set(['n://1']))

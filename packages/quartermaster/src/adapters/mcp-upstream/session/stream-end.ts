@@ -1,3 +1,4 @@
+import { messageOf } from '../../../contracts/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import type { AddressRefusal } from './asked-addresses.ts'
 import { SendFailure } from './channel.ts'
@@ -10,9 +11,14 @@ import { RPC, RpcError } from './rpc-error.ts'
  */
 export interface StreamEnd extends AddressRefusal {
   readonly kind: 'refused' | 'notNow' | 'broken'
+  /** For how long it asks to be left alone. */
+  readonly retryAfterMs?: number | undefined
 }
 
-export const BROKEN: StreamEnd = { kind: 'broken', reason: '' }
+/** It ended the stream by itself. */
+export const ENDED: StreamEnd = { kind: 'broken', reason: 'It ended the stream.', isForNow: true }
+/** There is no end at all, nor an acknowledgement. */
+export const UNANSWERED: StreamEnd = { kind: 'notNow', reason: 'It did not answer.', isForNow: true }
 
 /** One that answers so would answer the same again: it does not do this, or has no such address. */
 const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidParams, RPC.resourceNotFound])
@@ -21,13 +27,16 @@ const REFUSALS: ReadonlySet<number> = new Set([RPC.methodNotFound, RPC.invalidPa
 const NO: ReadonlySet<number> = new Set([400, 404, 409, 422, 500])
 
 export function toStreamEnd(error: unknown): StreamEnd {
-  // Anything but a clear no may be over in a moment.
-  if (error instanceof SendFailure && NO.has(error.status ?? 0))
-    return { kind: 'notNow', reason: error.message, isForNow: true }
-  if (!(error instanceof RpcError)) return BROKEN
+  if (!(error instanceof RpcError)) {
+    const { status = 0, retryAfterMs } = error instanceof SendFailure ? error : {}
+    // Anything but a clear no may be over in a moment.
+    return { kind: NO.has(status) ? 'notNow' : 'broken', reason: messageOf(error), isForNow: true, retryAfterMs }
+  }
   const { code, message, data } = error
   // Of a resource that is not there the address is given.
   const uri = isRecord(data) && typeof data.uri === 'string' ? data.uri : undefined
   const isRefusal = REFUSALS.has(code)
-  return { kind: isRefusal ? 'refused' : 'notNow', reason: message, uri, isForNow: !isRefusal }
+  // Whoever took an address and does not know the method now is another version of itself, and perhaps not for long.
+  const isForNow = !isRefusal || code === RPC.methodNotFound
+  return { kind: isRefusal ? 'refused' : 'notNow', reason: message, uri, isForNow }
 }

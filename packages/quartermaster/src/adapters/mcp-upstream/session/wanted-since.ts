@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/kernel/index.ts'
 export interface WantedSince {
   /** These are wanted, and no others. */
   want(uris: ReadonlySet<string>): void
+  isWanted(uri: string): boolean
   /** Whether a server that begins to tell of it now may have let somebody miss a change. */
   isLate(uri: string): boolean
 }
@@ -18,6 +19,7 @@ export function createWantedSince(clock: Clock): WantedSince {
       for (const uri of since.keys()) if (!uris.has(uri)) since.delete(uri)
       for (const uri of uris) if (!since.has(uri)) since.set(uri, clock.now())
     },
+    isWanted: uri => since.has(uri),
     isLate(uri) {
       const from = since.get(uri)
       return from !== undefined && clock.now() - from > MOMENT_MS
