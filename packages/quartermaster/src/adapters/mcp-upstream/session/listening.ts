@@ -6,7 +6,7 @@ import { type Asked, createAskedAddresses } from './asked-addresses.ts'
 import { createHeard } from './heard.ts'
 import type { Line } from './line.ts'
 import { createRest } from './rest.ts'
-import type { SessionEvents, SessionFacts } from './session.ts'
+import type { LogLevel, SessionEvents, SessionFacts } from './session.ts'
 import { ENDED, type StreamEnd, toStreamEnd, UNANSWERED } from './stream-end.ts'
 import { type Failed, verdictOn } from './stream-verdict.ts'
 
@@ -220,8 +220,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     timing.pause({ lastedMs: clock.now() - openedAt, retryAfterMs, hasTold: hasAcknowledged })
   }
 
-  function sayRefused(reason: string): void {
-    if (!isRefused) events.onLog('warn', `It does not tell of changes: ${reason}`)
+  function sayRefused(reason: string, level: LogLevel = 'warn'): void {
+    if (!isRefused) events.onLog(level, `It does not tell of changes: ${reason}`)
     isRefused = true
   }
 
@@ -245,7 +245,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function hear({ asked: { uris } }: Stream, honoured: Honoured | undefined): void {
     if (isInVain) {
       heard.silent()
-      return sayRefused('It agreed to tell of none.')
+      // Many have nothing that ever changes.
+      return sayRefused('It agreed to tell of none.', 'info')
     }
     isRefused = false
     heard.tells(honoured ? new Set([...uris].filter(uri => honoured.uris.has(uri))) : uris)
