@@ -1,6 +1,8 @@
 import { isRequest, type Message, type Request, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import {
+  ERA_LEFT,
+  EraDoubt,
   isListing,
   isQuestion,
   METHOD_NOT_FOUND,
@@ -13,7 +15,8 @@ import type { SessionTrials } from './session-trials.ts'
 
 /**
  * Tells whom a server means that takes a request in no more: the request, or us. One tool that says 401 or 404 is no reason
- * to take the connection from everybody else; the server is asked something else, and that decides.
+ * to take the connection from everybody else; the server is asked something else, and that decides. So it is with one that speaks
+ * as if there were a server of another era in its place.
  */
 export interface Doubts {
   /**
@@ -41,18 +44,31 @@ export interface DoubtsDeps {
 export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts {
   /** Some answer a ping of anybody, and have forgotten the session all the same. What they have listed in it they would again. */
   let listing: Request | undefined
-  let looking: Promise<SessionAnswer> | undefined
+  /** What it was met with, if it is of the era from 2026-07-28 on. No other one answers that. */
+  let discovery: Request | undefined
+  /** As long as it is not, it is asked in revisions that it may not speak. */
+  let isMet = false
+  const looking = new Map<Message, Promise<SessionAnswer>>()
 
-  function look(): Promise<SessionAnswer> {
-    looking ??= send(listing ?? PING)
-      .then(
-        (): SessionAnswer => 'answered',
-        (error): SessionAnswer => (isTurnedAway(error) ? 'refused' : 'unknown'),
-      )
-      .finally(() => {
-        looking = undefined
-      })
-    return looking
+  function ask(question: Message): Promise<SessionAnswer> {
+    const asked =
+      looking.get(question) ??
+      send(question)
+        .then(
+          (): SessionAnswer => 'answered',
+          (error): SessionAnswer => (isTurnedAway(error) ? 'refused' : 'unknown'),
+        )
+        .finally(() => looking.delete(question))
+    looking.set(question, asked)
+    return asked
+  }
+
+  const look = () => ask(listing ?? PING)
+
+  /** Why nothing was carried out that is refused, where that is sure. */
+  function gone(): ChannelEnd | undefined {
+    const end = ended()
+    return end === SESSION_LOST || end === ERA_LEFT ? end : undefined
   }
 
   /** What it lists is what it is there for. Without a listing nothing else is known that it would answer. */
@@ -63,12 +79,30 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
     const { isSaid, named, status = 404 } = error
     const isCall = request.method === 'tools/call'
     const found = listing || isCall || isSaid ? await look() : 'unknown'
-    if (ended() === SESSION_LOST) throw sessionLost(status)
+    const end = gone()
+    if (end) throw sessionLost(status, end)
     const isThere = listing !== undefined && found === 'answered'
     // Where nobody can tell, its words are reason enough for another session, and none to take the work for undone.
     if (isSaid || (isThere && isCall)) renew(request)
     if (named && isThere) return named
     throw error
+  }
+
+  /** What it means for a request that was refused as if it came in a revision that the server does not speak. */
+  async function notUnderstood({ otherwise, status = 400 }: EraDoubt, request: Message): Promise<Response> {
+    if (isMet) await (discovery ? ask(discovery) : look())
+    const end = gone()
+    if (end) throw sessionLost(status, end)
+    // While servers of two eras take turns behind an address, what one of them says to a listing is no word about what there is.
+    if (otherwise.response && !(isRequest(request) && isListing(request))) return otherwise.response
+    throw otherwise.failure
+  }
+
+  function tookIn(request: Request): void {
+    if (request.method === 'initialize') discovery = undefined
+    else if (request.method === 'server/discover') discovery ??= { ...request, id: ERA_LOOK_ID }
+    else if (!listing && isWholeListing(request)) listing = { ...request, id: LOOK_ID }
+    isMet ||= request.method === 'initialize' || discovery !== undefined
   }
 
   /** For those that come later. Those that were refused together are about one session. */
@@ -80,10 +114,12 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
   return {
     look,
     async failed(error, message) {
+      if (error instanceof EraDoubt && !isOurLook(message)) return notUnderstood(error, message)
       if (isSomebodysQuestion(message) && isUnknown(error) && (await isListed())) return unknown(message)
       if (!isTurnedAway(error)) throw error
       const { status, message: reason } = error
-      if (isLook(message)) onEnd(status === 401 ? { kind: 'unauthorized', reason } : SESSION_LOST)
+      if (error instanceof EraDoubt) onEnd(ERA_LEFT)
+      else if (isLook(message)) onEnd(status === 401 ? { kind: 'unauthorized', reason } : SESSION_LOST)
       else if (isRequest(message) && error instanceof SessionDoubt) return refused(error, message)
       // Nobody waits for what became of a mere word.
       else if ('id' in message) await isListed()
@@ -91,7 +127,7 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
     },
     taken(message) {
       if (!isRequest(message)) return
-      if (!listing && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
+      tookIn(message)
       if (!ended()) trials.letIn(message)
     },
   }
@@ -103,12 +139,13 @@ export function isTurnedAway(error: unknown): error is SendFailure {
 
 /** Of no request of anybody: those have numbers. */
 const LOOK_ID = 'look'
+const ERA_LOOK_ID = 'eraLook'
 
 /** Until something was listed. It is of the era before 2026-07-28, and so are the streams of which it is asked. */
 const PING: Message = { jsonrpc: '2.0', id: LOOK_ID, method: 'ping' }
 
 export function isOurLook(message: Message): boolean {
-  return isRequest(message) && message.id === LOOK_ID
+  return isRequest(message) && (message.id === LOOK_ID || message.id === ERA_LOOK_ID)
 }
 
 function isSomebodysQuestion(message: Message): message is Request {

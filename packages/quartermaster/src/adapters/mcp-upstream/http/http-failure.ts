@@ -2,6 +2,7 @@ import { parseRetryAfter } from '../../../core/kernel/index.ts'
 import { type HttpAnswer, headerOf } from '../../http-client/index.ts'
 import { isRecord, isRequest, type Message, parseJson, type Request, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
+import { RPC } from '../session/rpc-error.ts'
 
 /** What becomes of a request that was answered with an HTTP error. */
 export interface Refusal {
@@ -30,7 +31,8 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const { status } = answer
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
-  const session = hasSession && (message || said) ? sessionAfter({ status, said, text, message }) : 'kept'
+  const complaint = { status, said, text, message }
+  const session = hasSession && (message || said) ? sessionAfter(complaint) : 'kept'
   if (session === 'lost' && !isDoubtable(message)) return { failure: sessionLost(status), end: SESSION_LOST }
   if (session !== 'kept') {
     const named = said && message && isNamed(said, message) ? said : undefined
@@ -43,7 +45,9 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   }
   const response = said && message ? responseTo(message, said, status) : undefined
   const retryAfterMs = status === 503 ? RETRY_MS : undefined
-  return { response, failure: new SendFailure(refusalText(answer), { wasSent: wasSent(status), status, retryAfterMs }) }
+  const facts = { wasSent: wasSent(status), status, retryAfterMs }
+  const refusal = { response, failure: new SendFailure(refusalText(answer), facts) }
+  return mayBeOfAnotherEra(complaint, hasSession) ? { failure: new EraDoubt(refusal) } : refusal
 }
 
 export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
@@ -52,6 +56,12 @@ export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The serv
 export const SESSION_DOUBTED: ChannelEnd = {
   kind: 'sessionLost',
   reason: 'The server answered a call as if it came without a session, and may have forgotten ours.',
+}
+
+/** Another one is there in its place, which knows nothing of what was begun with the one before. */
+export const ERA_LEFT: ChannelEnd = {
+  kind: 'sessionLost',
+  reason: 'The server does not take the revision of MCP any more in which it was met.',
 }
 
 /** A refusal that may be about the session. Whether it is, what the server has listed in it tells. */
@@ -64,6 +74,16 @@ export class SessionDoubt extends SendFailure {
     super(message, { wasSent: 'turnedAway', status: facts.status })
     this.isSaid = facts.isSaid
     this.named = facts.named
+  }
+}
+
+/** A refusal that may be about the revision that is spoken. Whether it is, what the server was met with tells. */
+export class EraDoubt extends SendFailure {
+  /** What it means if it is not. */
+  readonly otherwise: Refusal
+  constructor(otherwise: Refusal) {
+    super(otherwise.failure.message, { wasSent: 'turnedAway', status: otherwise.failure.status })
+    this.otherwise = otherwise
   }
 }
 
@@ -86,9 +106,9 @@ function isDoubtable(message: Message | undefined): boolean {
   return message !== undefined && isRequest(message) && !isAboutUs(message)
 }
 
-/** Whoever does not know the session has carried nothing out in it. */
-export function sessionLost(status: number): SendFailure {
-  return new SendFailure(SESSION_LOST.reason, { wasSent: 'no', status })
+/** Whoever does not know the session, or what it is spoken to in, has carried nothing out. */
+export function sessionLost(status: number, { reason }: ChannelEnd = SESSION_LOST): SendFailure {
+  return new SendFailure(reason, { wasSent: 'no', status })
 }
 
 /** Many a proxy answers 5xx, 503 included, when the connection behind it broke while the request was at work. */
@@ -112,7 +132,7 @@ interface Complaint {
  * without a word about sessions may as well be about the request.
  */
 function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'doubted' | 'kept' {
-  const isSaid = NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
+  const isSaid = NO_SESSION.test(wordsOf(said, text))
   // What names the request is about the request, and a server may have sessions of another kind. Some, such as
   // https://github.com/php-mcp/server, name it with their 404 all the same, and then say what is missing.
   const isAnswer = said !== undefined && message !== undefined && isNamed(said, message)
@@ -120,6 +140,21 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
   if (status !== 404 || (!isAnswer && said?.error?.code === METHOD_NOT_FOUND)) return 'kept'
   if (isSaid) return 'lost'
   return isAnswer ? 'kept' : 'doubted'
+}
+
+/**
+ * Whether this is how a server complains of a revision that it does not speak: by its code from 2026-07-28 on, in words before.
+ * Where no session is shown, that it wants one is said by a server of the era before, in the place of one that had none.
+ */
+function mayBeOfAnotherEra({ status, said, text, message }: Complaint, hasSession: boolean): boolean {
+  if (!message || !isRequest(message) || message.method === 'initialize' || !OTHER_ERA_STATUS.has(status)) return false
+  const words = wordsOf(said, text)
+  const isSaid = OTHER_ERA.test(words) || (!hasSession && NO_SESSION.test(words))
+  return isSaid || said?.error?.code === RPC.unsupportedVersion
+}
+
+function wordsOf(said: Response | undefined, text: string): string {
+  return said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT)
 }
 
 function isNamed({ id }: Response, message: Message): boolean {
@@ -135,6 +170,19 @@ const NO_SESSION = new RegExp(
     String.raw`\b(?:no valid|invalid|unknown|missing|expired|invalid or expired) (?:mcp[- ])?session(?: id)?\b(?! (?:token|cookie|key|of|for)\b)`,
     String.raw`(?:^|[^\w\s-]\s*|\b(?:the|this|your|mcp)[ -])session(?: id)? (?:is |has |has been |was )?(?:not found|unknown|expired|invalid|terminated)\b`,
     String.raw`\bmcp-session-id header is required\b`,
+  ].join('|'),
+  'i',
+)
+
+/** Some say 404 also where no session is shown, and 422 is what https://github.com/modelcontextprotocol/rust-sdk says. */
+const OTHER_ERA_STATUS: ReadonlySet<number> = new Set([400, 404, 422])
+/** As the SDKs say it. Where somebody says so of a thing of his own, that costs a question. */
+const OTHER_ERA = new RegExp(
+  [
+    String.raw`\bunsupported (?:mcp[- ])?protocol[- ]version\b`,
+    String.raw`\b(?:server|session) not initialized\b`,
+    String.raw`\bsession(?:[ -]id)? (?:is )?required\b`,
+    String.raw`\bexpect(?:ed|s)? (?:an? )?initialize request\b`,
   ].join('|'),
   'i',
 )

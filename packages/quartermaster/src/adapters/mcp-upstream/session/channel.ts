@@ -137,10 +137,12 @@ export function busyMsOf({ wasSent, retryAfterMs }: SendFailure): number | undef
   return wasSent === 'no' ? retryAfterMs : undefined
 }
 
-/** The server did not know the session, and so has done nothing in it. */
+/** The server did not know the session, or the revision that is spoken in it, and so has done nothing. */
 export function isSessionForgotten({ wasSent, status }: SendFailure): boolean {
-  return wasSent === 'no' && (status === 400 || status === 404)
+  return wasSent === 'no' && status !== undefined && FORGOTTEN.has(status)
 }
+
+const FORGOTTEN: ReadonlySet<number> = new Set([400, 404, 422])
 
 interface SendFailureFacts {
   readonly wasSent: WasSent

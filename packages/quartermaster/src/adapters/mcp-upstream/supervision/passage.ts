@@ -99,7 +99,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
  * |--------------|----------------------|----------------------------------|--------------------------|-----------------|
  * | `no`         | none                 | it never got there               | yes                      | no              |
  * | `no`         | 429, 503 with a time | the server is busy               | at its time              | no              |
- * | `no`         | 400, 404             | it has forgotten the session     | once                     | the second time |
+ * | `no`         | 400, 404, 422        | it has forgotten the session     | once                     | the second time |
  * | `no`         | 408, 425             | it did not take it in            | once                     | no              |
  * | `turnedAway` | 401                  | it does not take the key         | once, in another session | no              |
  * | `turnedAway` | any other            | it says that there is no session | the same, if it may be   | yes             |
@@ -143,8 +143,9 @@ const MOST_MOVES = 64
 const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** A 400 may also be about the session; whoever turns that down in every new one means the request. */
-function isAboutRequest({ wasSent, status = 0 }: SendFailure): boolean {
-  return (wasSent === 'refused' && status >= 400) || status === 400
+function isAboutRequest(failure: SendFailure): boolean {
+  const { wasSent, status = 0 } = failure
+  return (wasSent === 'refused' && status >= 400) || status === 400 || isSessionForgotten(failure)
 }
 
 interface Way {
