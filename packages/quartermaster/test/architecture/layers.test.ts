@@ -228,15 +228,15 @@ describe('import cycles', () => {
     ])
   })
 
-  it('are found between the folders of a context', () => {
+  it.each(['core/health', 'adapters/http'])('are found between the folders of %s', unit => {
     const planted = {
-      'core/health/look/a.ts': "import '../record/b.ts'",
-      'core/health/record/b.ts': 'export const b = 1',
-      'core/health/record/c.ts': "import '../look/d.ts'",
-      'core/health/look/d.ts': 'export const d = 1',
+      [`${unit}/look/a.ts`]: "import '../record/b.ts'",
+      [`${unit}/record/b.ts`]: 'export const b = 1',
+      [`${unit}/record/c.ts`]: "import '../look/d.ts'",
+      [`${unit}/look/d.ts`]: 'export const d = 1',
     }
     expect(violationsWith(planted)).toEqual([
-      'core/health/look imports core/health/record imports core/health/look: folders of a context import each other in a circle',
+      `${unit}/look imports ${unit}/record imports ${unit}/look: folders import each other in a circle`,
     ])
   })
 

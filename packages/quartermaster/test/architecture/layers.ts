@@ -19,7 +19,7 @@ export function findViolations(sources: Sources): string[] {
     ...[...imports].flatMap(([path, found]) => violationsIn(path, found, sources)),
     ...cyclesIn(fileGraph(imports), 'files import each other in a circle'),
     ...cyclesIn(graphOf(imports, contextOf), 'contexts import each other in a circle'),
-    ...cyclesIn(graphOf(imports, folderOf), 'folders of a context import each other in a circle'),
+    ...cyclesIn(graphOf(imports, folderOf), 'folders import each other in a circle'),
   ]
 }
 
@@ -79,8 +79,8 @@ function contextOf(path: string): string | undefined {
   return place?.layer === 'core' ? place.unit : undefined
 }
 
-/** The folder inside a context. What stands beside its folders is the context's face. */
+/** The folder inside a context or an adapter. What stands beside its folders is the face, or puts them together. */
 function folderOf(path: string): string | undefined {
-  const [layer, context, folder, file] = path.split('/')
-  return layer === 'core' && file !== undefined ? `${layer}/${context}/${folder}` : undefined
+  const [layer = '', unit, folder, file] = path.split('/')
+  return ['core', 'adapters'].includes(layer) && file !== undefined ? `${layer}/${unit}/${folder}` : undefined
 }

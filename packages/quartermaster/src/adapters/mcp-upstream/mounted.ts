@@ -4,7 +4,7 @@ import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
-import { createChildLog, SHORTEST_SECRET } from './target/child-log.ts'
+import { createChildLog, SHORTEST_SECRET } from './stdio/child-log.ts'
 import { targetOf } from './target/targets.ts'
 import { createUpstream, type Upstream } from './upstream.ts'
 

@@ -1,5 +1,5 @@
-import type { OwnDefinitions } from '../acquaintance/own-definitions.ts'
 import type { Connection } from '../supervision/connection.ts'
+import type { OwnDefinitions } from './own-definitions.ts'
 import type { UpstreamSubscriptions } from './upstream-subscriptions.ts'
 
 /** What it takes to serve a request of an agent. */

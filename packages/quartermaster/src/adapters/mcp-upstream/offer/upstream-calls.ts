@@ -12,11 +12,11 @@ import {
 } from '../../../core/catalogue/index.ts'
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
-import type { OwnDefinitions } from '../acquaintance/own-definitions.ts'
 import { RPC, RpcError } from '../session/rpc-error.ts'
 import type { AskOptions, Behind, Session } from '../session/session.ts'
 import { type PassageOptions, pass } from '../supervision/passage.ts'
 import type { Latencies } from './latencies.ts'
+import type { OwnDefinitions } from './own-definitions.ts'
 import type { Serving } from './service.ts'
 
 /** A tool as its server knows it. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createLineSplitter, type Line } from '../../mcp-wire/index.ts'
-import { type ChildLog, LOG_LIMITS } from '../target/child-log.ts'
+import { type ChildLog, LOG_LIMITS } from './child-log.ts'
 import { reasonIn } from './last-words.ts'
 
 export interface StderrReaderOptions {

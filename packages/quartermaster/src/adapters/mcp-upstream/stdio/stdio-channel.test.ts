@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../system/index.ts'
 import { ChannelFailure, SendFailure } from '../session/channel.ts'
 import { refusedAnswer } from '../session/unreadable-answer.ts'
-import { createChildLog } from '../target/child-log.ts'
 import {
   type ChannelDeskOptions,
   callTool,
@@ -14,6 +13,7 @@ import {
   openChannel,
   tempFolder,
 } from '../testing/child-desk.ts'
+import { createChildLog } from './child-log.ts'
 import { openStdioChannel } from './stdio-channel.ts'
 
 const textsOf = ({ log }: { log: { lines(options: { limit: number }): { text: string }[] } }) =>

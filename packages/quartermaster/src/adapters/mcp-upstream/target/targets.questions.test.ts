@@ -3,10 +3,10 @@ import { HttpUpstream } from '../../../contracts/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { openSession } from '../session/open-session.ts'
 import type { Behind } from '../session/session.ts'
+import { createChildLog } from '../stdio/child-log.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import { authDesk } from '../testing/oauth-desk.ts'
-import { createChildLog } from './child-log.ts'
 import { type TargetDeps, targetOf } from './targets.ts'
 
 const FOREVER = new AbortController().signal

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { freshFolder } from '../../../testing/store-contract/stage.ts'
-import { createChildLog } from './child-log.ts'
+import { createChildLog } from '../stdio/child-log.ts'
 import { type TargetDeps, targetOf } from './targets.ts'
 
 async function stage(entry: Record<string, unknown>, secrets: string[] = [], more: { wrong?: string } = {}) {

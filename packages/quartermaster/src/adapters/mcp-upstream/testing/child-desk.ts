@@ -7,8 +7,8 @@ import type { Message } from '../../mcp-wire/index.ts'
 import { createSystemClock } from '../../system/index.ts'
 import type { Channel, ChannelEnd } from '../session/channel.ts'
 import { type ChildHerd, createChildHerd } from '../stdio/child-herd.ts'
+import { type ChildLog, createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-channel.ts'
-import { type ChildLog, createChildLog } from '../target/child-log.ts'
 
 /** A server that can be as ill-behaved as a test needs; its flags are listed at its top. */
 export const ILL_SERVER = fileURLToPath(new URL('ill-server.mjs', import.meta.url))

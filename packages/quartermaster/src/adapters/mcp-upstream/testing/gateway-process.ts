@@ -1,7 +1,7 @@
 import { createSystemClock } from '../../system/index.ts'
 import { createChildHerd } from '../stdio/child-herd.ts'
+import { createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
-import { createChildLog } from '../target/child-log.ts'
 
 // What a gateway does with children, as a process of its own that tests may kill. Its argument is a JSON text:
 // { dataDir, servers: [[command, argument, …], …] }. It says "ready" and the reaper's number when all have answered.
