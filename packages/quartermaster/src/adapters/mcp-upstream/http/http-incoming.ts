@@ -1,4 +1,3 @@
-import { messageOf } from '../../../contracts/index.ts'
 import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import {
@@ -22,6 +21,7 @@ import { createEventTurns, type StreamEnd } from './event-turns.ts'
 import { isTurnedAway, type SessionAnswer } from './http-doubts.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
+import { createStreamOpener, type StreamEvents, type WantedStream } from './stream-opener.ts'
 
 export interface HttpIncomingDeps {
   readonly clock: Clock
@@ -53,13 +53,6 @@ export interface HttpIncoming {
   take(answer: HttpAnswer, message: Message, exchange: Exchange): Promise<'over' | 'followed'>
   /** Hears what a legacy server says beside its answers, over every break of the stream. Resolves to why no more is heard. */
   listenAlways(exchange: Exchange, events: StreamEvents): Promise<string>
-}
-
-export interface StreamEvents {
-  /** Whether it is there, each time that it is asked for. */
-  onStream(isOpen: boolean): void
-  /** It was asked for again and again, and is asked for still. Told once until it is there. */
-  onMissing(reason: string): void
 }
 
 /** An error's text is looked at for what it means. */
@@ -192,44 +185,6 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     exchange.close()
   }
 
-  /** Opens it however often it breaks. What happened in between is told by a server that goes on from an event, and by no other. */
-  function opener(exchange: Exchange, { onStream, onMissing }: StreamEvents): EventFollower['open'] {
-    let isKnown = false
-    let tries = 0
-    /** An event from which the server does not go on: it may have forgotten it. */
-    let forgotten: string | undefined
-    /** In a row. */
-    let failures = 0
-    let lockedOut = 0
-    /** Answers that were no stream, to what was asked for after an event. One that is away does not answer, and keeps its place. */
-    let unresumed = 0
-
-    function failed(error: unknown, lastEventId: string | undefined): void {
-      unresumed = lastEventId !== undefined && isAnswered(error) ? unresumed + 1 : 0
-      if (isRefusal(error) || unresumed >= MOST_UNRESUMED) forgotten = lastEventId
-      lockedOut = isLockedOut(error) ? lockedOut + 1 : 0
-      if (++failures === TOLD_AFTER && !exchange.signal.aborted) onMissing(messageOf(error))
-    }
-
-    return async last => {
-      const isGap = tries++ > 0
-      const lastEventId = last === forgotten ? undefined : last
-      onStream(false)
-      const wanted = { lastEventId, exchange, isKnown: isKnown && lockedOut < MOST_LOCKED_OUT }
-      const answer = await listen(wanted).catch(error => {
-        failed(error, lastEventId)
-        throw error
-      })
-      failures = 0
-      lockedOut = 0
-      unresumed = 0
-      onStream(answer !== undefined)
-      isKnown ||= answer !== undefined
-      if (answer && isGap && lastEventId === undefined) onMissed()
-      return answer
-    }
-  }
-
   return {
     async take(answer, message, exchange) {
       const type = mediaType(answer)
@@ -250,7 +205,12 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     },
     listenAlways: (exchange, events) =>
       followed({
-        open: opener(exchange, events),
+        open: createStreamOpener({
+          listen: wanted => listen({ ...wanted, exchange }),
+          signal: exchange.signal,
+          onMissed,
+          ...events,
+        }),
         onData: deliverAll,
         isOver: () => false,
         isEndless: true,
@@ -259,16 +219,9 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 }
 
-/** A stream that is asked for. */
-interface Wanted {
-  /** After which event. */
-  readonly lastEventId: string | undefined
+/** A stream that is asked for, in the exchange that it is for. */
+interface Wanted extends Partial<WantedStream> {
   readonly exchange: Exchange
-  /**
-   * Whether the server has opened such a stream before. Then no answer says that there is none: a proxy says 404 and the like in
-   * its place while it restarts, and whoever believed that would hear nothing more for the rest of the session.
-   */
-  readonly isKnown?: boolean | undefined
 }
 
 const NOT_FOLLOWED: StreamEnd = { kind: 'broken', reason: 'The stream could not be followed.' }
@@ -283,32 +236,6 @@ function mediaType(answer: HttpAnswer): string | undefined {
 function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
   return status >= 500 || retryAfterMs !== undefined
 }
-
-function isRefusal(error: unknown): boolean {
-  const { status = 0 } = error instanceof SendFailure ? error : {}
-  return status >= 400 && status < 500
-}
-
-/** Whether the server answered by HTTP, whatever it says. While it is away, a proxy before it does. */
-function isAnswered(error: unknown): boolean {
-  const { status } = error instanceof SendFailure ? error : {}
-  return status !== undefined && !OF_PROXIES.has(status)
-}
-
-const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504])
-
-/** Refused for who we are, by what may want a person to change that. */
-function isLockedOut(error: unknown): boolean {
-  const { status } = error instanceof SendFailure ? error : {}
-  return status === 401 || status === 403
-}
-
-/** Whoever lets everything else in and refuses this one so often means it. With each 401 another token would be had for it. */
-const MOST_LOCKED_OUT = 5
-/** Whoever fails so often to go on from an event may never be able to, and would go on without it: that is found out by asking. */
-const MOST_UNRESUMED = 2
-/** What is over in a moment is nobody's concern. */
-const TOLD_AFTER = 5
 
 function notTaken(cause: unknown, status: number): SendFailure {
   const { reason, said } = reasonOf(cause)
