@@ -1,10 +1,10 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
 import type { Lease } from '../../core/store/index.ts'
-import { excerptOf, type OtherNames, type PinBook, type UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { OtherNames, PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintance.ts'
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
-import { createSightings, type OwnConnection, type Sightings } from './acquaintance/sightings.ts'
+import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
 import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
@@ -16,7 +16,8 @@ import type { Hearing } from './offer/subscribers.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
 import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
-import type { Session, SessionEvents } from './session/session.ts'
+import { createOpening } from './opening.ts'
+import type { Session } from './session/session.ts'
 import type { ChildLog } from './stdio/child-log.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections, type Separation } from './supervision/connections.ts'
@@ -213,76 +214,4 @@ interface ConfigNow {
 /** How long the longest of its calls may take. */
 function longestCall({ timeoutMs, tools }: UpstreamConfig, otherwiseMs: number): number {
   return Math.max(timeoutMs ?? otherwiseMs, ...Object.values(tools).map(tool => tool.timeoutMs ?? 0))
-}
-
-/** Whose connection is opened, and which. */
-interface Opened {
-  readonly agent: string | undefined
-  readonly connection: Connection
-}
-
-interface Opening {
-  /** Nobody uses a connection before what it shows was looked at. */
-  open(opened: Opened, signal: AbortSignal): Promise<Session>
-  /** Does what came in until then and found no session: changes the server told of, another policy, addresses to listen at. */
-  up(opened: Opened, session: Session): void
-}
-
-function createOpening(parts: EventParts & Pick<Workings, 'meetings'>): Opening {
-  const { meetings, sightings, subscriptions } = parts
-  return {
-    async open(opened, signal) {
-      const own = ownOf(opened)
-      const events = eventsOf(opened, parts)
-      const session = await (own ? meetings.as(own.agent, events, signal) : meetings.asAnybody(events, signal))
-      try {
-        await (own ? sightings.compare(own, session, signal) : sightings.take(session, signal))
-        return session
-      } catch (error) {
-        await session.close()
-        throw error
-      }
-    },
-    up(opened, session) {
-      sightings.up(ownOf(opened))
-      subscriptions.apply(opened.connection, session)
-    },
-  }
-}
-
-function ownOf({ agent, connection }: Opened): OwnConnection | undefined {
-  return agent === undefined ? undefined : { agent, connection }
-}
-
-interface EventParts extends Pick<Workings, 'sightings' | 'subscriptions' | 'connections' | 'crowds'> {
-  readonly log: ChildLog
-  /** From here on every agent has a connection of its own. */
-  separate(): void
-  /** Whether there is no other in its place: what one that is left still tells of changes reaches nobody. */
-  isInUse(connection: Connection): boolean
-}
-
-function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
-  const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
-  const { connection } = opened
-  const own = ownOf(opened)
-  const whose = own ? `[${own.agent}] ` : ''
-  return {
-    onListChanged() {
-      if (!isInUse(connection)) return
-      if (own) sightings.compareAgain(own)
-      else sightings.again()
-    },
-    onResourceUpdated: uri => subscriptions.updated(connection, uri),
-    onNotSubscribed(uri, reason) {
-      log.add('gateway', `${whose}Nothing is heard of changes at "${excerptOf(uri)}": ${excerptOf(reason)}`)
-    },
-    onLog: (level, text) => log.add('log', `${level}: ${text}`),
-    onCrowded() {
-      crowds.add()
-      const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
-      separate()
-      log.add('gateway', `${whose}It asked something while several clients used it, and was told no.${next}`)
-    },
-  }
 }
