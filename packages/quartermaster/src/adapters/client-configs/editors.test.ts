@@ -189,7 +189,7 @@ describe('a file of variables that an entry names', () => {
   it.each([
     ['nowhere/.env', /nowhere\/\.env is not there, so/],
     ['${env:NOPE}/.env', /holds a variable that cannot be filled in here, so/],
-    ['.', /cannot be used\. It is not a regular file, so/],
+    ['.', /cannot be used \(It is not a regular file\.\), so/],
   ])('that cannot be read is told, and the rest taken over: %s', async (envFile, note) => {
     const { entry, notes } = await only({ command: 'a', envFile })
     expect({ entry, notes }).toEqual({ entry: { command: 'a' }, notes: [expect.stringMatching(note)] })

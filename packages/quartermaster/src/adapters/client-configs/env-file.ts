@@ -23,7 +23,7 @@ export async function readEnvFile(
   for (const place of places) {
     const read = await readBounded(place, MAX_BYTES)
     if ('text' in read) return { file: place, values: variablesIn(read.text) }
-    if (read.found) return { file: place, problem: `cannot be used. ${read.problem ?? ''}`.trim().replace(/\.$/, '') }
+    if (read.found) return { file: place, problem: `cannot be used (${read.problem})` }
   }
   return { file: places[0] ?? path, problem: 'is not there' }
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../../contracts/index.ts'
 export async function readBounded(
   file: string,
   maxBytes: number,
-): Promise<{ text: string } | { found: boolean; problem?: string }> {
+): Promise<{ text: string } | { found: false } | { found: true; problem: string }> {
   try {
     // Opening a named pipe without this would wait for a writer for ever. Windows has neither.
     const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))

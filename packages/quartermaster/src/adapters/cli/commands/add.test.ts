@@ -305,8 +305,12 @@ describe('add', () => {
   it.each([
     [['a', 'npx', '-y', 'hush'], "unknown option '-y'\nWrite -- before the program: quartermaster add a -- npx …\n"],
     [['a', 'npx', '--pim', 'a'], "unknown option '--pim'\n(Did you mean --pin?)\n"],
+    [['npx', '-y', 'hush'], "unknown option '-y'\nWrite -- before the program: quartermaster add NAME -- npx …\n"],
     [['a', '-y'], "unknown option '-y'\nSee:"],
+    [['a', 'https://a.example/mcp', '-y'], "unknown option '-y'\nSee:"],
     [['--', 'npx', '-y', 'hush'], 'say what it is called, before the --: NAME -- COMMAND ARGUMENTS.\n'],
+    [['--lazy', '--', 'node', 'hush'], 'say what it is called, before the --: NAME -- COMMAND ARGUMENTS.\n'],
+    [['a', '--', '-y', 'hush'], 'say which program "-y" is for: -- COMMAND ARGUMENTS.\n'],
   ])('says of %j where its words belong', async (argv, said) => {
     const { code, asked, stderr } = await run(argv)
     expect({ code, asked }).toEqual({ code: 2, asked: [] })

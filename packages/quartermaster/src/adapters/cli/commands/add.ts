@@ -59,16 +59,19 @@ export const registerAdd: Register = (program, act) => {
 }
 
 /** An option that is not ours is most likely the program's, and stands before the separator for want of one. */
-function withSeparator(error: CommanderError, { args: [name, program = '-'] }: Command): Error {
-  const isOfProgram = error.code === 'commander.unknownOption' && !program.startsWith('-')
-  if (!isOfProgram || error.message.includes('(Did you mean')) return error
+function withSeparator(error: CommanderError, { args }: Command): Error {
+  const isUnknown = error.code === 'commander.unknownOption' && !error.message.includes('(Did you mean')
+  const [first, second = '', ...more] = args
+  if (!isUnknown || args.some(isAddress) || (second.startsWith('-') && more.length === 0)) return error
+  const meant = second.startsWith('-') ? `NAME -- ${first}` : `${first} -- ${second}`
   const message = error.message.replace(/^error: /, '')
-  return new UsageError(`${message}\nWrite -- before the program: quartermaster add ${name} -- ${program} …`)
+  return new UsageError(`${message}\nWrite -- before the program: quartermaster add ${meant} …`)
 }
 
 async function add(session: Session, name: string, words: readonly string[], options: AddOptions): Promise<number> {
   session.hints = { upstream: name }
   const { pin = false, replace } = options
+  refuseNameless(session.line, words)
   const written = toEntry(words, options, session.host.cwd)
   // First of all, so that nothing which is said later holds one.
   const { entry: open, secrets, note } = separateSecrets(name, written, { isToRun: true })
@@ -96,13 +99,22 @@ async function print(session: Session, added: Added, notes: readonly string[]): 
   else await session.out.write(`${addedText(added, notes, session)}${judgedText(added.judgedAgain, session.out)}`)
 }
 
+/** The first word is taken for the name wherever it stands. Behind the separator it is the program. */
+function refuseNameless(line: readonly string[], words: readonly string[]): void {
+  const separator = line.indexOf('--')
+  if (separator >= 0 && line.length - separator - 1 > words.length)
+    throw new UsageError('say what it is called, before the --: NAME -- COMMAND ARGUMENTS.')
+}
+
+const isAddress = (word: string) => /^https?:\/\//i.test(word)
+
 function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {
   const [first, ...args] = words
   if (first === undefined) throw new UsageError('say how to reach it: -- COMMAND ARGUMENTS, or an address.')
-  if (first.startsWith('-')) throw new UsageError('say what it is called, before the --: NAME -- COMMAND ARGUMENTS.')
+  if (first.startsWith('-')) throw new UsageError(`say which program "${first}" is for: -- COMMAND ARGUMENTS.`)
   const { env = [], header = [], lazy, perAgent } = options
   const common = { ...(lazy && { start: 'lazy' }), ...(perAgent && { connection: 'perAgent' }) }
-  if (/^https?:\/\//i.test(first)) {
+  if (isAddress(first)) {
     if (args.length > 0) throw new UsageError('an address takes no arguments.')
     if (env.length > 0 || options.cwd !== undefined)
       throw new UsageError('--env and --cwd are for programs. For an address there is --header.')

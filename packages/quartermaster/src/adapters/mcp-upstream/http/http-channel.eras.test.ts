@@ -57,9 +57,15 @@ describe('a server by HTTP that was met', () => {
     ['2026-07-28', MODERN, {}, text(400, 'Bad Request: unsupported MCP-Protocol-Version\n')],
     ['2026-07-28', MODERN, {}, text(404, 'session not found\n')],
     ['2026-07-28', MODERN, {}, text(422, 'Unexpected message, expect initialize request')],
+    ['2026-07-28', MODERN, {}, said(400, 'Mcp-Session-Id header required for POST requests.', { isNamed: true })],
+    ['2026-07-28', MODERN, {}, said(400, "The MCP-Protocol-Version header value '2026-07-28' is not supported.")],
+    ['2026-07-28', MODERN, {}, said(400, 'A new session can only be created by an initialize request.')],
+    ['2026-07-28', MODERN, {}, said(400, 'In words that nobody knows')],
+    ['2026-07-28', MODERN, {}, text(400, 'In words that nobody knows')],
     ['2025-11-25', LEGACY, SESSION, WRONG_VERSION],
     ['2025-11-25, without a session,', LEGACY, {}, WRONG_VERSION],
     ['2025-11-25, without a session,', LEGACY, {}, said(400, 'Bad Request: Mcp-Session-Id header is required')],
+    ['2025-11-25', LEGACY, SESSION, said(400, 'The Mcp-Session-Id header is not supported in stateless mode')],
     ['2025-11-25, and has listed nothing,', [INITIALIZE], SESSION, WRONG_VERSION],
   ])(
     'in %s and takes nothing in that any more is left, and has not done the call',
@@ -67,11 +73,19 @@ describe('a server by HTTP that was met', () => {
       const { channel, ended, server, become } = await met(first, own)
       become(complain)
       const status = expect.any(Number) as number
-      await expect(channel.send(call(3))).rejects.toMatchObject({ wasSent: 'no', status, message: LEFT.reason })
+      const sent = first === MODERN ? modernCall(3) : call(3)
+      await expect(channel.send(sent)).rejects.toMatchObject({ wasSent: 'no', status, message: LEFT.reason })
       expect(await ended).toEqual(LEFT)
       expect(methods(server)).toEqual(['tools/call', lookAfter(first)])
     },
   )
+
+  it('is left by server/discover that it refuses in words that nobody knows', async () => {
+    const { channel, ended, become } = await met(MODERN)
+    become(said(400, 'In words that nobody knows', { isNamed: true }))
+    await expect(channel.send({ ...DISCOVER, id: 3 } as Message)).rejects.toMatchObject({ wasSent: 'no', status: 400 })
+    expect(await ended).toEqual(LEFT)
+  })
 
   it('is asked once for all calls that it refuses at the same time', async () => {
     const { channel, server, become } = await met(MODERN)
@@ -131,7 +145,7 @@ describe('a server by HTTP that was met', () => {
 
   it.each([
     said(400, 'Invalid arguments: "protocol" is missing', { code: -32_602, isNamed: true }),
-    said(400, 'The argument "session" is unknown'),
+    said(400, 'The argument "session" is unknown', { isNamed: true }),
     said(400, 'The header and the body disagree', { code: -32_020, isNamed: true }),
   ])('is asked nothing else where it is the call that it finds wrong', async complain => {
     const { channel, server, become } = await met(MODERN)

@@ -1,6 +1,14 @@
 import { parseRetryAfter } from '../../../core/kernel/index.ts'
 import { type HttpAnswer, headerOf } from '../../http-client/index.ts'
-import { isRecord, isRequest, type Message, parseJson, type Request, type Response } from '../../mcp-wire/index.ts'
+import {
+  claimedVersion,
+  isRecord,
+  isRequest,
+  type Message,
+  parseJson,
+  type Request,
+  type Response,
+} from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
 import { RPC } from '../session/rpc-error.ts'
 
@@ -148,9 +156,19 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
  */
 function mayBeOfAnotherEra({ status, said, text, message }: Complaint, hasSession: boolean): boolean {
   if (!message || !isRequest(message) || message.method === 'initialize' || !OTHER_ERA_STATUS.has(status)) return false
+  if (isNotUnderstood({ status, said, message })) return true
   const words = wordsOf(said, text)
   const isSaid = OTHER_ERA.test(words) || (!hasSession && NO_SESSION.test(words))
   return isSaid || said?.error?.code === RPC.unsupportedVersion
+}
+
+/**
+ * Whether a server speaks of a request of 2026-07-28 as if it could not even read it. Others have any words for that, and one that
+ * answered `server/discover` before refuses it for no other reason.
+ */
+function isNotUnderstood({ status, said, message }: { status: number; said: Response | undefined; message: Request }) {
+  if (status === 404 || claimedVersion(message.params) === undefined) return false
+  return message.method === 'server/discover' || !said || !isNamed(said, message)
 }
 
 function wordsOf(said: Response | undefined, text: string): string {
@@ -181,8 +199,10 @@ const OTHER_ERA = new RegExp(
   [
     String.raw`\bunsupported (?:mcp[- ])?protocol[- ]version\b`,
     String.raw`\b(?:server|session) not initialized\b`,
-    String.raw`\bsession(?:[ -]id)? (?:is )?required\b`,
-    String.raw`\bexpect(?:ed|s)? (?:an? )?initialize request\b`,
+    String.raw`\bmcp-protocol-version\b.{0,80}\bnot supported\b`,
+    String.raw`\bsession(?:[ -]id)?(?: header)? (?:is )?(?:required|missing)\b`,
+    String.raw`\bmcp-session-id\b.{0,80}\bnot supported\b`,
+    String.raw`\b(?:expect(?:ed|s)?|only be created by) (?:an? )?initialize request\b`,
   ].join('|'),
   'i',
 )
