@@ -6,19 +6,23 @@ export interface AskTiming {
   pause(ended: EndedAsk): void
   /** One has failed for good. */
   failed(): void
-  /** Somebody waits for it: after so long at the latest, but not within a second of a failure, however many wait. */
+  /**
+   * Somebody waits for it: after so long at the latest, but not within a second of a failure, nor before the server wants to be
+   * asked again, however many wait.
+   */
   within(ms: number): void
   /** It is asked now. */
   asked(): void
   /** Something was found out, so the next pause is a short one. */
   gotOn(): void
+  stop(): void
 }
 
 export interface EndedAsk {
   readonly lastedMs: number
   /** For how long the server asks to be left alone. */
   readonly retryAfterMs?: number | undefined
-  /** Whether it has told of changes before, and so is worth asking more often. */
+  /** Whether the server tells of changes, and so is worth asking more often. */
   readonly hasTold: boolean
 }
 
@@ -33,6 +37,11 @@ export function createAskTiming(clock: Clock, ask: () => void): AskTiming {
   let pausedUntil = Number.NEGATIVE_INFINITY
   let cancelPause: Cancel = () => {}
   let cancelWait: Cancel = () => {}
+
+  function stop(): void {
+    cancelPause()
+    cancelWait()
+  }
 
   function hold(ms = 0): void {
     pausedUntil = clock.now() + Math.max(ms, PAUSES.firstMs)
@@ -53,10 +62,8 @@ export function createAskTiming(clock: Clock, ask: () => void): AskTiming {
       if (leftMs <= 0) ask()
       else cancelWait = clock.after(leftMs, ask)
     },
-    asked() {
-      cancelPause()
-      cancelWait()
-    },
+    asked: stop,
+    stop,
     gotOn() {
       pauseAfter = reopening(PAUSES)
     },

@@ -53,6 +53,7 @@ function telling() {
   }[] = []
   const lines: string[] = []
   const updated: string[] = []
+  const changed: string[] = []
   const peer = {
     request: (_: string, params: Params, { signal }: { signal: AbortSignal }) =>
       new Promise((end, reject) => {
@@ -71,13 +72,14 @@ function telling() {
     clock,
     events: {
       ...NO_EVENTS,
+      onListChanged: kind => void changed.push(kind),
       onResourceUpdated: uri => void updated.push(uri),
       onLog: (_, text) => void lines.push(text),
     },
     envelope: () => ({}),
   })
   const open = () => streams.filter(({ signal }) => !signal.aborted).map(({ uris }) => uris)
-  return { clock, streams, updated, lines, listening, open }
+  return { clock, streams, updated, changed, lines, listening, open }
 }
 
 it('hears without a break while it asks for other addresses', async () => {
@@ -222,30 +224,113 @@ async function askingBeside() {
   return desk
 }
 
-it('does not ask on where the server agrees to tell of nothing, until something else is wanted', async () => {
-  const { clock, listening, streams, lines, updated } = telling()
-  const none = { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } }
-  listening.watch(new Set(['x://1']))
-  await clock.advance(1_000)
-  listening.acknowledged(none)
-  streams.at(-1)?.end()
-  await clock.advance(600_000)
-  expect([streams.length, listening.since(), updated]).toEqual([2, undefined, []])
-  expect(lines).toEqual(['It does not tell of changes: It agreed to tell of none.'])
-  listening.watch(new Set(['x://2']))
-  expect(streams.at(-1)?.uris).toEqual(['x://2'])
+const acknowledgementOf = (id: number, notifications: Params) => ({
+  notifications,
+  _meta: { 'io.modelcontextprotocol/subscriptionId': id },
 })
 
-it('makes room where the server is not to be reached with a second stream for half a minute', async () => {
-  const { clock, streams, listening, updated } = await askingBeside()
-  const [, before] = streams
-  for (let round = 0; round < 20 && before?.signal.aborted === false; round++) {
-    streams.at(-1)?.lose()
-    await clock.advance(30_000)
+it('asks ever more seldom where the server agrees to tell of nothing, and tells nobody of that', async () => {
+  const { clock, listening, streams, lines, updated, changed } = telling()
+  const round = async (seconds: number) => {
+    listening.acknowledged(acknowledgementOf(streams.length - 1, {}))
+    streams.at(-1)?.end()
+    await clock.advance(seconds * 1_000)
   }
-  expect([before?.signal.aborted, streams.at(-1)?.uris]).toEqual([true, ['x://1', 'x://2']])
+  listening.watch(new Set(['x://1']))
+  await clock.advance(1_000)
+  for (let doublings = 0; doublings < 9; doublings++) await round(2 ** doublings)
+  expect([streams.length, listening.since(), updated, changed, lines]).toEqual([11, undefined, [], [], []])
+  await round(299)
+  expect(streams).toHaveLength(11)
+  listening.watch(new Set(['x://2']))
+  expect(streams.at(-1)?.uris).toEqual(['x://2'])
+  // It may have learned to.
+  listening.acknowledged(acknowledgementOf(11, { toolsListChanged: true, resourceSubscriptions: ['x://2'] }))
+  expect([listening.since(), updated, changed]).toEqual([clock.now(), [], []])
+})
+
+it('says what may have changed where the server agrees to nothing for a while that told before', async () => {
+  const { clock, listening, streams, updated } = await askingBeside()
+  listening.acknowledged(acknowledgementOf(2, {}))
+  expect(listening.since()).toBeUndefined()
+  streams.at(-1)?.end()
+  await clock.advance(1_000)
   listening.acknowledged()
-  expect(updated).toEqual(['x://1', 'x://2'])
+  expect([listening.since(), updated]).toEqual([clock.now(), ['x://1', 'x://2']])
+})
+
+it('says of an address that it may have changed once the server agrees to it later', async () => {
+  const { clock, listening, streams, updated } = await askingBeside()
+  listening.acknowledged(acknowledgementOf(2, { toolsListChanged: true, resourceSubscriptions: ['x://1'] }))
+  await clock.advance(1_000)
+  listening.watch(new Set(['x://1', 'x://2', 'x://3']))
+  const all = ['x://1', 'x://2', 'x://3']
+  listening.acknowledged(acknowledgementOf(3, { toolsListChanged: true, resourceSubscriptions: all }))
+  expect([streams.length, updated]).toEqual([4, ['x://2']])
+})
+
+async function loseAll({ clock, streams }: ReturnType<typeof telling>, until: () => boolean): Promise<void> {
+  for (let round = 0; round < 100 && !until(); round++) {
+    streams.at(-1)?.lose()
+    await clock.advance(streams.at(-1)?.signal.aborted ? 1_000 : 29_000)
+  }
+}
+
+it('makes room where the server is not to be reached with a second stream for half a minute', async () => {
+  const desk = telling()
+  const { clock, listening, streams, updated } = desk
+  listening.acknowledged()
+  listening.watch(new Set(['x://1']))
+  const isGivenUp = () => streams[0]?.signal.aborted === true
+  await loseAll(desk, isGivenUp)
+  await clock.advance(1_000)
+  expect([isGivenUp(), streams.at(-1)?.uris]).toEqual([true, ['x://1']])
+  listening.acknowledged()
+  expect(updated).toEqual(['x://1'])
+})
+
+it('keeps the stream that it has for minutes where others are not let through, and there was room for two', async () => {
+  const desk = await askingBeside()
+  const begunAt = desk.clock.now()
+  const isGivenUp = () => desk.streams[1]?.signal.aborted === true
+  await loseAll(desk, () => isGivenUp() || desk.clock.now() - begunAt > 300_000)
+  expect(isGivenUp()).toBe(false)
+  await loseAll(desk, isGivenUp)
+  expect(isGivenUp()).toBe(true)
+})
+
+it('hears on a stream that a server never acknowledges, however often it ends', async () => {
+  const { clock, listening, streams, lines } = telling()
+  listening.watch(new Set(['x://1']))
+  for (let minute = 0; minute < 10; minute++) {
+    await clock.advance(60_000)
+    streams.at(-1)?.end()
+    await clock.advance(1_000)
+  }
+  expect(streams.slice(1).map(({ uris }) => uris)).toEqual(Array.from({ length: 11 }, () => ['x://1']))
+  expect(lines).toEqual([])
+})
+
+it('asks no sooner than a second after everything was refused, however many come and go', async () => {
+  const { clock, listening, streams } = telling()
+  streams.at(-1)?.refuse(-32_601)
+  await clock.advance(0)
+  for (const uri of ['x://1', 'x://2', 'x://3']) listening.watch(new Set([uri]))
+  await clock.advance(999)
+  expect(streams).toHaveLength(1)
+  await clock.advance(1)
+  expect(streams.map(({ uris }) => uris)).toEqual([undefined, ['x://3']])
+})
+
+it('is over when it is stopped', async () => {
+  const { clock, listening, streams, updated } = await askingBeside()
+  streams.at(-1)?.refuse(-32_603, 'x://2')
+  await clock.advance(0)
+  streams[1]?.end()
+  await clock.advance(0)
+  listening.stop()
+  await clock.advance(3_600_000)
+  expect([streams.length, listening.since(), updated]).toEqual([3, undefined, []])
 })
 
 it('leaves a server alone for as long as it asks for, a minute at most', async () => {

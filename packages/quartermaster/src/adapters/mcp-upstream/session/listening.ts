@@ -6,7 +6,7 @@ import { type Asked, createAskedAddresses } from './asked-addresses.ts'
 import { createHeard } from './heard.ts'
 import type { Line } from './line.ts'
 import { createRest } from './rest.ts'
-import type { LogLevel, SessionEvents, SessionFacts } from './session.ts'
+import type { SessionEvents, SessionFacts } from './session.ts'
 import { ENDED, type StreamEnd, toStreamEnd, UNANSWERED } from './stream-end.ts'
 import { type Failed, verdictOn } from './stream-verdict.ts'
 
@@ -16,10 +16,10 @@ import { type Failed, verdictOn } from './stream-verdict.ts'
  * One stream asks for the lists and all addresses. The one that the server has acknowledged goes on until it acknowledges the
  * next. One that is asked for is waited for, and then everything that was wanted meanwhile is asked for at once.
  *
- * Where a stream fails, it may be for an address in it, for want of room for a second stream, or for a bad moment. To find out,
- * less is asked for in its place: what the server took before, then the lists alone. If it takes less, it is for what was left
- * out, which is halved without pauses until it is clear. If it fails at the lists just as well, it is for no address: the stream
- * that tells is given up where the server was never seen to have room for two, and everything is asked for again after a pause.
+ * Where a stream fails, it may be for an address in it, for want of room for a second stream, or for a bad moment. After a moment
+ * less is asked for in its place, to find out: what the server took before, then the lists alone. If it takes less, it is for what
+ * was left out, which is halved without pauses until it is clear. If it fails at the lists just as well, it is for no address: the
+ * stream that tells is given up where there may be no room for two, and everything is asked for again after a pause.
  */
 export interface Listening {
   /** Hears of these addresses and no others. */
@@ -54,6 +54,8 @@ interface Stream {
 const PATIENCE_MS = { first: 500, longest: 5_000 }
 /** Whoever acknowledges streams, and has not done so by then, does not take this one. */
 const ACKNOWLEDGED_WITHIN_MS = 30_000
+/** A server that acknowledges none may have told on a stream that lasted so long. */
+const MAY_HAVE_TOLD_MS = 10_000
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -65,8 +67,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   const timing = createAskTiming(clock, askForWanted)
   const rest = createRest(clock, askForPutOff)
   const record = { hasRoom: false, hasDoubted: false, failures: 0 }
-  /** Whether it is known to acknowledge streams. */
-  let hasAcknowledged = false
+  /** Whether it has acknowledged a stream, and agreed to tell of something on it. */
+  let hasTold = false
   /** The stream that the server has acknowledged. It goes on until the server has acknowledged the next one. */
   let telling: Stream | undefined
   /** Whether the server agreed to tell of nothing on it. */
@@ -141,15 +143,13 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   /** What it told on for a while it may tell on again, however that ended. */
   function broke(stream: Stream): void {
     telling = undefined
-    // It said before that there is nothing to be heard.
-    if (isInVain) return
-    heard.silent()
+    if (!isInVain) heard.silent()
     if (!asking) reopen(stream)
   }
 
   /** A server that never acknowledges may tell all the same. */
   function unanswered(stream: Stream): void {
-    if (!hasAcknowledged) return
+    if (!hasTold) return
     stream.controller.abort()
     failed(stream, UNANSWERED)
   }
@@ -161,6 +161,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     asking = undefined
     suspect = undefined
     if (!telling) heard.silent()
+    if (mayHaveTold(stream, how)) return reopen(stream)
     if (!isLess) record.failures++
     const isTelling = telling !== undefined
     const verdict = verdictOn({ asked, how, less: lessOf(asked), isLess, isTelling, record })
@@ -170,13 +171,17 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       case 'address':
         return askWithout({ asked, how })
       case 'second':
-        return makeRoom(telling ?? stream)
+        return makeRoom()
       case 'all':
         return tellsNothing(stream, how)
       default:
         suspect = { asked, how }
         return open(verdict.less)
     }
+  }
+
+  function mayHaveTold({ openedAt }: Stream, { kind }: StreamEnd): boolean {
+    return !hasTold && kind === 'broken' && clock.now() - openedAt > MAY_HAVE_TOLD_MS
   }
 
   function lessOf(asked: Asked): Asked | undefined {
@@ -204,30 +209,34 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function tellsNothing(stream: Stream, how: StreamEnd): void {
     sayRefused(how.reason)
     // Whoever has told of changes before does so, and may only be another version of itself for a while.
-    if (hasAcknowledged || how.kind !== 'refused') reopen(stream, how)
+    if (hasTold || how.kind !== 'refused') reopen(stream, how)
     else timing.failed()
   }
 
-  /** There is a good one to be had soon, once the one before is gone. */
-  function makeRoom(before: Stream): void {
+  function makeRoom(): void {
+    const before = telling
     record.hasRoom = false
     giveUpTelling()
     heard.silent()
-    reopen(before)
+    // By how long that one lasted: there is another like it to be had soon.
+    if (before) reopen(before)
   }
 
   function reopen({ openedAt }: Stream, { retryAfterMs }: Partial<StreamEnd> = {}): void {
-    timing.pause({ lastedMs: clock.now() - openedAt, retryAfterMs, hasTold: hasAcknowledged })
+    // One on which nothing is told is worth no more than one that ended at once.
+    const lastedMs = isInVain ? 0 : clock.now() - openedAt
+    timing.pause({ lastedMs, retryAfterMs, hasTold: hasTold && !isInVain })
   }
 
-  function sayRefused(reason: string, level: LogLevel = 'warn'): void {
-    if (!isRefused) events.onLog(level, `It does not tell of changes: ${reason}`)
+  function sayRefused(reason: string): void {
+    if (!isRefused) events.onLog('warn', `It does not tell of changes: ${reason}`)
     isRefused = true
   }
 
-  /** It tells on this one from now on, of what it honours where it says that. */
+  /** It tells on this one from now on, of what it honours where it says that, which may be nothing. */
   function tellOn(stream: Stream, honoured: Honoured | undefined): void {
-    if (telling) {
+    // One on which nothing is told may have ended by now.
+    if (telling && !isInVain) {
       record.hasRoom = true
       timing.gotOn()
     }
@@ -236,18 +245,16 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     telling = stream
     asking = undefined
     record.failures = 0
-    hasAcknowledged = true
     patienceMs = PATIENCE_MS.longest
     isInVain = honoured?.isAny === false
     addresses.taken(stream.asked, honoured?.uris)
+    if (!isInVain) hear(stream, honoured)
+    // What it never told of was missed by nobody.
+    else if (heard.since() !== undefined) heard.silent()
   }
 
   function hear({ asked: { uris } }: Stream, honoured: Honoured | undefined): void {
-    if (isInVain) {
-      heard.silent()
-      // Many have nothing that ever changes.
-      return sayRefused('It agreed to tell of none.', 'info')
-    }
+    hasTold = true
     isRefused = false
     heard.tells(honoured ? new Set([...uris].filter(uri => honoured.uris.has(uri))) : uris)
   }
@@ -266,7 +273,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   void line.ended.then(stop)
   function stop(): void {
     isOver = true
-    timing.asked()
+    timing.stop()
     rest.stop()
     end()
     heard.stop()
@@ -293,7 +300,6 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       tellOn(stream, honoured)
       if (atFault) blame(atFault)
       askForWanted()
-      hear(stream, honoured)
     },
     since: heard.since,
     stop,

@@ -17,12 +17,15 @@ export function createRest(clock: Clock, over: () => void): Rest {
 
   function end(): void {
     cancel = undefined
-    restMs = Math.min(2 * restMs, REST_MS.longest)
     over()
   }
 
   return {
-    begin: () => void (cancel ??= clock.after(restMs, end)),
+    begin() {
+      if (cancel) return
+      cancel = clock.after(restMs, end)
+      restMs = Math.min(2 * restMs, REST_MS.longest)
+    },
     anew: () => void (restMs = REST_MS.first),
     stop: () => cancel?.(),
   }

@@ -36,7 +36,7 @@ export function toStreamEnd(error: unknown): StreamEnd {
   // Of a resource that is not there the address is given.
   const uri = isRecord(data) && typeof data.uri === 'string' ? data.uri : undefined
   const isRefusal = REFUSALS.has(code)
-  // Whoever took an address and does not know the method now is another version of itself, and perhaps not for long.
+  // Whoever does not know the method is perhaps another version of itself, and not for long. It is no word about an address.
   const isForNow = !isRefusal || code === RPC.methodNotFound
   return { kind: isRefusal ? 'refused' : 'notNow', reason: message, uri, isForNow }
 }

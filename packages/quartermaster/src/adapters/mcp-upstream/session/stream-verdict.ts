@@ -38,18 +38,21 @@ export type Verdict = 'moment' | 'address' | 'second' | 'all' | { readonly less:
 const MOST_FAILED = 1
 /** So often it may break, about half a minute: there may be a proxy before a server that starts. */
 const MOST_BROKEN = 5
-/** So often where it did with two streams before, about a minute. Then it has no room for two any more. */
+/** So often where it did with two streams before, about a minute. Then there is no room for two any more. */
 const MOST_FAILED_WITH_ROOM = 6
+/** So often where it breaks, about ten minutes: a proxy that lets nobody through takes away nothing that is there. */
+const MOST_BROKEN_WITH_ROOM = 20
 
 export function verdictOn({ asked, how, less, isLess, isTelling, record }: Situation): Verdict {
   const { hasRoom, hasDoubted, failures } = record
   if (how.uri !== undefined && asked.uris.has(how.uri)) return 'address'
-  if (how.kind === 'broken' && failures <= MOST_BROKEN) return 'moment'
   // What it failed at before is not asked for twice.
-  if (how.kind === 'notNow' && !isLess && !asked.isDoubted && failures <= MOST_FAILED) return 'moment'
+  if (how.kind === 'broken' && !asked.isDoubted && failures <= MOST_BROKEN) return 'moment'
+  if (how.kind === 'notNow' && !asked.isDoubted && !isLess && failures <= MOST_FAILED) return 'moment'
   // What it refuses though it has room for two can only be an address, and one that it took before may be gone by now.
   const isNew = asked.isDoubted || asked.tried.length === asked.uris.size
-  if (how.kind === 'refused' && !isLess && isTelling && hasRoom && isNew && asked.uris.size > 0) return 'address'
+  if (how.kind === 'refused' && isTelling && hasRoom && isNew && asked.uris.size > 0) return 'address'
+  if (how.kind === 'broken' && isTelling && hasRoom && isLess && failures <= MOST_BROKEN_WITH_ROOM) return 'moment'
   // Whoever tells of these right now, and fails at them on a second stream once more, does so for the second stream.
   const isOld = asked.tried.length === 0 && asked.uris.size > 0
   if (isTelling && hasDoubted && isOld) return 'second'
