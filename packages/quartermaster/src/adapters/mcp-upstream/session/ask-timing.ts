@@ -22,7 +22,7 @@ export interface EndedAsk {
   readonly lastedMs: number
   /** For how long the server asks to be left alone. */
   readonly retryAfterMs?: number | undefined
-  /** Whether the server tells of changes, and so is worth asking more often. */
+  /** Whether the server has told of changes before, and so is worth asking more often. */
   readonly hasTold: boolean
 }
 

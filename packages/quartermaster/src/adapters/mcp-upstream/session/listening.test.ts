@@ -233,6 +233,7 @@ it('asks ever more seldom where the server agrees to tell of nothing, and tells 
   const { clock, listening, streams, lines, updated, changed } = telling()
   const round = async (seconds: number) => {
     listening.acknowledged(acknowledgementOf(streams.length - 1, {}))
+    await clock.advance(2_000)
     streams.at(-1)?.end()
     await clock.advance(seconds * 1_000)
   }
@@ -297,6 +298,50 @@ it('keeps the stream that it has for minutes where others are not let through, a
   expect(isGivenUp()).toBe(false)
   await loseAll(desk, isGivenUp)
   expect(isGivenUp()).toBe(true)
+})
+
+it('does not take a stream on which nothing is told for one of two', async () => {
+  const desk = telling()
+  const { clock, listening, streams } = desk
+  listening.acknowledged(acknowledgementOf(0, {}))
+  listening.watch(new Set(['x://1']))
+  listening.acknowledged()
+  listening.watch(new Set(['x://1', 'x://2']))
+  const begunAt = clock.now()
+  const isGivenUp = () => streams[1]?.signal.aborted === true
+  await loseAll(desk, () => isGivenUp() || clock.now() - begunAt > 300_000)
+  expect(isGivenUp()).toBe(true)
+})
+
+it('waits for a server that acknowledges, and not as long for one that never did', async () => {
+  const { clock, listening, streams } = telling()
+  listening.watch(new Set(['x://1']))
+  await clock.advance(500)
+  expect(streams).toHaveLength(2)
+  listening.acknowledged()
+  listening.watch(new Set(['x://1', 'x://2']))
+  listening.watch(new Set(['x://1', 'x://2', 'x://3']))
+  await clock.advance(4_999)
+  expect(streams).toHaveLength(3)
+  await clock.advance(1)
+  expect(streams.at(-1)?.uris).toEqual(['x://1', 'x://2', 'x://3'])
+})
+
+it('says again that it does not tell, once it has told meanwhile', async () => {
+  const { clock, listening, streams, lines } = telling()
+  const fail = async () => {
+    for (let time = 0; time < 3; time++) {
+      streams.at(-1)?.refuse(-32_603)
+      await clock.advance(30_000)
+    }
+  }
+  await fail()
+  expect(lines).toHaveLength(1)
+  listening.acknowledged()
+  streams.at(-1)?.end()
+  await clock.advance(1_000)
+  await fail()
+  expect(lines).toEqual(Array.from({ length: 2 }, () => 'It does not tell of changes: No.'))
 })
 
 it('hears on a stream that a server never acknowledges, however often it ends', async () => {

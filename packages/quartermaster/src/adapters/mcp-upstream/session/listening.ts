@@ -225,7 +225,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   function reopen({ openedAt }: Stream, { retryAfterMs }: Partial<StreamEnd> = {}): void {
     // One on which nothing is told is worth no more than one that ended at once.
     const lastedMs = isInVain ? 0 : clock.now() - openedAt
-    timing.pause({ lastedMs, retryAfterMs, hasTold: hasTold && !isInVain })
+    timing.pause({ lastedMs, retryAfterMs, hasTold })
   }
 
   function sayRefused(reason: string): void {

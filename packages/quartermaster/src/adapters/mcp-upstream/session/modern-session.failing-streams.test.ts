@@ -71,6 +71,10 @@ it('hears of a new address where the server has no room for two any more', async
   session.watch(new Set(['n://1', 'n://2']))
   await pass(90)
   expect(live()).toEqual([['n://1', 'n://2']])
+  // That is known from then on.
+  session.watch(new Set(['n://1', 'n://2', 'n://0']))
+  await pass(5)
+  expect(live()).toEqual([['n://1', 'n://2', 'n://0']])
 })
 
 it('hears of all others where the server begins to fail at an address that it took', async () => {

@@ -37,12 +37,14 @@ it('gives a server that fails one moment, and one that cannot be reached some mo
   expect(verdict({ asked: DOUBTED })).toEqual(UNCLEAR)
   expect(verdict({ how: BROKEN }, { failures: 5 })).toBe('moment')
   expect(verdict({ how: BROKEN }, { failures: 6 })).toEqual(UNCLEAR)
+  expect(verdict({ how: BROKEN, asked: DOUBTED })).toEqual(UNCLEAR)
 })
 
 it('looks into a refusal at once, and takes it for an address where it can be for nothing else', () => {
   expect(verdict({ how: REFUSED })).toEqual(UNCLEAR)
   expect(verdict({ how: REFUSED }, { hasRoom: true })).toEqual(UNCLEAR)
   expect(verdict({ how: REFUSED, asked: DOUBTED }, { hasRoom: true })).toBe('address')
+  expect(verdict({ how: REFUSED, asked: LISTS, less: undefined }, { hasRoom: true })).toBe('moment')
   expect(verdict({ how: REFUSED, asked: DOUBTED, isTelling: false }, { hasRoom: true })).toEqual(UNCLEAR)
 })
 
