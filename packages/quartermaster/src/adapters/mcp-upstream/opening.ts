@@ -52,7 +52,7 @@ function ownOf({ agent, connection }: Opened): OwnConnection | undefined {
   return agent === undefined ? undefined : { agent, connection }
 }
 
-interface EventParts {
+export interface EventParts {
   readonly sightings: Sightings
   readonly subscriptions: UpstreamSubscriptions
   readonly connections: Pick<Connections, 'isSeparate'>

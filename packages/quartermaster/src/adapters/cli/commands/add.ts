@@ -61,12 +61,22 @@ export const registerAdd: Register = (program, act) => {
 /** An option that is not ours is most likely the program's, and stands before the separator for want of one. */
 function withSeparator(error: CommanderError, { args }: Command): Error {
   const isUnknown = error.code === 'commander.unknownOption' && !error.message.includes('(Did you mean')
-  const [first, second = '', ...more] = args
-  if (!isUnknown || args.some(isAddress) || (second.startsWith('-') && more.length === 0)) return error
-  const meant = second.startsWith('-') ? `NAME -- ${first}` : `${first} -- ${second}`
+  const meant = isUnknown ? meantBy(args) : undefined
+  if (meant === undefined) return error
   const message = error.message.replace(/^error: /, '')
   return new UsageError(`${message}\nWrite -- before the program: quartermaster add ${meant} …`)
 }
+
+/** Where it is clear which of the words is the program. */
+function meantBy(args: readonly string[]): string | undefined {
+  const [first = '-', second = '-'] = args
+  if (first.startsWith('-') || args.includes('--') || args.some(isAddress)) return undefined
+  if (!second.startsWith('-')) return `${first} -- ${second}`
+  return LAUNCHERS.has(first) && args.length > 2 ? `NAME -- ${first}` : undefined
+}
+
+/** What servers are started with, and hardly ever called. */
+const LAUNCHERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'uvx', 'pipx', 'node', 'python', 'python3', 'docker'])
 
 async function add(session: Session, name: string, words: readonly string[], options: AddOptions): Promise<number> {
   session.hints = { upstream: name }

@@ -61,7 +61,6 @@ describe('a server by HTTP that was met', () => {
     ['2026-07-28', MODERN, {}, said(400, "The MCP-Protocol-Version header value '2026-07-28' is not supported.")],
     ['2026-07-28', MODERN, {}, said(400, 'A new session can only be created by an initialize request.')],
     ['2026-07-28', MODERN, {}, said(400, 'In words that nobody knows')],
-    ['2026-07-28', MODERN, {}, text(400, 'In words that nobody knows')],
     ['2025-11-25', LEGACY, SESSION, WRONG_VERSION],
     ['2025-11-25, without a session,', LEGACY, {}, WRONG_VERSION],
     ['2025-11-25, without a session,', LEGACY, {}, said(400, 'Bad Request: Mcp-Session-Id header is required')],
@@ -79,6 +78,13 @@ describe('a server by HTTP that was met', () => {
       expect(methods(server)).toEqual(['tools/call', lookAfter(first)])
     },
   )
+
+  it('is left as well where it refuses a call with a page of its own, and may have done it', async () => {
+    const { channel, ended, become } = await met(MODERN)
+    become(text(400, 'In words that nobody knows'))
+    await expect(channel.send(modernCall(3))).rejects.toMatchObject({ wasSent: 'refused', status: 400 })
+    expect(await ended).toEqual(LEFT)
+  })
 
   it('is left by server/discover that it refuses in words that nobody knows', async () => {
     const { channel, ended, become } = await met(MODERN)

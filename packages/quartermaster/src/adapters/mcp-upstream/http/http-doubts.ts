@@ -89,10 +89,11 @@ export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts
   }
 
   /** What it means for a request that was refused as if it came in a revision that the server does not speak. */
-  async function notUnderstood({ otherwise, status = 400 }: EraDoubt, request: Message): Promise<Response> {
+  async function notUnderstood(doubt: EraDoubt, request: Message): Promise<Response> {
+    const { otherwise, isUndone, status = 400 } = doubt
     if (isMet) await (discovery ? ask(discovery) : look())
     const end = gone()
-    if (end) throw sessionLost(status, end)
+    if (end && isUndone) throw sessionLost(status, end)
     // While servers of two eras take turns behind an address, what one of them says to a listing is no word about what there is.
     if (otherwise.response && !(isRequest(request) && isListing(request))) return otherwise.response
     throw otherwise.failure

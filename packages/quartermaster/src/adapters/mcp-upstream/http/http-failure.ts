@@ -55,7 +55,8 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const retryAfterMs = status === 503 ? RETRY_MS : undefined
   const facts = { wasSent: wasSent(status), status, retryAfterMs }
   const refusal = { response, failure: new SendFailure(refusalText(answer), facts) }
-  return mayBeOfAnotherEra(complaint, hasSession) ? { failure: new EraDoubt(refusal) } : refusal
+  const doubt = eraDoubtIn(complaint, hasSession)
+  return doubt ? { failure: new EraDoubt(refusal, doubt) } : refusal
 }
 
 export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
@@ -89,9 +90,12 @@ export class SessionDoubt extends SendFailure {
 export class EraDoubt extends SendFailure {
   /** What it means if it is not. */
   readonly otherwise: Refusal
-  constructor(otherwise: Refusal) {
+  /** Whether such a refusal, if it is, says that nothing was carried out. */
+  readonly isUndone: boolean
+  constructor(otherwise: Refusal, { isUndone }: { isUndone: boolean }) {
     super(otherwise.failure.message, { wasSent: 'turnedAway', status: otherwise.failure.status })
     this.otherwise = otherwise
+    this.isUndone = isUndone
   }
 }
 
@@ -154,17 +158,23 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
  * Whether this is how a server complains of a revision that it does not speak: by its code from 2026-07-28 on, in words before.
  * Where no session is shown, that it wants one is said by a server of the era before, in the place of one that had none.
  */
-function mayBeOfAnotherEra({ status, said, text, message }: Complaint, hasSession: boolean): boolean {
-  if (!message || !isRequest(message) || message.method === 'initialize' || !OTHER_ERA_STATUS.has(status)) return false
-  if (isNotUnderstood({ status, said, message })) return true
+function eraDoubtIn(
+  { status, said, text, message }: Complaint,
+  hasSession: boolean,
+): { isUndone: boolean } | undefined {
+  if (!message || !isRequest(message) || message.method === 'initialize' || !OTHER_ERA_STATUS.has(status))
+    return undefined
   const words = wordsOf(said, text)
   const isSaid = OTHER_ERA.test(words) || (!hasSession && NO_SESSION.test(words))
-  return isSaid || said?.error?.code === RPC.unsupportedVersion
+  if (isSaid || said?.error?.code === RPC.unsupportedVersion) return { isUndone: true }
+  if (!isNotUnderstood({ status, said, message })) return undefined
+  // A tool may have done its work, and answer with a page of its own.
+  return { isUndone: said !== undefined || message.method !== 'tools/call' }
 }
 
 /**
- * Whether a server speaks of a request of 2026-07-28 as if it could not even read it. Others have any words for that, and one that
- * answered `server/discover` before refuses it for no other reason.
+ * Whether a server may speak of a request of 2026-07-28 as if it could not even read it, for which others have any words. One that
+ * answered `server/discover` before hardly refuses it for another reason.
  */
 function isNotUnderstood({ status, said, message }: { status: number; said: Response | undefined; message: Request }) {
   if (status === 404 || claimedVersion(message.params) === undefined) return false

@@ -356,6 +356,15 @@ it('hears on a stream that a server never acknowledges, however often it ends', 
   expect(lines).toEqual([])
 })
 
+it('says so where such a stream never opens, however long it takes to fail', async () => {
+  const { clock, streams, lines } = telling()
+  for (let minute = 0; minute < 10; minute++) {
+    await clock.advance(60_000)
+    streams.at(-1)?.lose()
+  }
+  expect(lines).toEqual(['It does not tell of changes: It is busy.'])
+})
+
 it('asks no sooner than a second after everything was refused, however many come and go', async () => {
   const { clock, listening, streams } = telling()
   streams.at(-1)?.refuse(-32_601)

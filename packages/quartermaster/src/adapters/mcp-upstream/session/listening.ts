@@ -71,7 +71,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let hasTold = false
   /** The stream that the server has acknowledged. It goes on until the server has acknowledged the next one. */
   let telling: Stream | undefined
-  /** Whether the server agreed to tell of nothing on it. */
+  /** Whether the server agreed to tell of nothing on the last one that it acknowledged. */
   let isInVain = false
   /** The one that it has not acknowledged yet. */
   let asking: Stream | undefined
@@ -161,7 +161,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     asking = undefined
     suspect = undefined
     if (!telling) heard.silent()
-    if (mayHaveTold(stream, how)) return reopen(stream)
+    if (mayHaveTold(stream, how)) return reopen(stream, how)
     if (!isLess) record.failures++
     const isTelling = telling !== undefined
     const verdict = verdictOn({ asked, how, less: lessOf(asked), isLess, isTelling, record })
@@ -180,8 +180,8 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
     }
   }
 
-  function mayHaveTold({ openedAt }: Stream, { kind }: StreamEnd): boolean {
-    return !hasTold && kind === 'broken' && clock.now() - openedAt > MAY_HAVE_TOLD_MS
+  function mayHaveTold({ openedAt }: Stream, { wasOpen = false }: StreamEnd): boolean {
+    return !hasTold && wasOpen && clock.now() - openedAt > MAY_HAVE_TOLD_MS
   }
 
   function lessOf(asked: Asked): Asked | undefined {

@@ -11,12 +11,14 @@ import { RPC, RpcError } from './rpc-error.ts'
  */
 export interface StreamEnd extends AddressRefusal {
   readonly kind: 'refused' | 'notNow' | 'broken'
+  /** Whether it may have been open until then. */
+  readonly wasOpen?: boolean
   /** For how long it asks to be left alone. */
   readonly retryAfterMs?: number | undefined
 }
 
 /** It ended the stream by itself. */
-export const ENDED: StreamEnd = { kind: 'broken', reason: 'It ended the stream.', isForNow: true }
+export const ENDED: StreamEnd = { kind: 'broken', reason: 'It ended the stream.', isForNow: true, wasOpen: true }
 /** There is no end at all, nor an acknowledgement. */
 export const UNANSWERED: StreamEnd = { kind: 'notNow', reason: 'It did not answer.', isForNow: true }
 
@@ -28,9 +30,11 @@ const NO: ReadonlySet<number> = new Set([400, 404, 409, 422, 500])
 
 export function toStreamEnd(error: unknown): StreamEnd {
   if (!(error instanceof RpcError)) {
-    const { status = 0, retryAfterMs } = error instanceof SendFailure ? error : {}
+    const { status = 200, wasSent, retryAfterMs } = error instanceof SendFailure ? error : {}
     // Anything but a clear no may be over in a moment.
-    return { kind: NO.has(status) ? 'notNow' : 'broken', reason: messageOf(error), isForNow: true, retryAfterMs }
+    const kind = NO.has(status) ? 'notNow' : 'broken'
+    const wasOpen = wasSent === 'maybe' && status < 300
+    return { kind, reason: messageOf(error), isForNow: true, wasOpen, retryAfterMs }
   }
   const { code, message, data } = error
   // Of a resource that is not there the address is given.

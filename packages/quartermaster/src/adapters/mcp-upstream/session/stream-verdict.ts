@@ -41,7 +41,7 @@ const MOST_BROKEN = 5
 /** So often where it did with two streams before, about a minute. Then there is no room for two any more. */
 const MOST_FAILED_WITH_ROOM = 6
 /** So often where it breaks, about ten minutes: a proxy that lets nobody through takes away nothing that is there. */
-const MOST_BROKEN_WITH_ROOM = 20
+const MOST_BROKEN_WITH_ROOM = 24
 
 export function verdictOn({ asked, how, less, isLess, isTelling, record }: Situation): Verdict {
   const { hasRoom, hasDoubted, failures } = record
@@ -52,7 +52,9 @@ export function verdictOn({ asked, how, less, isLess, isTelling, record }: Situa
   // What it refuses though it has room for two can only be an address, and one that it took before may be gone by now.
   const isNew = asked.isDoubted || asked.tried.length === asked.uris.size
   if (how.kind === 'refused' && isTelling && hasRoom && isNew && asked.uris.size > 0) return 'address'
-  if (how.kind === 'broken' && isTelling && hasRoom && isLess && failures <= MOST_BROKEN_WITH_ROOM) return 'moment'
+  // It breaks at less as well, and was seen to have room: before it is taken for want of that, as below, much time goes by.
+  const isBreaking = how.kind === 'broken' && (isLess || !less)
+  if (isBreaking && isTelling && hasRoom && failures <= MOST_BROKEN_WITH_ROOM) return 'moment'
   // Whoever tells of these right now, and fails at them on a second stream once more, does so for the second stream.
   const isOld = asked.tried.length === 0 && asked.uris.size > 0
   if (isTelling && hasDoubted && isOld) return 'second'
