@@ -139,7 +139,7 @@ describe('an upstream that is given the data folder', () => {
       {
         level: 'warning',
         where: 'mcpServers.notes.cwd',
-        what: expect.stringContaining('has a working folder that leads to'),
+        what: expect.stringContaining('has a working folder that holds the data folder'),
       },
     ])
     expect(JSON.stringify(found)).not.toContain('abc')

@@ -154,4 +154,4 @@ export async function exposureProblems(
 }
 
 const GIVEN_PATH = 'is given a path that holds the data folder'
-const GIVEN: Readonly<Record<string, string>> = { cwd: 'has a working folder that leads to the data folder' }
+const GIVEN: Readonly<Record<string, string>> = { cwd: 'has a working folder that holds the data folder or is in it' }
