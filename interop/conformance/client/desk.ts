@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { createLimit, type Limit } from '../../../packages/quartermaster/src/core/kernel/index.ts'
 import { type RunningProduct, startWithAgents } from '../../support/running-product.ts'
 import { type Drive, drive, type Scenario } from './drive.ts'
 
@@ -17,8 +18,8 @@ export interface Desk {
 export async function openDesk(scenarios: readonly string[]): Promise<Desk> {
   const keys = new Map(scenarios.map((scenario, index) => [scenario, `s${index}`]))
   const product = await startWithAgents([...keys.values()])
-  const takeTurn = createTurns(AT_A_TIME)
-  const edit = createTurns(1)
+  const takeTurn = createLimit(AT_A_TIME)
+  const edit = createLimit(1)
 
   async function answer(scenario: Scenario): Promise<{ status: number; said: string }> {
     const key = keys.get(scenario.name)
@@ -51,31 +52,12 @@ export async function openDesk(scenarios: readonly string[]): Promise<Desk> {
   }
 }
 
-type Turns = <T>(work: () => Promise<T>) => Promise<T>
-
-/** Lets so many work at the same time, in the order in which they came. */
-function createTurns(most: number): Turns {
-  const waiting: (() => void)[] = []
-  let free = most
-  return async work => {
-    if (free === 0) await new Promise<void>(resolve => waiting.push(resolve))
-    else free--
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
-  }
-}
-
 const CLIENT_DOCUMENT = 'https://conformance-test.local/client-metadata.json'
 
 /** Mounts the scenario's server, does what the scenario wants, and takes the server away again. */
 async function driveOn(
   product: RunningProduct,
-  { edit, ...task }: Pick<Drive, 'scenario' | 'key' | 'tell'> & { edit: Turns },
+  { edit, ...task }: Pick<Drive, 'scenario' | 'key' | 'tell'> & { edit: Limit },
 ): Promise<void> {
   const { control, mcpUrl } = product
   const { scenario, key } = task
