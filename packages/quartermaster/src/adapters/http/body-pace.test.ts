@@ -6,23 +6,25 @@ import { keepPace } from './body-pace.ts'
 
 const LIMITS = { requestTimeoutMs: 30_000, bodyBytesPerSecond: 8 }
 
-/** A request whose head has arrived, with a body of 720 bytes to come. */
-async function begun() {
+/** A request whose head has arrived, with a body of 720 bytes to come, or this one with it. */
+async function begun(body = '') {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const timed = vi.spyOn(globalThis, 'setInterval')
   const server = createServer((request, response) => {
     keepPace(request, response, LIMITS)
     request.on('end', () => response.end()).resume()
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
+    timed.mockRestore()
     vi.useRealTimers()
     server.closeAllConnections()
     server.close()
   })
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 720\r\n\r\n')
+  client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 720\r\n\r\n${body}`)
   const [request] = (await once(server, 'request')) as [IncomingMessage]
-  return { client, request, answer: once(client, 'data').then(String) }
+  return { client, request, timed, answer: once(client, 'data').then(String) }
 }
 
 it('lets a body take its time as long as it keeps coming', async () => {
@@ -41,4 +43,10 @@ it('cuts one that comes too slowly', async () => {
   await once(request, 'data')
   vi.advanceTimersByTime(30_000)
   expect(await answer).toMatch(/^HTTP\/1\.1 408/)
+})
+
+it('times no body that came with its head', async () => {
+  const { timed, answer } = await begun('x'.repeat(720))
+  expect(await answer).toMatch(/^HTTP\/1\.1 200/)
+  expect(timed).not.toHaveBeenCalled()
 })

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { afterArrival } from './arrival.ts'
 import type { ServerLimits } from './limits.ts'
 
 /**
@@ -8,8 +9,8 @@ import type { ServerLimits } from './limits.ts'
  */
 export function keepPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
   if (!hasBody(request)) return
-  // Most bodies come with the head, and are there once what came is read.
-  process.nextTick(() => {
+  // Most bodies come with the head, and nothing is left to be timed.
+  afterArrival(() => {
     if (!request.complete && !request.destroyed) watchPace(request, response, limits)
   })
 }

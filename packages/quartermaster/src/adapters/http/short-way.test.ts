@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
@@ -163,4 +165,16 @@ it('says when the client has gone, and is not asked for one that went before its
   whole.destroy()
   await gone.promise
   expect(times).toBe(1)
+})
+
+it('does not wait for a body as a stream that came with its head', async () => {
+  const listened: unknown[] = []
+  const listen = (message: unknown) =>
+    (message as { request: IncomingMessage }).request.on('newListener', name => void listened.push(name))
+  subscribe('http.server.request.start', listen)
+  onTestFinished(() => void unsubscribe('http.server.request.start', listen))
+  const { raw, port } = await started()
+  const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nConnection: close\r\n`
+  expect(await raw(`${head}Content-Length: 5\r\n\r\nhello`)).toContain('short: hello')
+  expect(listened).not.toContain('data')
 })

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CancelSignal, Tracer } from '../../core/kernel/index.ts'
+import { afterArrival } from './arrival.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
 import { goneSignal } from './gone-signal.ts'
 import { objectionTo } from './guard.ts'
@@ -71,9 +72,9 @@ function isShort({ headers, rawHeaders }: IncomingMessage): boolean {
   return Number(headers['content-length']) <= MOST_SHORT_BYTES && Object.keys(headers).length === rawHeaders.length / 2
 }
 
-/** Most bodies come with the head, and are there once what came is read: those need not be waited for as a stream. */
+/** Most bodies come with the head: those need not be waited for as a stream. */
 function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
-  process.nextTick(() => {
+  afterArrival(() => {
     if (incoming.complete) whole(incoming.read() ?? NO_BYTES)
     else gatherBody(incoming, whole)
   })
