@@ -62,9 +62,12 @@ const after: Clock['after'] = (ms, task) => {
   return () => clearTimeout(timer)
 }
 
+// Read once: the time is asked for many times in a call, and this never changes.
+const STARTED_AT = performance.timeOrigin
+
 const MACHINE: TimeSource = {
   wall: () => Date.now(),
-  counted: () => performance.timeOrigin + performance.now(),
+  counted: () => STARTED_AT + performance.now(),
 }
 
 /** Beyond this Node fires at once. */
