@@ -22,22 +22,46 @@ export function readText(body: HttpBody, maxBytes: number): Promise<string> {
   return readBytes(body, maxBytes).then(String)
 }
 
+/** The same, at once where all of it has come already: most short answers are there as soon as their head is looked at. */
+export function takeText(body: HttpBody, maxBytes: number): string | Promise<string> {
+  const state: { whole?: Buffer; failure?: Promise<never>; later?: Gathering } = {}
+  gather(body, maxBytes, {
+    resolve(whole) {
+      if (state.later) state.later.resolve(whole)
+      else state.whole = whole
+    },
+    reject(error) {
+      if (state.later) state.later.reject(error)
+      else state.failure = Promise.reject(error)
+    },
+  })
+  if (state.whole) return String(state.whole)
+  return state.failure ?? new Promise<Buffer>((resolve, reject) => (state.later = { resolve, reject })).then(String)
+}
+
 /** The bytes of a body, with the same limit. */
 export function readBytes(body: HttpBody, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = []
-    let size = 0
-    body.read({
-      onData(part) {
-        size += part.length
-        parts.push(part)
-        if (size <= maxBytes) return
-        body.destroy()
-        reject(new BodyTooLong(maxBytes, joined(parts).subarray(0, maxBytes)))
-      },
-      onEnd: () => resolve(joined(parts)),
-      onFail: reject,
-    })
+  return new Promise((resolve, reject) => gather(body, maxBytes, { resolve, reject }))
+}
+
+interface Gathering {
+  resolve(whole: Buffer): void
+  reject(error: unknown): void
+}
+
+function gather(body: HttpBody, maxBytes: number, { resolve, reject }: Gathering): void {
+  const parts: Buffer[] = []
+  let size = 0
+  body.read({
+    onData(part) {
+      size += part.length
+      parts.push(part)
+      if (size <= maxBytes) return
+      body.destroy()
+      reject(new BodyTooLong(maxBytes, joined(parts).subarray(0, maxBytes)))
+    },
+    onEnd: () => resolve(joined(parts)),
+    onFail: reject,
   })
 }
 

@@ -17,7 +17,8 @@ const MOST_CODINGS = 3
 
 /** What is to be undone, one after the other; nothing where one is not known. */
 function decodersFor(encoding: string | string[] | undefined): (() => Decoder)[] | undefined {
-  const codings = String(encoding ?? '')
+  if (encoding === undefined) return []
+  const codings = String(encoding)
     .split(',')
     .map(coding => coding.trim().toLowerCase())
     .filter(coding => coding !== '' && coding !== 'identity')

@@ -18,6 +18,7 @@ export {
   readShortText,
   readText,
   TAIL_MS,
+  takeText,
 } from './http-body.ts'
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts'
 export { MOST_SAID, OwnReason, type Reason, reasonOf } from './http-reason.ts'

@@ -71,6 +71,7 @@ interface Authority {
 
 /** Loopback names need the port we are bound to. An allowed host without a port stands for any, as proxies choose theirs. */
 function isAllowedHost(host: string, boundPort: number | undefined, allowed: readonly string[]): boolean {
+  if (isLoopbackAt(host, boundPort)) return true
   const asked = parseAuthority(host)
   if (!asked) return false
   if (LOOPBACK.has(asked.name) && (asked.port ?? 80) === boundPort) return true
@@ -78,6 +79,12 @@ function isAllowedHost(host: string, boundPort: number | undefined, allowed: rea
     const known = parseAuthority(entry)
     return known?.name === asked.name && (known.port === undefined || known.port === asked.port)
   })
+}
+
+/** As clients on this machine write it: most requests are theirs, and need not be taken apart. */
+function isLoopbackAt(host: string, port: number | undefined): boolean {
+  const end = `:${port}`
+  return host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length))
 }
 
 function parseAuthority(text: string): Authority | undefined {

@@ -30,8 +30,8 @@ export function createShortWay(options: ShortWayOptions): ShortWay {
     return objectionTo(incoming, incoming.headers, options.allowedHosts()) === undefined ? mount : undefined
   }
 
-  async function respond(answer: Promise<Response | PlainAnswer>, { incoming, outgoing, start }: Arrival) {
-    writeAnswer(await answer.catch(error => problemResponse(report(error))), outgoing)
+  function respond(answer: Response | PlainAnswer, { incoming, outgoing, start }: Arrival): void {
+    writeAnswer(answer, outgoing)
     const { url: path = '', method = '', headers } = incoming
     const request = { route: path, method, status: outgoing.statusCode, durationMs: performance.now() - start }
     observe(options, request, { path, traceparent: headers.traceparent })
@@ -44,7 +44,11 @@ export function createShortWay(options: ShortWayOptions): ShortWay {
     const arrival = { incoming, outgoing, start: performance.now() }
     readWhole(incoming, body => {
       const answer = answerFrom(mount, { headers: incoming.headers, body }, goneSignal(outgoing))
-      if (answer) return void respond(answer, arrival)
+      if (answer)
+        return void answer.then(
+          served => respond(served, arrival),
+          error => respond(problemResponse(report(error)), arrival),
+        )
       // The adapter in front of the application takes a body that was read already from here.
       Object.assign(incoming, { rawBody: body })
       goOn()

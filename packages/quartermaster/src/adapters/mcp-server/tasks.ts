@@ -44,6 +44,12 @@ export interface TaskSeed {
   leave(): void
 }
 
+/** Who waits for a turn. */
+interface TurnWaiting {
+  readonly signal: CancelSignal
+  readonly audience: Audience
+}
+
 /** The tasks that clients follow. */
 export interface Tasks {
   seed(caller: Caller): TaskSeed
@@ -51,7 +57,7 @@ export interface Tasks {
   turn(
     exchange: Exchange<CallAnswer>,
     seed: TaskSeed | undefined,
-    waiting: { signal: CancelSignal; audience: Audience },
+    waiting: TurnWaiting,
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
   get(caller: Caller, taskId: string, look: TaskLook): Promise<WireTask>
   /** Hands over answers to what the task asked. */
@@ -177,6 +183,31 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     }
   }
 
+  /** A turn of a call that is to be a task when it takes its time. */
+  async function turnOf(
+    seed: TaskSeed,
+    { exchange, isNew }: { exchange: Exchange<CallAnswer>; isNew: boolean },
+    { signal, audience }: TurnWaiting,
+  ): Promise<Turn<CallAnswer> | { task: WireTask }> {
+    // A client that did not get to see the task asks again for what it had called.
+    const known = handleOf(exchange)
+    if (known) return known
+    seeds.set(exchange, seed)
+    if (isNew) exchange.done.then(seed.leave, seed.leave)
+    // The request's own signal must not reach a call that has become a task.
+    const leash = createLeash(signal)
+    const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
+    try {
+      const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
+      if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, seed)
+      // Of several requests that wait for one call the first makes it a task, and the others are told of that one.
+      return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(leash.signal, audience) : first)
+    } finally {
+      patience.end()
+      leash.release()
+    }
+  }
+
   return {
     seed(caller) {
       const leave = places.enter(callerKey(caller))
@@ -193,26 +224,10 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
         leave,
       }
     },
-    async turn(exchange, given, { signal, audience }) {
+    turn(exchange, given, waiting) {
       const seed = given ?? seeds.get(exchange)
-      if (!seed) return exchange.turn(signal, audience)
-      // A client that did not get to see the task asks again for what it had called.
-      const known = handleOf(exchange)
-      if (known) return known
-      seeds.set(exchange, seed)
-      if (given) exchange.done.then(given.leave, given.leave)
-      // The request's own signal must not reach a call that has become a task.
-      const leash = createLeash(signal)
-      const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
-      try {
-        const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
-        if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, seed)
-        // Of several requests that wait for one call the first makes it a task, and the others are told of that one.
-        return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(leash.signal, audience) : first)
-      } finally {
-        patience.end()
-        leash.release()
-      }
+      const isNew = given !== undefined
+      return seed ? turnOf(seed, { exchange, isNew }, waiting) : exchange.turn(waiting.signal, waiting.audience)
     },
     async get(caller, taskId, { isHeard, toolNow }) {
       const task = findLive(caller, taskId)

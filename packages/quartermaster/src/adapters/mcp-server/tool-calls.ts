@@ -86,7 +86,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   }
 
   return {
-    async call(shelf, { name, arguments: input = {} }, request) {
+    call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
       return grant ? run({ shelf, grant, input, request }) : meet({ shelf, name, input, request })
     },

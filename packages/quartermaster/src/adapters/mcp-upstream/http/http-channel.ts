@@ -214,7 +214,8 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
       try {
         const answer = await post(message, exchange, headers)
         session.note(message, answer)
-        isFollowed = (await incoming.take(answer, message, exchange)) === 'followed'
+        const taken = incoming.take(answer, message, exchange)
+        isFollowed = (taken instanceof Promise ? await taken : taken) === 'followed'
         doubts.taken(message)
       } catch (error) {
         exchange.close()

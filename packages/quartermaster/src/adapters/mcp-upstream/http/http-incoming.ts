@@ -8,9 +8,9 @@ import {
   isGood,
   MOST_SAID,
   readShortText,
-  readText,
   reasonOf,
   TAIL_MS,
+  takeText,
 } from '../../http-client/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
@@ -47,10 +47,15 @@ export interface HttpIncomingDeps {
   onDoubt(): Promise<SessionAnswer>
 }
 
+/** `followed`: it is a stream, and closes the exchange itself. */
+type Taken = 'over' | 'followed'
+
+const over = (): Taken => 'over'
+
 /** Takes what comes back. */
 export interface HttpIncoming {
-  /** `followed`: it is a stream, and closes the exchange itself. Rejects with a `SendFailure`. */
-  take(answer: HttpAnswer, message: Message, exchange: Exchange): Promise<'over' | 'followed'>
+  /** Throws, or rejects with, a `SendFailure`. */
+  take(answer: HttpAnswer, message: Message, exchange: Exchange): Taken | Promise<Taken>
   /** Hears what a legacy server says beside its answers, over every break of the stream. Resolves to why no more is heard. */
   listenAlways(exchange: Exchange, events: StreamEvents): Promise<string>
 }
@@ -114,17 +119,27 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     deliver(response)
   }
 
-  async function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): Promise<void> {
-    let text: string
-    try {
-      text = await readText(answer.body, maxBytes)
-    } catch (error) {
-      if (error instanceof BodyTooLong) return deliver(refusedAnswer(id, `It is longer than ${maxBytes} bytes.`))
-      throw notTaken(error, answer.status)
+  /** Nothing is waited for that is there already: every call comes by here. */
+  function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): undefined | Promise<void> {
+    const text = takeText(answer.body, maxBytes)
+    if (typeof text === 'string') return takeAnswer(text, id, exchange)
+    return text.then(
+      whole => takeAnswer(whole, id, exchange),
+      error => {
+        if (!(error instanceof BodyTooLong)) throw notTaken(error, answer.status)
+        deliver(refusedAnswer(id, `It is longer than ${maxBytes} bytes.`))
+      },
+    )
+  }
+
+  function takeAnswer(text: string, id: Id, exchange: Exchange): undefined | Promise<void> {
+    const lookForIt = () => {
+      if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
     }
     const delivering = deliverOwn(text, id, id)
-    if (delivering) await delivering
-    if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
+    if (delivering) return delivering.then(lookForIt)
+    lookForIt()
+    return undefined
   }
 
   async function listen(wanted: Wanted): Promise<HttpAnswer | undefined> {
@@ -185,22 +200,24 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     exchange.close()
   }
 
+  function takeResponse(answer: HttpAnswer, message: Request, exchange: Exchange): Taken | Promise<Taken> {
+    const type = mediaType(answer)
+    if (type === JSON_TYPE) return takeJson(answer, message.id, exchange)?.then(over) ?? 'over'
+    if (type === EVENTS) {
+      void follow(answer, message, exchange)
+      return 'followed'
+    }
+    discard(answer.body)
+    throw unreadable(type, answer.status)
+  }
+
   return {
-    async take(answer, message, exchange) {
-      const type = mediaType(answer)
-      if (!isGood(answer)) await refused(answer, message)
-      else if (!isRequest(message)) discard(answer.body)
-      else if (answer.status === 202) {
-        discard(answer.body)
-        if (!deps.isHeardAlways()) onLost(message.id, 'The server took the request in, and does not answer it.')
-      } else if (type === JSON_TYPE) await takeJson(answer, message.id, exchange)
-      else if (type === EVENTS) {
-        void follow(answer, message, exchange)
-        return 'followed'
-      } else {
-        discard(answer.body)
-        throw unreadable(type, answer.status)
-      }
+    take(answer, message, exchange) {
+      if (!isGood(answer)) return refused(answer, message).then(over)
+      if (isRequest(message) && answer.status !== 202) return takeResponse(answer, message, exchange)
+      discard(answer.body)
+      if (isRequest(message) && !deps.isHeardAlways())
+        onLost(message.id, 'The server took the request in, and does not answer it.')
       return 'over'
     },
     listenAlways: (exchange, events) =>

@@ -39,12 +39,16 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   const home = new URL(url)
   const own = ownHeaders(headers, home)
 
-  async function send(request: SenderRequest): Promise<HttpAnswer> {
-    const known = auth && tokenOf(auth, request.signal)
-    const token = known instanceof Promise ? await known : known
-    const answer = await redirected(request, token)
-    if (answer.status === 401) return again(request, token, answer)
-    return withRights(answer, token, request.signal)
+  /** Promises by hand: this is on the way of every call, and each function that waits is felt. */
+  function send(request: SenderRequest): Promise<HttpAnswer> {
+    const token = auth && tokenOf(auth, request.signal)
+    return token instanceof Promise ? token.then(known => sendAs(known, request)) : sendAs(token, request)
+  }
+
+  function sendAs(token: string | undefined, request: SenderRequest): Promise<HttpAnswer> {
+    return redirected(request, token).then(answer =>
+      answer.status === 401 ? again(request, token, answer) : withRights(answer, token, request.signal),
+    )
   }
 
   /** Once more with a new token, if there is one to be had. */
@@ -103,7 +107,6 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     return sendTo(home, { request, headers, redirects: 0 })
   }
 
-  /** Promises by hand: this is on the way of every call, and each function that waits is felt. */
   function sendTo(url: URL, { request, headers, redirects }: Sending): Promise<HttpAnswer> {
     const { method, body, signal, answerMs } = request
     return client.send({ method, url, headers, body, signal, answerMs }).then(
