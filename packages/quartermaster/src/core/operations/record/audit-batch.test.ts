@@ -71,6 +71,36 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(1_256)
   })
 
+  it('lets lines that come while others are written wait for company, and be written together', async () => {
+    const { storage, clock, batch } = desk()
+    const commits: number[] = []
+    storage.fault = writes => {
+      commits.push(writes.length)
+      if (commits.length < 10) batch.add(ENTRY)
+      return undefined
+    }
+    for (let i = 0; i < 256; i++) batch.add(ENTRY)
+    await clock.breathe()
+    batch.add(ENTRY)
+    expect(commits).toEqual([256])
+    await clock.advance(1_000)
+    expect(commits).toEqual([256, 2])
+    expect(await storage.store.count('audit')).toBe(258)
+  })
+
+  it('goes on at once when as many came meanwhile as are written together', async () => {
+    const { storage, clock, batch } = desk()
+    const commits: number[] = []
+    storage.fault = writes => {
+      commits.push(writes.length)
+      if (commits.length === 1) for (let i = 0; i < 300; i++) batch.add(ENTRY)
+      return undefined
+    }
+    for (let i = 0; i < 256; i++) batch.add(ENTRY)
+    await clock.breathe()
+    expect(commits).toEqual([256, 256, 44])
+  })
+
   it('says how much of it is lost when everything stops', async () => {
     const { storage, batch, lines } = desk()
     storage.fault = broken

@@ -44,19 +44,27 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
     cancelTimer = undefined
     flushing ??= writeAll().finally(() => {
       flushing = undefined
-      if (waiting.length > 0 || batch.length > 0) arm()
+      goOn()
     })
   }
 
+  function goOn(): void {
+    if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
+    else if (waiting.length > 0 || batch.length > 0) arm()
+  }
+
+  /** What comes meanwhile waits for company of its own: written at once, it would be a commit for every few lines, without end. */
   async function writeAll(): Promise<void> {
     reportDropped()
-    while (batch.length > 0 || waiting.length > 0) {
+    for (let left = batch.length + waiting.length; left > 0; ) {
       if (batch.length === 0) {
-        batch = waiting.slice(0, LARGEST_BATCH).map(entry => auditRow(ids.next('audit'), entry))
-        waiting = waiting.slice(LARGEST_BATCH)
+        const taken = waiting.slice(0, Math.min(left, LARGEST_BATCH))
+        batch = taken.map(entry => auditRow(ids.next('audit'), entry))
+        waiting = waiting.slice(taken.length)
       }
       isFailing = !(await write())
       if (isFailing) return
+      left -= batch.length
       batch = []
     }
   }
@@ -87,8 +95,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
         dropped++
       }
       waiting.push(entry)
-      if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
-      else arm()
+      goOn()
     },
     async stop() {
       await flushing
