@@ -84,7 +84,7 @@ function isAllowedHost(host: string, boundPort: number | undefined, allowed: rea
 /** As clients on this machine write it: most requests are theirs, and need not be taken apart. */
 function isLoopbackAt(host: string, port: number | undefined): boolean {
   const end = `:${port}`
-  return host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length))
+  return port !== undefined && host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length))
 }
 
 function parseAuthority(text: string): Authority | undefined {

@@ -30,6 +30,17 @@ async function started(short: Partial<ShortMount> = {}, options: TestServerOptio
   return { ...server, requests, post }
 }
 
+/** The head of a request whose body has five bytes. */
+const headFor = (port: number) =>
+  `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nConnection: close\r\nContent-Length: 5\r\n\r\n`
+
+/** Hears of each request before the server does. */
+function onRequest(listener: (request: IncomingMessage) => void): void {
+  const hear = (message: unknown) => listener((message as { request: IncomingMessage }).request)
+  subscribe('http.server.request.start', hear)
+  onTestFinished(() => void unsubscribe('http.server.request.start', hear))
+}
+
 it('answers what its endpoint takes, with the headers that every answer has', async () => {
   const { post } = await started()
   const [short, long] = [await post('ä'), await post('long')]
@@ -167,14 +178,24 @@ it('says when the client has gone, and is not asked for one that went before its
   expect(times).toBe(1)
 })
 
+it('tells that a client has gone which leaves with its last byte', async () => {
+  const isGone = deferred()
+  const { port } = await started({
+    answer(_request, gone) {
+      gone.addEventListener('abort', () => isGone.resolve())
+      return new Promise(() => {})
+    },
+  })
+  connect(port, '127.0.0.1')
+    .resume()
+    .end(`${headFor(port)}hello`)
+  await isGone.promise
+})
+
 it('does not wait for a body as a stream that came with its head', async () => {
   const listened: unknown[] = []
-  const listen = (message: unknown) =>
-    (message as { request: IncomingMessage }).request.on('newListener', name => void listened.push(name))
-  subscribe('http.server.request.start', listen)
-  onTestFinished(() => void unsubscribe('http.server.request.start', listen))
+  onRequest(request => request.on('newListener', name => void listened.push(name)))
   const { raw, port } = await started()
-  const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nConnection: close\r\n`
-  expect(await raw(`${head}Content-Length: 5\r\n\r\nhello`)).toContain('short: hello')
+  expect(await raw(`${headFor(port)}hello`)).toContain('short: hello')
   expect(listened).not.toContain('data')
 })
