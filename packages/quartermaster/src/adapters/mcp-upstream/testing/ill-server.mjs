@@ -50,7 +50,7 @@
 // Tools: echo { text }, add { a, b }, slow { ms }, append { file, text }, env {}, where {}, pids {}, die { code },
 // say_stderr { text }, announce {} (tools have changed), progress { steps }, ask { message } (an elicitation).
 import { spawn } from 'node:child_process'
-import { appendFileSync, closeSync, existsSync, readFileSync, watchFile, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 
 const flags = new Map(
@@ -220,11 +220,24 @@ const TOOLS = {
 }
 
 function tools() {
-  if (has('definitions')) return JSON.parse(readFileSync(text('definitions'), 'utf8'))
+  if (has('definitions')) return JSON.parse(definitions())
   const own = Object.entries(TOOLS).map(([name, { run: _run, ...definition }]) => ({ name, ...definition }))
   const extra = Array.from({ length: number('tools', 0) }, (_, i) => ({ ...own[0], name: `extra_${i}` }))
   const plugin = isPlugged ? [{ ...own[0], name: text('plugin') }] : []
   return [...own, ...extra, ...plugin]
+}
+
+const definitions = () => readFileSync(text('definitions'), 'utf8')
+
+/** By what is in the file: a watch that begins late takes a file that has changed for the first one. */
+function watchDefinitions() {
+  let known = definitions()
+  const look = () => {
+    const now = definitions()
+    if (now !== known) send(CHANGED)
+    known = now
+  }
+  setInterval(look, 50).unref()
 }
 
 let isPlugged = false
@@ -300,7 +313,7 @@ const CHANGED = { method: 'notifications/tools/list_changed' }
 
 async function told({ method }) {
   if (method !== 'notifications/initialized') return
-  if (has('definitions')) watchFile(text('definitions'), { interval: 50 }, () => send(CHANGED)).unref()
+  if (has('definitions')) watchDefinitions()
   if (has('close-output')) closeSync(1)
   if (has('flood'))
     await repeat(number('flood', 100_000), i =>
