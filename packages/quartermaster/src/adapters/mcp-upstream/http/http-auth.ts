@@ -22,7 +22,7 @@ export class NotRenewed extends Error {
 
 /** Where one channel's access token comes from. Either method rejects with `LoginOver` when there is no more to come. */
 export interface HttpAuth {
-  /** The token to send, if there is one; at once where it is known. Rejects with `NotRenewed` when nobody can be asked. */
+  /** The token to send, if there is one; at once where it is known. Rejects with `NotRenewed` when nobody can be asked, and never throws. */
   token(): Promise<string | undefined> | string | undefined
   /**
    * The server does not take this token, or wants one. `signIn`: only a person can help. Rejects with `NotRenewed` when a new one

@@ -50,7 +50,7 @@ export interface HttpIncomingDeps {
 /** `followed`: it is a stream, and closes the exchange itself. */
 type Taken = 'over' | 'followed'
 
-const over = (): Taken => 'over'
+const toOver = (): Taken => 'over'
 
 /** Takes what comes back. */
 export interface HttpIncoming {
@@ -202,7 +202,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
 
   function takeResponse(answer: HttpAnswer, message: Request, exchange: Exchange): Taken | Promise<Taken> {
     const type = mediaType(answer)
-    if (type === JSON_TYPE) return takeJson(answer, message.id, exchange)?.then(over) ?? 'over'
+    if (type === JSON_TYPE) return takeJson(answer, message.id, exchange)?.then(toOver) ?? 'over'
     if (type === EVENTS) {
       void follow(answer, message, exchange)
       return 'followed'
@@ -213,7 +213,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
 
   return {
     take(answer, message, exchange) {
-      if (!isGood(answer)) return refused(answer, message).then(over)
+      if (!isGood(answer)) return refused(answer, message).then(toOver)
       if (isRequest(message) && answer.status !== 202) return takeResponse(answer, message, exchange)
       discard(answer.body)
       if (isRequest(message) && !deps.isHeardAlways())

@@ -101,6 +101,37 @@ describe('the audit of calls without a record', () => {
     expect(commits).toEqual([256, 256, 44])
   })
 
+  it('waits no longer than a second for company, also when a write takes longer than that', async () => {
+    const { storage, clock, batch } = desk()
+    const commits: number[] = []
+    storage.fault = async writes => {
+      commits.push(writes.length)
+      if (commits.length === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
+      return undefined
+    }
+    batch.add(ENTRY)
+    await clock.advance(1_000)
+    batch.add(ENTRY)
+    await clock.advance(1_499)
+    expect(commits).toEqual([1])
+    await clock.advance(1)
+    expect(commits).toEqual([1, 1])
+  })
+
+  it.each([1, 300])('is whole when everything stops, also where %i lines come during the last write', async count => {
+    const { storage, batch, lines } = desk()
+    let isFirst = true
+    storage.fault = () => {
+      if (isFirst) for (let i = 0; i < count; i++) batch.add(ENTRY)
+      isFirst = false
+      return undefined
+    }
+    batch.add(ENTRY)
+    await batch.stop()
+    expect(await storage.store.count('audit')).toBe(count + 1)
+    expect(lines).toEqual([])
+  })
+
   it('says how much of it is lost when everything stops', async () => {
     const { storage, batch, lines } = desk()
     storage.fault = broken

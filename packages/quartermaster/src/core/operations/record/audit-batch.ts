@@ -34,6 +34,10 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
   let isFailing = false
   let cancelTimer: Cancel | undefined
   let flushing: Promise<void> | undefined
+  /** What came during a write has waited long enough, or is many: it is written as soon as that is over. */
+  let isDue = false
+
+  const left = () => waiting.length + batch.length
 
   function arm(): void {
     cancelTimer ??= clock.after(LONGEST_WAIT_MS, flush)
@@ -42,29 +46,32 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
   function flush(): void {
     cancelTimer?.()
     cancelTimer = undefined
+    isDue = flushing !== undefined
     flushing ??= writeAll().finally(() => {
       flushing = undefined
-      goOn()
+      if (isDue && !isFailing) flush()
+      else writeOrWait()
     })
   }
 
-  function goOn(): void {
+  function writeOrWait(): void {
     if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
-    else if (waiting.length > 0 || batch.length > 0) arm()
+    else if (left() > 0) arm()
   }
 
   /** What comes meanwhile waits for company of its own: written at once, it would be a commit for every few lines, without end. */
   async function writeAll(): Promise<void> {
     reportDropped()
-    for (let left = batch.length + waiting.length; left > 0; ) {
+    let wanted = left()
+    while (wanted > 0) {
       if (batch.length === 0) {
-        const taken = waiting.slice(0, Math.min(left, LARGEST_BATCH))
+        const taken = waiting.slice(0, Math.min(wanted, LARGEST_BATCH))
         batch = taken.map(entry => auditRow(ids.next('audit'), entry))
         waiting = waiting.slice(taken.length)
       }
       isFailing = !(await write())
       if (isFailing) return
-      left -= batch.length
+      wanted -= batch.length
       batch = []
     }
   }
@@ -81,6 +88,13 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
     }
   }
 
+  /** Also what comes while the last of it is written. */
+  async function writeRest(): Promise<void> {
+    flush()
+    await flushing
+    if (left() > 0 && !isFailing) await writeRest()
+  }
+
   function reportDropped(): void {
     if (dropped > 0) log.warn('lines of the audit were dropped, because the store cannot keep up', { dropped })
     dropped = 0
@@ -95,14 +109,13 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
         dropped++
       }
       waiting.push(entry)
-      goOn()
+      writeOrWait()
     },
     async stop() {
       await flushing
-      flush()
-      await flushing
+      await writeRest()
       cancelTimer?.()
-      const lost = waiting.length + batch.length + dropped
+      const lost = left() + dropped
       if (lost > 0) log.error('the end of the audit could not be written', { lost })
     },
   }
