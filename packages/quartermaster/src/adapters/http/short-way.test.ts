@@ -179,17 +179,17 @@ it('says when the client has gone, and is not asked for one that went before its
 })
 
 it('tells that a client has gone which leaves with its last byte', async () => {
-  const isGone = deferred()
+  const told = deferred<unknown>()
   const { port } = await started({
     answer(_request, gone) {
-      gone.addEventListener('abort', () => isGone.resolve())
+      gone.addEventListener('abort', () => told.resolve(gone.reason))
       return new Promise(() => {})
     },
   })
   connect(port, '127.0.0.1')
     .resume()
     .end(`${headFor(port)}hello`)
-  await isGone.promise
+  expect(await told.promise).toEqual(new Error('The client went away.'))
 })
 
 it('does not wait for a body as a stream that came with its head', async () => {
