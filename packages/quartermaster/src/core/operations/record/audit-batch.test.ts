@@ -3,7 +3,7 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { AppError, type AuditEntry } from '../../../contracts/index.ts'
 import { collectedLog } from '../../../testing/collected-log.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { faultyStorage } from '../../../testing/faulty-storage.ts'
+import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createAuditBatch } from './audit-batch.ts'
 
 const ENTRY: AuditEntry = {
@@ -23,6 +23,17 @@ function desk() {
   const clock = createFakeClock()
   const { log, lines } = collectedLog()
   return { storage, clock, lines, batch: createAuditBatch({ storage, clock, ids: createIds(), log }) }
+}
+
+/** How many lines each commit has; something is done during each of them. */
+function countCommits(storage: FaultyStorage, during: (nth: number) => void | Promise<void>): readonly number[] {
+  const commits: number[] = []
+  storage.fault = async writes => {
+    commits.push(writes.length)
+    await during(commits.length)
+    return undefined
+  }
+  return commits
 }
 
 const broken = () => ({ error: new AppError('INTERNAL', 'its disk is full') })
@@ -73,12 +84,9 @@ describe('the audit of calls without a record', () => {
 
   it('lets lines that come while others are written wait for company, and be written together', async () => {
     const { storage, clock, batch } = desk()
-    const commits: number[] = []
-    storage.fault = writes => {
-      commits.push(writes.length)
-      if (commits.length < 10) batch.add(ENTRY)
-      return undefined
-    }
+    const commits = countCommits(storage, nth => {
+      if (nth < 10) batch.add(ENTRY)
+    })
     for (let i = 0; i < 256; i++) batch.add(ENTRY)
     await clock.breathe()
     batch.add(ENTRY)
@@ -90,12 +98,9 @@ describe('the audit of calls without a record', () => {
 
   it('goes on at once when as many came meanwhile as are written together', async () => {
     const { storage, clock, batch } = desk()
-    const commits: number[] = []
-    storage.fault = writes => {
-      commits.push(writes.length)
-      if (commits.length === 1) for (let i = 0; i < 300; i++) batch.add(ENTRY)
-      return undefined
-    }
+    const commits = countCommits(storage, nth => {
+      if (nth === 1) for (let i = 0; i < 300; i++) batch.add(ENTRY)
+    })
     for (let i = 0; i < 256; i++) batch.add(ENTRY)
     await clock.breathe()
     expect(commits).toEqual([256, 256, 44])
@@ -103,12 +108,9 @@ describe('the audit of calls without a record', () => {
 
   it('waits no longer than a second for company, also when a write takes longer than that', async () => {
     const { storage, clock, batch } = desk()
-    const commits: number[] = []
-    storage.fault = async writes => {
-      commits.push(writes.length)
-      if (commits.length === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
-      return undefined
-    }
+    const commits = countCommits(storage, async nth => {
+      if (nth === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
+    })
     batch.add(ENTRY)
     await clock.advance(1_000)
     batch.add(ENTRY)
@@ -120,12 +122,9 @@ describe('the audit of calls without a record', () => {
 
   it.each([1, 300])('is whole when everything stops, also where %i lines come during the last write', async count => {
     const { storage, batch, lines } = desk()
-    let isFirst = true
-    storage.fault = () => {
-      if (isFirst) for (let i = 0; i < count; i++) batch.add(ENTRY)
-      isFirst = false
-      return undefined
-    }
+    countCommits(storage, nth => {
+      if (nth === 1) for (let i = 0; i < count; i++) batch.add(ENTRY)
+    })
     batch.add(ENTRY)
     await batch.stop()
     expect(await storage.store.count('audit')).toBe(count + 1)
