@@ -2,7 +2,7 @@
 
 /** What is measured by default. */
 export const FULL = {
-  start: { repeats: 5, calls: 1_000, idleMs: 5_000 },
+  start: { repeats: 5, calls: 1_000, idleMs: 30_000 },
   call: { inFlight: [1, 16, 64], warmUp: 3_000, rounds: 5, calls: 1_500 },
   direct: { inFlight: [1, 16, 64], warmUp: 3_000, rounds: 5, calls: 1_500 },
   legacy: { inFlight: [1, 16, 64], warmUp: 3_000, rounds: 5, calls: 1_000 },

@@ -6,7 +6,7 @@ export const FULL = {
   sessions: { inFlight: [1, 16, 64], warmUp: 10_000, rounds: 4, calls: 1_000, withinMs: 1_000 },
   http: { inFlight: [1, 16, 64], warmUp: 15_000, rounds: 5, calls: 1_000, withinMs: 1_000 },
   everything: { inFlight: [1, 16], warmUp: 1_000, rounds: 4, calls: 500, withinMs: 1_000 },
-  start: { calls: 1_000, idleMs: 5_000 },
+  start: { calls: 1_000, idleMs: 30_000 },
   killed: { everyMs: 50, kills: 5, restMs: 6_000, hastyMs: 3_000, patienceMs: 10_000 },
   repaired: { brokenMs: [3_000, 15_000], patienceMs: 40_000 },
   'crash-loop': { everyMs: 50, forMs: 30_000, quietMs: 10_000 },
