@@ -21,14 +21,16 @@ export async function discoverAuthorizationServer({
   const { resourceMetadata } = challenge
   const url = withoutName(given)
   const { heard, elsewhere } = redirectsOf(fetch)
-  const found = await sdk.discoverOAuthServerInfo(url, {
-    fetchFn: heard,
-    // Done below, where one slash more or less at the end is no other issuer.
-    skipIssuerMetadataValidation: true,
-    ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
-      ? { resourceMetadataUrl: new URL(resourceMetadata) }
-      : {}),
-  })
+  const found = await sdk
+    .discoverOAuthServerInfo(url, {
+      fetchFn: heard,
+      // Done below, where one slash more or less at the end is no other issuer.
+      skipIssuerMetadataValidation: true,
+      ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
+        ? { resourceMetadataUrl: new URL(resourceMetadata) }
+        : {}),
+    })
+    .catch(rethrowInWords)
   // What it says about itself is there, and not taken. To guess instead would be to ask something else of it.
   const host = found.authorizationServerMetadata ? undefined : elsewhere()
   if (host !== undefined)
@@ -46,6 +48,15 @@ export async function discoverAuthorizationServer({
     resource,
     scopes: found.resourceMetadata?.scopes_supported ?? [],
   }
+}
+
+/** An issuer like `file:///etc` has no host to be asked at, and the error of that says no more than "Invalid URL". */
+function rethrowInWords(error: unknown): never {
+  const isOfAddress = error instanceof TypeError && 'code' in error && error.code === 'ERR_INVALID_URL'
+  if (!isOfAddress) throw error
+  throw new TypeError('the issuer that it names has no address on the web. Ask whoever runs the server to mend it.', {
+    cause: error,
+  })
 }
 
 /**

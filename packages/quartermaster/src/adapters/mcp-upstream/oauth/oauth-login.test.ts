@@ -317,6 +317,14 @@ describe('signing in at an upstream', () => {
     },
   )
 
+  it('says so when the issuer that a server names has no address on the web', async () => {
+    const place = await oauthPlace({ resource: { authorization_servers: ['file:///etc/passwd'] } })
+    await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: expect.stringContaining('the issuer that it names has no address on the web.'),
+    })
+  })
+
   it('sends a code nowhere that a redirect points to', async () => {
     const elsewhere = await httpEndpoint(({ json }) => json(200, {}))
     const place = await oauthPlace({
