@@ -32,6 +32,15 @@ export interface LatePartsDeps {
 export function createLateParts({ log, parts }: LatePartsDeps): LateParts {
   let making: Promise<UpstreamParts> | undefined
 
+  /** Where it fails it is forgotten at once, before anybody who waited for it can ask again. */
+  function begin(): Promise<UpstreamParts> {
+    const begun = make()
+    begun.catch(() => {
+      making = undefined
+    })
+    return begun
+  }
+
   async function make(): Promise<UpstreamParts> {
     const made = await parts()
     await made.prepare?.().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
@@ -40,10 +49,7 @@ export function createLateParts({ log, parts }: LatePartsDeps): LateParts {
 
   return {
     get() {
-      making ??= make()
-      making.catch(() => {
-        making = undefined
-      })
+      making ??= begin()
       return making
     },
     async close() {

@@ -1,6 +1,6 @@
 import type { Json } from '../../contracts/index.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { bodyChunks } from '../../core/kernel/index.ts'
+import { basicCredentials, bodyChunks } from '../../core/kernel/index.ts'
 import { codeOf, connectionVerdict, down, UP } from './verdict.ts'
 
 export interface HttpOptions {
@@ -50,8 +50,8 @@ function readHeaders(url: URL, given: Readonly<Record<string, string>> = {}): He
     const headers = new Headers(given)
     // A connection kept open for reuse would outlive the probe.
     headers.set('connection', 'close')
-    const account = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-    if (account !== ':') headers.set('authorization', `Basic ${Buffer.from(account).toString('base64')}`)
+    const account = basicCredentials(url)
+    if (account !== undefined) headers.set('authorization', account)
     return headers
   } catch {
     // The message of this error would repeat the header's value.

@@ -1,6 +1,7 @@
 export { type AccessGuard, watchAccess } from './access-looks.ts'
 export { doubtfulOptions } from './argument-secrets.ts'
 export { toBase64 } from './base64.ts'
+export { basicCredentials } from './basic-credentials.ts'
 export { type BinaryContent, binaryIn, withoutBinary } from './binary-content.ts'
 export { bodyChunks } from './body-chunks.ts'
 export { type JsonExcess, type JsonLimits, jsonExcess, parseBoundedJson } from './bounded-json.ts'

@@ -72,8 +72,8 @@ describe('an answer by HTTP', () => {
     })
     const answered = desk.next()
     await desk.channel.send(call(2))
-    await desk.clock.advance(100)
-    await expect.poll(() => desk.server.visits.length).toBe(3)
+    // Its pause begins when the end of the first stream has come.
+    await expect.poll(async () => (await desk.clock.advance(100), desk.server.visits.length)).toBe(3)
     expect(await answered).toEqual(answerTo(2, 'own'))
     expect(desk.messages).toEqual([answerTo(2, 'own')])
   })

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../contracts/index.ts'
-import { type CancelSignal, loginStep } from '../../../core/kernel/index.ts'
+import { basicCredentials, type CancelSignal, loginStep } from '../../../core/kernel/index.ts'
 import {
   type Discard,
   type HttpAnswer,
@@ -147,21 +147,15 @@ const OURS =
   /^(accept|accept-encoding|connection|content-.*|host|idempotency-key|keep-alive|mcp-.*|transfer-encoding|upgrade|last-event-id)$/
 
 function ownHeaders(headers: Readonly<Record<string, string>>, home: URL): Record<string, string> {
+  const authorization = basicCredentials(home)
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
   return {
     'user-agent': 'quartermaster',
     // Compressing a stream holds its events back on many servers.
     'accept-encoding': 'identity',
-    ...basicHeader(home),
+    ...(authorization !== undefined && { authorization }),
     ...Object.fromEntries(named.filter(([name]) => !OURS.test(name))),
   }
-}
-
-/** A URL may say who we are, as a browser takes it (RFC 7617). */
-function basicHeader({ username, password }: URL): Record<string, string> {
-  if (username === '' && password === '') return {}
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
 function tokenOf(auth: HttpAuth, signal: CancelSignal): ReturnType<HttpAuth['token']> {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { inTurns } from '../../../core/kernel/index.ts'
 import { readListing, type Verdict } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
 import { listedSession } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
@@ -17,9 +18,10 @@ type Shown = ReturnType<typeof tool>
 /** A server that shows an agent something, and what of it a person has accepted. */
 async function stage(...shown: Shown[]) {
   const clock = createFakeClock()
-  const server = { shown, lists: 0, answers: true, refuses: false }
+  const server = { shown, lists: 0, answers: true, refuses: false, breaks: false }
   const session = listedSession(async (_kind, _cursor, signal) => {
     server.lists++
+    if (server.breaks) throw new SendFailure('The connection broke.', { wasSent: 'maybe' })
     if (server.refuses) throw new RpcError({ code: -32_603, message: 'No list for you.' })
     return server.answers ? { tools: server.shown } : untilAborted(signal)
   })
@@ -99,6 +101,21 @@ it('holds back what it cannot look at again in time, and lets whoever gives up g
   const held = waits.catch(error => error)
   await clock.advance(30_000)
   expect(await held).toMatchObject(DISABLED)
+})
+
+it('has a look that failed repeated after a while, and not by every call', async () => {
+  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER)
+  server.breaks = true
+  await accept(tool('a', 'Changed.'))
+  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
+  expect(server.lists).toBe(2)
+  server.breaks = false
+  server.shown = [tool('a', 'Changed.')]
+  await clock.advance(10_000)
+  await check('a')
+  expect(server.lists).toBe(3)
 })
 
 it('lets an agent use nothing of a connection that does not list it, until it does', async () => {

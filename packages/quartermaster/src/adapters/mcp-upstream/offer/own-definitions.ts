@@ -30,7 +30,7 @@ type Differing = NonNullable<UpstreamStatus['differing']>[number]
 /** Agents of which it is remembered, and definitions of each that are named. */
 const MOST_AGENTS = 64
 const MOST_NAMED = 5
-/** A connection that did not list everything is asked again by who needs it, no more often than this. */
+/** A connection that did not list everything, or could not be asked, is asked again by who needs it, no more often than this. */
 const LOOK_AGAIN_MS = 10_000
 
 /** What is about to be used. */
@@ -59,6 +59,8 @@ interface Shown {
   readonly whole: ReadonlySet<string>
   readonly asOf: Verdict | undefined
   readonly at: number
+  /** When it was to be asked again, and could not be. */
+  readonly failedAt?: number
 }
 
 /** A server may show one agent something else than it showed when it was looked at. Then nothing of that is used. */
@@ -120,11 +122,13 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
 
   /** What a look now may find otherwise: it was decided about since, or did not show everything. */
   function isWorthALook(session: Session, key: string): boolean {
-    const { asOf, at = 0 } = shown.get(session) ?? {}
-    return asOf !== verdict() || (isUnlisted(session, key) && clock.now() - at >= LOOK_AGAIN_MS)
+    const { asOf, at = 0, failedAt } = shown.get(session) ?? {}
+    const isLongAgo = (then: number) => clock.now() - then >= LOOK_AGAIN_MS
+    if (failedAt !== undefined) return isLongAgo(failedAt)
+    return asOf !== verdict() || (isUnlisted(session, key) && isLongAgo(at))
   }
 
-  /** Whoever tells of no change may show by now what a person has accepted. Once for each time that something was decided. */
+  /** Whoever tells of no change may show by now what a person has accepted. Once for each verdict. */
   function lookAgain(session: Session, key: string): Promise<unknown> {
     if (!isWorthALook(session, key)) return Promise.resolve()
     const known =
@@ -139,7 +143,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
 
   function postpone(session: Session): void {
     const seen = shown.get(session)
-    if (seen) shown.set(session, { ...seen, at: clock.now() })
+    if (seen) shown.set(session, { ...seen, failedAt: clock.now() })
   }
 
   async function checkAgain(session: Session, { kind, name, signal }: Wanted): Promise<void> {

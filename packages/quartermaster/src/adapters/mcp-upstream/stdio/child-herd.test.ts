@@ -117,6 +117,15 @@ describe.skipIf(!onLinux)('a herd', () => {
     await herd.close()
   })
 
+  it('is closed all the same when the reaper was stopped by somebody', async () => {
+    const { herd } = await herdDesk()
+    await openChannel({ herd })
+    const reaper = herd.reaperPid() ?? 0
+    process.kill(reaper, 'SIGSTOP')
+    await herd.close()
+    expect(await allGone([reaper])).toBe(true)
+  })
+
   it('gets a new reaper when somebody kills it', async () => {
     const { herd } = await herdDesk()
     await openChannel({ herd })

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { MARK } from './child-mark.ts'
 import { REAPER_SCRIPT } from './reaper-script.ts'
+import { wait } from './waiting.ts'
 
 export interface ReaperOptions {
   /** The mark of this run's children, without the child. */
@@ -26,6 +27,8 @@ export interface Reaper {
 
 /** One that dies younger is not started again until there is a new child: something kills it, or there is no shell. */
 const GROWN_UP_MS = 1_000
+/** It has nothing to do but to end. One that somebody has stopped, or that finds no processor, must not keep us. */
+const HOME_MS = 2_000
 
 export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
   const groups = new Set<number>()
@@ -75,6 +78,8 @@ export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
       // It did not keep us alive so far; now it is waited for.
       reaper.ref()
       reaper.stdin?.end('done\n')
+      await wait(HOME_MS, ended)
+      if (reaper.exitCode === null && reaper.signalCode === null) reaper.kill('SIGKILL')
       await ended
     },
   }
