@@ -39,6 +39,19 @@ describe('a request by HTTP that fails', () => {
     await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe' })
   })
 
+  it('says of an answer that breaks off midway that it cannot be taken, and with which status it began', async () => {
+    const server = await httpEndpoint(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+      response.write('{"jsonrpc":"2.0",', () => response.destroy())
+    })
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      wasSent: 'maybe',
+      status: 200,
+      message: expect.stringContaining("The server's answer cannot be taken: "),
+    })
+  })
+
   it('fails alone: what else is under way is answered, and the channel goes on', async () => {
     const server = await httpEndpoint(visit => {
       if (visit.body.id === 2) return visit.drop()

@@ -82,6 +82,23 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(1_256)
   })
 
+  it('is tried again by the clock alone too when it could not be written after more than a second', async () => {
+    const { storage, clock, batch } = desk()
+    let tries = 0
+    storage.fault = async () => {
+      if (++tries === 1) await new Promise<void>(resolve => clock.after(1_500, resolve))
+      return broken()
+    }
+    batch.add(ENTRY)
+    await clock.advance(1_000)
+    // Its own second passes during the write.
+    batch.add(ENTRY)
+    await clock.advance(1_500)
+    expect(tries).toBe(1)
+    await clock.advance(1_000)
+    expect(tries).toBe(2)
+  })
+
   it('lets lines that come while others are written wait for company, and be written together', async () => {
     const { storage, clock, batch } = desk()
     const commits = countCommits(storage, nth => {
