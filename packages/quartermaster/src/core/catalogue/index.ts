@@ -70,6 +70,7 @@ export type {
   WebRequest,
 } from './outside.ts'
 export { type PassedContents, passedContents, passedPrompt, passedResult, withoutReserved } from './passed.ts'
+export { PAUSE_RUN, pauseRun } from './pause-run.ts'
 export type {
   AnyPrompt,
   PromptArgumentDefinition,

@@ -6,6 +6,7 @@ import {
   passedContents,
   passedPrompt,
   passedResult,
+  pauseRun,
   type ReadingContext,
   type SuggestContext,
   type Suggested,
@@ -176,6 +177,7 @@ function behindOf(context: CallContext | ReadingContext): Behind {
       roots: context.canAnswer('roots'),
     },
     ask: (question, signal) => context.ask(question, { signal }),
+    pauseRun: () => pauseRun(context),
     log: (level, message) => context.log[level](message),
   }
 }

@@ -14,13 +14,15 @@ interface Person {
   readonly cannotAnswer?: true
   /** Never answers, and remembers in these whether it was still asked. */
   readonly signals?: AbortSignal[]
+  /** Told when the time of the call stands still, and when it goes on. */
+  readonly onPause?: (isPaused: boolean) => void
 }
 
 /** A server, and callers of whom it is known what they were asked and told. */
 async function stage(events: Partial<SessionEvents> = {}) {
   const server = await openSilentServer({ events })
   const heard: string[] = []
-  const behindOf = (caller: string, { signals, cannotAnswer }: Person): Behind => ({
+  const behindOf = (caller: string, { signals, cannotAnswer, onPause }: Person): Behind => ({
     caller,
     canAnswer: cannotAnswer ? NOTHING : EVERYTHING,
     ask(question: Question, signal): Promise<Answer> {
@@ -28,6 +30,10 @@ async function stage(events: Partial<SessionEvents> = {}) {
       if (!signals) return Promise.resolve(TAKEN)
       if (signal) signals.push(signal)
       return new Promise(() => {})
+    },
+    pauseRun() {
+      onPause?.(true)
+      return () => onPause?.(false)
     },
     log: (_level, text) => void heard.push(`${caller} is told: ${text}`),
   })
@@ -65,6 +71,24 @@ it('closes a question when the call is over that it was asked for, and tells the
   await desk.clock.advance(0)
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
+})
+
+it('stops the time of every call that may be meant while a person is asked, and of no later one', async () => {
+  const desk = await stage()
+  const paused = new Set<string>()
+  const onPause = (name: string) => (isPaused: boolean) => void (isPaused ? paused.add(name) : paused.delete(name))
+  desk.call('ada', { onPause: onPause('first') })
+  const second = desk.call('ada', { onPause: onPause('second'), signals: [] })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  desk.call('ada', { onPause: onPause('third') })
+  expect(paused).toEqual(new Set(['first', 'second']))
+  // The first is asked in its place.
+  second.finish()
+  await second.result
+  await desk.clock.advance(10)
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: TAKEN }])
+  expect([...paused]).toEqual([])
 })
 
 it('asks nobody for a call that is over already', async () => {

@@ -82,9 +82,16 @@ export function createLegacySession(
       await noteUnanswered(question, newest)
       return declined(question)
     }
-    await whileAsked(newest.behind, beforeAbort(gathered(), signal))
+    return whilePaused(meant, async () => {
+      await whileAsked(newest.behind, beforeAbort(gathered(), signal))
+      return askOneOf(meant, question, asking)
+    })
+  }
+
+  async function askOneOf(meant: readonly UnderWay[], question: Question, asking: Asking): Promise<Params> {
+    const { signal } = asking
     for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
-      if (one !== newest) untilDelivered(one, asked, asking)
+      if (one !== meant[0]) untilDelivered(one, question, asking)
       const answering = askWhileUnderWay(question, one, signal).catch(why => {
         if (signal.aborted) throw why
         return afterAll(question, one, why)
@@ -214,6 +221,16 @@ export function createLegacySession(
 
 function refuseUnknown(method: string): never {
   throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${excerptOf(method)}" here.` })
+}
+
+/** Which of them the server asks about nobody knows, and none of them gets on before it is answered. */
+async function whilePaused<T>(meant: readonly UnderWay[], asking: () => Promise<T>): Promise<T> {
+  const resumes = meant.map(({ behind }) => behind.pauseRun?.())
+  try {
+    return await asking()
+  } finally {
+    for (const resume of resumes) resume?.()
+  }
 }
 
 /** What was answered, as long as the server wants to know; nothing once nobody waits for what it was asked for. */

@@ -22,6 +22,8 @@ export interface Behind {
   readonly canAnswer: Answerable
   /** The signal takes the question back. */
   ask(question: Question, signal?: AbortSignal): Promise<Answer>
+  /** Stops the clock of the request while another of the same caller is asked what may be about this one; answers how to go on. */
+  pauseRun?(): () => void
   log(level: LogLevel, message: string): void
 }
 

@@ -8,7 +8,7 @@ import {
   questionText,
 } from '../../../contracts/index.ts'
 import type { AskOptions, SchemaCompiler } from '../../catalogue/index.ts'
-import { fewIssues, unlessCancelled } from '../../kernel/index.ts'
+import { type CancelSignal, fewIssues, unlessCancelled } from '../../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 
@@ -42,7 +42,8 @@ export function askWhileWanted(question: Question, asking: Asking, options: AskO
 
 async function askInTime(question: Question, { deadline, ...parts }: Asking, { signal }: AskOptions): Promise<Answer> {
   const over = new AbortController()
-  const leave = [deadline.signal(), ...(signal ? [signal] : [])].map(one => abortWith(one, over))
+  // Not its `AbortSignal`: that one warns of a leak where many questions are asked at a time.
+  const leave = [deadline.cancelSignal(), ...(signal ? [signal] : [])].map(one => abortWith(one, over))
   const resume = deadline.pauseRun()
   try {
     over.signal.throwIfAborted()
@@ -58,7 +59,7 @@ async function askInTime(question: Question, { deadline, ...parts }: Asking, { s
   }
 }
 
-function abortWith(signal: AbortSignal, controller: AbortController): () => void {
+function abortWith(signal: CancelSignal, controller: AbortController): () => void {
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })

@@ -1,5 +1,5 @@
 import { type Caller, type EffectSpec, messageOf, Progress, type ToolResult } from '../../../contracts/index.ts'
-import { CANCEL_SIGNAL, type CallContext, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
+import { CANCEL_SIGNAL, type CallContext, PAUSE_RUN, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
 import { type CancelSignal, type Log, traceIdOf } from '../../kernel/index.ts'
 import type { LogLevel } from '../exchange/audience.ts'
 import type { Operations } from '../record/operations.ts'
@@ -78,6 +78,10 @@ export class RunContext implements CallContext {
 
   get [CANCEL_SIGNAL](): CancelSignal {
     return this[PARTS].deadline.cancelSignal()
+  }
+
+  [PAUSE_RUN](): () => void {
+    return this[PARTS].deadline.pauseRun()
   }
 
   get deadline(): number {

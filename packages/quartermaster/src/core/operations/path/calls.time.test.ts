@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { ResultPage } from '../../../contracts/index.ts'
 import { DOWN, failureOf, fakeService, simpleTool, UP } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
-import { defineTool, toolResult } from '../../catalogue/index.ts'
+import { defineTool, pauseRun, toolResult } from '../../catalogue/index.ts'
 
 describe('limits', () => {
   const large = 'x'.repeat(5_000)
@@ -100,6 +100,39 @@ describe('time', () => {
     answer()
     await hub.clock.advance(100)
     expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('of the run stands still while another call is asked what it may be waiting for', async () => {
+    let goOn = () => {}
+    const waits = simpleTool('waits', {
+      timeoutMs: 100,
+      handler: (_input, context) => new Promise(() => void (goOn = pauseRun(context))),
+    })
+    const hub = await workerHub([waits])
+    const ended = failureOf(hub.callAs('worker', 'waits'))
+    await hub.clock.advance(60_000)
+    expect(hub.audit).toEqual([])
+    goOn()
+    await hub.clock.advance(100)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('may pass while many questions wait, without a warning of Node', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => void warnings.push(warning)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const asks = simpleTool('asks', {
+      handler: async (_input, context) => {
+        await Promise.all(Array.from({ length: 16 }, () => context.ask({ message: 'Sure?' })))
+        return 'sure'
+      },
+    })
+    const hub = await workerHub([asks])
+    await hub.callAs('worker', 'asks', {}, { ask: async () => ({ action: 'accept' }) })
+    // Node tells of them a turn later.
+    await new Promise(resolve => setImmediate(resolve))
+    expect(warnings).toEqual([])
   })
 
   it('of the whole call goes on while a person is asked', async () => {
