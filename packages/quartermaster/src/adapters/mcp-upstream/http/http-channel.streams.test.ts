@@ -288,7 +288,7 @@ describe('a stream by HTTP', () => {
 
   it('has answered nothing with what is no message', async () => {
     const server = await httpEndpoint(visit => {
-      visit.events()('data: {"jsonrpc":"2.0","id":1}\n\ndata: {"id":1,"method":5}\n\n')
+      visit.events()('data: {"jsonrpc":"2.0"}\n\ndata: {"id":1,"method":5}\n\n')
       visit.response.end()
     })
     const desk = await httpDesk(server.url)

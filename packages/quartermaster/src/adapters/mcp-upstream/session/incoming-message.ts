@@ -1,11 +1,13 @@
 import { inTurns, jsonInSteps, type Steps } from '../../../core/kernel/index.ts'
 import {
   type Id,
+  isId,
+  isRecord,
   isResponse,
   type LineEnds,
   type Message,
   messagesFrom,
-  parseMessages,
+  parseJson,
   type Response,
 } from '../../mcp-wire/index.ts'
 import { EVENT_LOOP } from '../event-loop.ts'
@@ -26,9 +28,20 @@ export type TakeMessages = (messages: Message[], excess?: string) => void
 export function takeMessages(text: string, take: TakeMessages, asked?: Id): undefined | Promise<void> {
   if (text.length > AT_ONCE) return takeInTurns(text, take, asked)
   const excess = excessIn(text)
-  if (excess === undefined) take(fewMessages(parseMessages(text)))
+  if (excess === undefined) take(messagesIn(parseJson(text)))
   else take(refusal({ head: text, tail: text }, excess, asked), excess)
   return undefined
+}
+
+function messagesIn(value: unknown): Message[] {
+  const messages = fewMessages(messagesFrom(value))
+  return messages.length > 0 ? messages : emptyAnswer(value)
+}
+
+/** What a handler that returned nothing becomes in JSON. Whoever waits for the answer would wait for nothing. */
+function emptyAnswer(value: unknown): Message[] {
+  if (!isRecord(value) || !isId(value.id) || 'method' in value || value.jsonrpc !== '2.0') return []
+  return fewMessages([refusedAnswer(value.id, 'It has neither a result nor an error.')])
 }
 
 async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefined): Promise<void> {
@@ -40,7 +53,7 @@ async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefin
       return take(refusal({ head: text, tail: text }, error.message, asked), error.message)
     // What is no JSON is no message.
   }
-  const messages = fewMessages(messagesFrom(value))
+  const messages = messagesIn(value)
   if (messages.length === 0) take(messages)
   else await inTurns(oneByOne(messages, take), EVENT_LOOP)
 }

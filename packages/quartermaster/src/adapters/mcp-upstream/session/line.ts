@@ -53,6 +53,7 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
       if (isRequest(message)) sentId = message.id
       return (way.channel ?? NOT_OPEN).send(message, options)
     },
+    withdraw: id => way.channel?.withdraw?.(id) ?? false,
   }
   const peer = createPeer(() => outgoing, {
     clock,

@@ -64,6 +64,19 @@ it('lets late, double and unknown answers go nowhere', async () => {
   expect(await next).toEqual({ is: 'right' })
 })
 
+it('takes back what is given up before it went out, and has nobody told or waited for', async () => {
+  const { peer, sent, channel } = open()
+  channel.withdraw = id => id === 1
+  const controller = new AbortController()
+  let late = 0
+  const given = peer.request('a', {}, { signal: controller.signal, onLate: () => void late++ })
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  expect(sent).toMatchObject([{ method: 'a' }])
+  // The server is done with it, for it never had it.
+  expect(late).toBe(1)
+})
+
 it('tells once whoever gave up a request that its answer has come after all', async () => {
   const { peer } = open()
   const controller = new AbortController()

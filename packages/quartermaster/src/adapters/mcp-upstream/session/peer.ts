@@ -138,6 +138,8 @@ export function createPeer(
       }
       const abort = () => {
         one.reject(signal.reason)
+        // What a server has not seen it does not do, nor need it be told.
+        if (channel().withdraw?.(id)) return onLate?.()
         if (exchange) exchange.cancel(signal.reason)
         // Whoever initialises has nothing to cancel yet.
         else if (one.isOut && method !== 'initialize') void cancelled(id)

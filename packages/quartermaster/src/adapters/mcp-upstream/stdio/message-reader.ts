@@ -92,8 +92,10 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
 
   function handle(line: Line): undefined | Promise<void> {
     if ('tooLong' in line) heardTooLong(line.tooLong)
-    else if (line.text.trim() !== '')
-      return takeMessages(line.text, (messages, excess) => heard(line.text, messages, excess))
+    else if (line.text.trim() !== '') {
+      const text = withoutMark(line.text)
+      return takeMessages(text, (messages, excess) => heard(text, messages, excess))
+    }
     return undefined
   }
 
@@ -149,6 +151,11 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     },
     ended,
   }
+}
+
+/** Some programs begin their output with a byte order mark, which is no part of what they say. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
 function withoutEnd(head: string, maxBytes: number): Trouble {

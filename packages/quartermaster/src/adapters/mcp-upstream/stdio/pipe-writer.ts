@@ -1,10 +1,13 @@
 import type { Writable } from 'node:stream'
+import type { Id } from '../../mcp-wire/index.ts'
 import { SendFailure } from '../session/channel.ts'
 
 /** Writes lines to a program, as fast as it reads, and knows which of them it cannot have seen. */
 export interface PipeWriter {
   /** Resolves when the pipe has taken it. Rejects with a `SendFailure`. */
-  write(line: string): Promise<void>
+  write(line: string, request?: Id): Promise<void>
+  /** Takes back a request that still waits, and answers whether it did. */
+  withdraw(request: Id): boolean
   /** Gives up what still waits, and whatever comes. */
   close(reason: string): void
 }
@@ -57,17 +60,26 @@ export function createPipeWriter(pipe: Writable, { maxWaitingBytes }: PipeWriter
   }
 
   return {
-    write(line) {
+    write(line, request) {
       if (closed !== undefined || !pipe.writable) return Promise.reject(notSent(closed ?? 'The program has ended.'))
       const text = `${line}\n`
       const size = Buffer.byteLength(text)
       if (waiting.length > 0 && waitingBytes + size > maxWaitingBytes)
         return Promise.reject(notSent('The program does not read what it is sent, and too much is waiting already.'))
       return new Promise((resolve, reject) => {
-        waiting.push({ text, size, resolve, reject })
+        waiting.push({ text, size, request, resolve, reject })
         waitingBytes += size
         flush()
       })
+    },
+    withdraw(request) {
+      const at = waiting.findIndex(one => one.request === request)
+      const taken = at < 0 ? [] : waiting.splice(at, 1)
+      for (const { size, reject } of taken) {
+        waitingBytes -= size
+        reject(notSent('It was taken back before it was sent.'))
+      }
+      return taken.length > 0
     },
     close(reason) {
       closed ??= reason
@@ -82,6 +94,7 @@ export function createPipeWriter(pipe: Writable, { maxWaitingBytes }: PipeWriter
 interface Waiting {
   readonly text: string
   readonly size: number
+  readonly request: Id | undefined
   resolve(): void
   reject(error: SendFailure): void
 }

@@ -65,6 +65,38 @@ describe('a program that speaks MCP', () => {
     expect(await callTool(server, 'echo', { text: 'hello' })).toBe('hello')
   })
 
+  it('may begin its output, or a line of it, with a byte order mark', async () => {
+    const answer = { jsonrpc: '2.0', id: 1, result: {} }
+    const program = `for (const end of ['\\n', '']) console.log('\\ufeff' + '${JSON.stringify(answer)}' + end); process.stdin.resume()`
+    const server = await openChannel({ args: ['-e', program] })
+    await eventually(() => server.messages.length === 2)
+    expect(server.messages).toEqual([answer, answer])
+  })
+
+  it('has answered with nothing that can be taken where there is neither a result nor an error', async () => {
+    const program = `process.stdin.once('data', () => console.log('{"jsonrpc":"2.0","id":1}'))`
+    const server = await openChannel({ args: ['-e', program] })
+    expect(await server.ask('tools/call')).toEqual(refusedAnswer(1, 'It has neither a result nor an error.'))
+  })
+
+  it('never gets a request that was taken back while it did not read', async () => {
+    const server = await openChannel()
+    const [pid = 0] = server.channel.pids()
+    await callTool(server, 'echo', { text: 'It is up.' })
+    process.kill(pid, 'SIGSTOP')
+    const call = (id: number, text: string) =>
+      server.channel.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo', arguments: { text } } })
+    const first = call(101, 'x'.repeat(3_000_000))
+    const second = sendFailureOf(call(102, 'Never mind.'))
+    const third = call(103, 'Hello.')
+    expect([101, 102, 102].map(id => server.channel.withdraw?.(id))).toEqual([false, true, false])
+    expect(await second).toMatchObject({ wasSent: 'no' })
+    process.kill(pid, 'SIGCONT')
+    await Promise.all([first, third])
+    await server.heard(message => 'id' in message && message.id === 103)
+    expect(server.messages.flatMap(message => ('id' in message ? message.id : []))).toEqual([1, 101, 103])
+  })
+
   it('is waited for as long as it does not read', async () => {
     const server = await openChannel({ flags: ['--deaf'], limits: { maxWaitingBytes: 2_000_000 } })
     const send = (length: number) =>

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
+import { isRequest } from '../../mcp-wire/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -105,7 +106,8 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   void watch(child, { reader, stderr, log }).then(end)
   return {
     hasExchanges: false,
-    send: async message => writer.write(JSON.stringify(message)),
+    send: async message => writer.write(JSON.stringify(message), isRequest(message) ? message.id : undefined),
+    withdraw: writer.withdraw,
     close(why = CLOSED) {
       end(why)
       return child.end()

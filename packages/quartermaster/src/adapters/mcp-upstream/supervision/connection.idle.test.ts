@@ -41,6 +41,17 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
   expect(connection.state().kind).toBe('idle')
 })
 
+it('does not sleep while it may be at work on what was given up', async () => {
+  const { connection, server, clock } = stage({ idleMs: 60_000 })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.isHaunted = true
+  await clock.advance(121_000)
+  expect(connection.state().kind).toBe('up')
+  server.isHaunted = false
+  await clock.advance(1_000)
+  expect(connection.state().kind).toBe('idle')
+})
+
 it('is as it was while it is woken, and whoever wakes it waits for as long as a start may take', async () => {
   const { connection, server, clock } = stage({ idleMs: 2_000 })
   server.startsInMs = 4_000

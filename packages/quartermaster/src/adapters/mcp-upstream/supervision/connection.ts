@@ -231,7 +231,8 @@ function watchIdleness(session: Session, idleness: Idleness, inMs = idleness.idl
   const { runner, clock, idleMs, isWatched } = idleness
   runner.later(inMs, () => {
     const left = session.usedAt() + idleMs - clock.now()
-    if (session.busy() > 0 || isWatched() || left > 0) watchIdleness(session, idleness, Math.max(left, SOONEST_IDLE_MS))
+    if (!session.isAtRest() || isWatched() || left > 0)
+      watchIdleness(session, idleness, Math.max(left, SOONEST_IDLE_MS))
     else runner.tell({ what: 'unused', session })
   })
 }
