@@ -50,9 +50,11 @@ function describe(happened: UpEvent): readonly string[] {
     case 'dependency.changed':
       return [dependencyInWords({ ...happened.event, state: happened.event.to })]
     case 'tools.disabled':
-      return [`disabled: ${happened.event.tools.join(', ')} (${happened.event.dependency}: ${happened.event.reason})`]
+      return [
+        `disabled: ${toolsInWords(happened.event.tools)} (${happened.event.dependency}: ${happened.event.reason})`,
+      ]
     case 'tools.restored':
-      return [`active again: ${happened.event.tools.join(', ')} (${happened.event.dependency} is back)`]
+      return [`active again: ${toolsInWords(happened.event.tools)} (${happened.event.dependency} is back)`]
     case 'agents.reloaded':
       return happened.event.isSame ? [] : [`agents read again: ${happened.event.names.join(', ') || 'none'}`]
     case 'call.settled':
@@ -96,6 +98,10 @@ function delegationLine({ organisation, from, to, state, id }: Events['delegatio
 
 /** As many names as a line can hold. */
 const FEW = 6
+
+function toolsInWords(tools: readonly string[]): string {
+  return tools.length <= FEW ? tools.join(', ') : count(tools.length, 'tool')
+}
 
 function generationLine({ generation, ...changes }: Events['generation.swapped']): string {
   const lists = (['added', 'changed', 'removed'] as const)

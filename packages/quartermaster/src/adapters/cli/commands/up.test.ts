@@ -177,6 +177,16 @@ describe('up', () => {
       ])
     })
 
+    it('counts the tools of a server that has many', async () => {
+      const tools = many('tool', 1_900)
+      expect(
+        await linesOf([
+          { name: 'tools.disabled', event: { tools, dependency: 'mail', reason: 'no answer' } },
+          { name: 'tools.restored', event: { tools, dependency: 'mail' } },
+        ]),
+      ).toEqual(['disabled: 1900 tools (mail: no answer)', 'active again: 1900 tools (mail is back)'])
+    })
+
     it('tells each new problem in a line of its own', async () => {
       const warning = { ...problem, severity: 'warning', subject: 'tool:weather', message: 'has no title.' } as const
       expect(await linesOf([rejected([problem, warning])])).toEqual([
