@@ -3,7 +3,7 @@ import { API, type ApiRoute, ERRORS, type ErrorCode, type TokenScope } from '../
 import { STATUS } from './errors.ts'
 
 /** What can go wrong with every request that shows a token. */
-export const COMMON_ERRORS: readonly ErrorCode[] = [
+const COMMON_ERRORS: readonly ErrorCode[] = [
   'INPUT_INVALID',
   'TOKEN_INVALID',
   'REQUEST_REFUSED',

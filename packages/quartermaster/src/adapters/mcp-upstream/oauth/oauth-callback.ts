@@ -13,7 +13,7 @@ export interface CallbackPage {
   readonly text: string
 }
 
-export const CALLBACK_PATH = '/callback'
+const CALLBACK_PATH = '/callback'
 /** A browser that comes back sends one short request. */
 const REQUEST_MS = 10_000
 

@@ -17,7 +17,7 @@ export function markText({ folder, run, child }: Mark): string {
 }
 
 /** The mark in a text that is exactly one. */
-export function parseMark(text: string): Mark | undefined {
+function parseMark(text: string): Mark | undefined {
   const [, folder, run, child] = /^([0-9a-f]{16})\.([0-9a-f]{16})\.(\d{1,15})$/.exec(text) ?? []
   return folder !== undefined && run !== undefined ? { folder, run, child: Number(child) } : undefined
 }

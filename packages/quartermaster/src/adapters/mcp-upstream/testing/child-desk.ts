@@ -14,7 +14,7 @@ import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-chann
 export const ILL_SERVER = fileURLToPath(new URL('ill-server.mjs', import.meta.url))
 
 /** Short times, so that tests need not wait for what they know will be ignored. */
-export const QUICK_STOP = { graceMs: 100, termMs: 100 }
+const QUICK_STOP = { graceMs: 100, termMs: 100 }
 
 /** A real folder that is gone after the test. */
 export async function tempFolder(): Promise<string> {
