@@ -194,6 +194,18 @@ describe('servers of another client', () => {
     expect(again.servers[0]).toMatchObject({ outcome: 'unchanged' })
   })
 
+  it('are copied out of a file of the project, which is told where their secrets still stand', async () => {
+    const { dir, run, json } = await project()
+    const env = { GREETER_TOKEN: 'ghp_0123456789abcdefghij' }
+    const text = JSON.stringify({ mcpServers: { greeter: { command: process.execPath, args: ['greeter.mjs'], env } } })
+    await writeFile(join(dir, '.mcp.json'), text)
+    const imported = await run('import', 'claude')
+    expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining('Remove them there, and keep the file') })
+    expect(imported.stdout).toMatch(/^! .*\.mcp\.json: the secrets of greeter are copied, and still stand there/m)
+    expect(await readFile(join(dir, '.mcp.json'), 'utf8')).toBe(text)
+    expect(await json('.quartermaster/secrets.json')).toEqual(env)
+  })
+
   it('takes a server that is called like one of our own capabilities under another name', async () => {
     const { dir, run, json } = await project()
     const server = { command: process.execPath, args: ['greeter.mjs'] }

@@ -29,6 +29,8 @@ export interface ForeignServer {
   /** What the entry refers to and the secrets file is to hold. */
   readonly secrets: Readonly<Record<string, string>>
   readonly asks: readonly ForeignQuestion[]
+  /** Of the secrets some stand in its file, which is never changed, and that file lies in the project folder. */
+  readonly isLeftInClear?: true | undefined
   /** What a person should know about it. */
   readonly notes: readonly string[]
   /** Why it is not to be had. */

@@ -19,7 +19,7 @@ import type { Session } from './session.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
-  extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
+  extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'isLeftInClear' | 'notes'>,
     Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'>,
     Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'wouldBeReplaced' | 'skipped' | 'failed'
@@ -101,8 +101,8 @@ function notReached(server: ForeignServer): Imported {
   return { ...aboutOf(server), outcome: 'skipped', reason: server.skipped ?? 'It was not reached before Ctrl-C.' }
 }
 
-function aboutOf({ name, as, client, file, notes }: ForeignServer) {
-  return { name, as, client, file, notes, granted: [], secrets: [], problems: [] }
+function aboutOf({ name, as, client, file, isLeftInClear, notes }: ForeignServer) {
+  return { name, as, client, file, ...defined({ isLeftInClear }), notes, granted: [], secrets: [], problems: [] }
 }
 
 async function importOne(session: Session, control: Control, wish: Import): Promise<Imported> {

@@ -59,6 +59,7 @@ export function importedText(
     ...imported.map(one => oneText(one, { printer, asked: askedBy(session), isDryRun })),
     judgedText(judgedAgain, printer),
     placesText(places, printer),
+    leftText(imported, { printer, isDryRun }),
     `${printer.paint.bold(summary(imported))}\n`,
   ].join('')
 }
@@ -108,6 +109,20 @@ interface Telling {
   readonly printer: Printer
   readonly asked: Asked
   readonly isDryRun: boolean
+}
+
+/** Files of the project that hold in clear what the secrets file holds now; each once, however many servers are in it. */
+function leftText(imported: readonly Imported[], { printer, isDryRun }: Omit<Telling, 'asked'>): string {
+  const left = imported.filter(one => one.isLeftInClear && IS_THERE[one.outcome])
+  const files = [...new Set(left.map(one => one.file))]
+  const [copied, after] = isDryRun ? ['would be copied', ' after the import'] : ['are copied', '']
+  return files
+    .map(file => {
+      const names = left.filter(one => one.file === file).map(one => one.name)
+      const text = `${file}: the secrets of ${names.join(', ')} ${copied}, and still stand there in clear. Remove them there${after}, and keep the file out of version control.`
+      return `${printer.paint.yellow('!')} ${paragraph(escapeLine(text), { ...printer, width: undefined })}`
+    })
+    .join('')
 }
 
 function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {

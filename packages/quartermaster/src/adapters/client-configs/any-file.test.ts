@@ -44,6 +44,21 @@ describe('any file', () => {
     })
   })
 
+  it('keeps its secrets, which is told where it lies in the project', async () => {
+    const text = JSON.stringify({
+      mcpServers: {
+        open: { command: 'a', env: { API_TOKEN: 'ghp_0123456789abcdefghij' } },
+        apart: { command: 'b', envFile: '.env' },
+        none: { command: 'c' },
+      },
+    })
+    const files = { 'project/.env': 'API_KEY=k-0123456789', 'project/conf/mcp.json': text, 'other/mcp.json': text }
+    const leftOf = async (file: string) =>
+      (await find(files, file)).servers.filter(one => one.isLeftInClear).map(one => one.name)
+    expect(await leftOf('conf/mcp.json')).toEqual(['open'])
+    expect(await leftOf('../other/mcp.json')).toEqual([])
+  })
+
   it('that is not there is told as not found', async () => {
     expect((await find({}, 'nowhere.json')).places).toMatchObject([{ client: 'file', found: false }])
   })

@@ -66,9 +66,12 @@ async function withEnvFile({ place, server }: Placed, options: ReadOptions): Pro
 }
 
 function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings): boolean {
-  if (folder === undefined) return false
-  const way = relative(resolve(folder), resolve(dir))
-  return way.startsWith('..') || isAbsolute(way)
+  return folder !== undefined && !isInside(folder, dir)
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(resolve(folder), resolve(path))
+  return !way.startsWith('..') && !isAbsolute(way)
 }
 
 interface NamingOptions extends ReadOptions {
@@ -114,5 +117,8 @@ function toServer(
   const isOff = isRefused({ place, server }, options.refusals)
   const meant = { isUnsetEmpty, isPlainFilledIn, isRefused: isOff }
   const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, ...meant })
-  return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
+  if ('skipped' in translated) return { ...none, skipped: translated.skipped }
+  const { holdsSecrets, ...taken } = translated
+  const isLeftInClear = holdsSecrets && isInside(options.dir, place.file)
+  return { ...about, ...taken, ...(isLeftInClear && { isLeftInClear }) }
 }

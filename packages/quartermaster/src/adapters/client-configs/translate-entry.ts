@@ -33,6 +33,8 @@ export type TranslatedEntry =
   | {
       readonly entry: Record<string, unknown>
       readonly secrets: Readonly<Record<string, string>>
+      /** Whether any of them stands in the entry itself, and not only in its file of variables. */
+      readonly holdsSecrets: boolean
       readonly asks: readonly ForeignQuestion[]
       readonly notes: readonly string[]
     }
@@ -54,6 +56,7 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   return {
     entry: scope.isRefused ? { ...separated.entry, enabled: false } : separated.entry,
     secrets: { ...separated.secrets, ...secrets },
+    holdsSecrets: Object.keys(separateSecrets(name, value, { isToRun: true }).secrets).length > 0,
     asks,
     notes: [
       ...(scope.isRefused ? [REFUSED] : []),

@@ -252,6 +252,23 @@ describe('import', () => {
     expect(stdout).toContain('put it into "env" of its entry.')
   })
 
+  it('warns once of a file of the project in which the copied secrets still stand, and says what to do', async () => {
+    const left = { file: '/project/.mcp.json', isLeftInClear: true } as const
+    const found = { places: [], servers: [server('a', left), server('b', left), server('c', left), server('d')] }
+    const done = await run(['claude'], { found, taken: ['c'] })
+    expect(done.stdout).toContain(
+      '! /project/.mcp.json: the secrets of a, b are copied, and still stand there in clear. Remove them there, and keep the file out of version control.\n3 imported',
+    )
+    expect(done.stdout.match(/in clear/g)).toHaveLength(1)
+    const tried = await run(['claude', '--dry-run'], { found })
+    expect(tried.stdout).toContain(
+      'would be copied, and still stand there in clear. Remove them there after the import,',
+    )
+    const { servers } = JSON.parse((await run(['claude', 'a', '--json'], { found })).stdout)
+    expect(servers).toMatchObject([{ as: 'a', isLeftInClear: true }])
+    expect((await run(['claude'])).stdout).not.toContain('in clear')
+  })
+
   it('says where to look when nothing was found', async () => {
     expect(await run([], { found: { places: [], servers: [] } })).toMatchObject({
       code: 0,
