@@ -303,6 +303,26 @@ describe('add', () => {
   })
 
   it.each([
+    ['Authorization: Bearer', 'the header "Authorization" has nothing behind "Bearer"'],
+    ['Authorization=Bearer ', 'the header "Authorization" has nothing behind "Bearer"'],
+    ['authorization: basic', 'the header "authorization" has nothing behind "basic"'],
+    ['X-Api-Key=', 'the header "X-Api-Key" has no value'],
+    ['X-Api-Key:  ', 'the header "X-Api-Key" has no value'],
+  ])('keeps no header that says nothing: %s', async (header, said) => {
+    const { code, asked, stderr } = await run(['a', 'https://a.example/mcp', '--header', header])
+    expect({ code, asked }).toEqual({ code: 2, asked: [] })
+    expect(stderr).toContain(`${said}. `)
+  })
+
+  it.each(['Authorization=${env:TOKEN}', 'Authorization: Bearer ${env:TOKEN}', 'X-Mode: basic'])(
+    'keeps a header that says something: %s',
+    async header => {
+      const { code, asked } = await run(['a', 'https://a.example/mcp', '--header', header])
+      expect({ code, added: asked.length }).toEqual({ code: 0, added: 1 })
+    },
+  )
+
+  it.each([
     [['a', 'npx', '-y', 'hush'], "unknown option '-y'\nWrite -- before the program: quartermaster add a -- npx …\n"],
     [['a', 'npx', '--pim', 'a'], "unknown option '--pim'\n(Did you mean --pin?)\n"],
     [['npx', '-y', 'hush'], "unknown option '-y'\nWrite -- before the program: quartermaster add NAME -- npx …\n"],

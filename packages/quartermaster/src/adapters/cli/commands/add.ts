@@ -128,7 +128,9 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
     if (args.length > 0) throw new UsageError('an address takes no arguments.')
     if (env.length > 0 || options.cwd !== undefined)
       throw new UsageError('--env and --cwd are for programs. For an address there is --header.')
-    return { type: 'http', url: first, ...(header.length > 0 && { headers: pairs(header, '--header') }), ...common }
+    const headers = pairs(header, '--header')
+    for (const [name, value] of Object.entries(headers)) refuseEmpty(name, value)
+    return { type: 'http', url: first, ...(header.length > 0 && { headers }), ...common }
   }
   const [, scheme] = /^([a-z][\w+.-]*:)\/\//i.exec(first) ?? []
   if (scheme !== undefined) {
@@ -153,6 +155,17 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
     ...common,
   }
 }
+
+/** Most often a variable of the shell is not set. Kept, it would pass for a credential, and the server would refuse every call. */
+function refuseEmpty(header: string, value: string): void {
+  const [scheme] = (/^authorization$/i.test(header) && SCHEME_ALONE.exec(value)) || []
+  if (value.trim() !== '' && scheme === undefined) return
+  const what = scheme === undefined ? 'no value' : `nothing behind "${scheme.trim()}"`
+  throw new UsageError(`the header "${header}" has ${what}. If a variable of your shell belongs there, set it first.`)
+}
+
+/** Any other single word may be the credential itself. */
+const SCHEME_ALONE = /^\s*(?:bearer|basic|token|digest|dpop|negotiate|bot|api-?key)\s*$/i
 
 /** A host with its port, or with a path behind it: `mcp.example.com/mcp`, `localhost:3000`. */
 const BARE_ADDRESS = /^((?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+)?)(?:(?<=:\d+)$|\/)/i
