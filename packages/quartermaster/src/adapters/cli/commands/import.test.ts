@@ -232,13 +232,31 @@ describe('import', () => {
     expect(stderr).not.toContain('doctor')
   })
 
-  it.each([
-    [['/x.json'], { client: 'file', file: '/x.json', found: true }, 'It has to hold them as "mcpServers"'],
-    [['claude'], { client: 'claude-code', file: '/h/.claude.json', found: false }, 'Looked in: /h/.claude.json.'],
-  ] as const)('says why there was nothing to import: %j', async (argv, place, hint) => {
-    const { code, stderr } = await run([...argv], { found: { places: [place], servers: [] } })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(hint) })
+  it('says of a client that has no servers where it looked, which is no failure', async () => {
+    const place = { client: 'claude-code', file: '/h/.claude.json', found: false } as const
+    const { code, stderr } = await run(['claude'], { found: { places: [place], servers: [] } })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Looked in: /h/.claude.json.') })
   })
+
+  it.each([[], ['github'], ['--dry-run']])(
+    'refuses a named file without servers, and says what it looked for: %s',
+    async (...more) => {
+      const place = { client: 'file', file: '/x.json', found: true } as const
+      const found = { places: [place], servers: [] }
+      const message = expect.stringMatching(
+        /^No MCP servers are in "\/x\.json"\. Looked for: "mcpServers", "servers" or /,
+      )
+      const refused = await run(['/x.json', ...more], { found })
+      expect(refused).toMatchObject({ code: 3, asked: [], stdout: '' })
+      expect(refused.stderr).toContain('No MCP servers are in "/x.json". Looked for: "mcpServers"')
+      expect(refused.stderr).not.toContain('doctor')
+      const told = await run(['/x.json', ...more, '--json'], { found })
+      expect({ code: told.code, json: JSON.parse(told.stdout) }).toMatchObject({
+        code: 3,
+        json: { error: { code: 'INPUT_INVALID', message } },
+      })
+    },
+  )
 
   it('says so when everything that was found is for other folders', async () => {
     const found = { places: [], servers: [server('far', { elsewhere: '/work/other' })] }

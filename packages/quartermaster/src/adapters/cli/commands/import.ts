@@ -80,21 +80,23 @@ async function importAll(session: Session, wish: Wish, given: ImportOptions): Pr
 function noneText({ source }: Wish, { servers, places }: ForeignServers): string {
   if (servers.length > 0)
     return 'What was found is for other folders alone: see it with quartermaster import, and name it\n'
-  if (places[0]?.client === 'file')
-    return `No MCP servers are in "${places[0].file}". It has to hold them as "mcpServers" or "servers": { "NAME": { "command": … } }\n`
   const looked = places.map(({ file }) => file).join(', ')
   return `No MCP servers of ${source ?? 'Claude, Cursor or VS Code'} were found. Looked in: ${looked}. Name a file: quartermaster import FILE\n`
 }
 
-/** A file that was named and is not there is a mistake; a client that is not installed is none. */
-function refuseAbsent({ source }: Wish, { places }: ForeignServers): void {
+/** A file that was named and has nothing to import is a mistake; a client that is not installed is none. */
+function refuseAbsent({ source }: Wish, { places, servers }: ForeignServers): void {
   const [place] = places
   if (source === undefined || place?.client !== 'file') return
   // No fault of our configuration, so nobody is sent to look there.
   if (!place.found) throw new AppError('INPUT_INVALID', `There is no file "${place.file}". Check the path.`)
   if (place.problem !== undefined)
     throw new AppError('INPUT_INVALID', `"${place.file}": ${place.problem} ${ONE_BY_ONE}`)
+  if (servers.length === 0) throw new AppError('INPUT_INVALID', `No MCP servers are in "${place.file}". ${LOOKED_FOR}`)
 }
+
+const LOOKED_FOR =
+  'Looked for: "mcpServers", "servers" or "mcp.servers" with { "NAME": { "command": … } }, or such servers and nothing else.'
 
 const ONE_BY_ONE = 'Mend the file, or add its servers one by one: quartermaster add NAME -- COMMAND'
 
