@@ -276,6 +276,29 @@ describe('an upstream that is restarted while nothing runs', () => {
   })
 })
 
+describe('a server that is refused', () => {
+  it.each([
+    [['a', 'https://'], 'It must be an http: or https: URL.'],
+    [['a b', '--', 'node'], "An upstream's name must be 1 to 32 of the characters"],
+    [['constructor', '--', 'node'], 'Choose another name.'],
+    [['us', 'http://127.0.0.1:7420/mcp'], 'Give the address of another server.'],
+    [['us', '--', 'quartermaster', 'connect'], 'Another one is added by its address.'],
+  ])('is not in the configuration, and nobody is sent to look for it there: %j', async (words, said) => {
+    const { run, json } = await project()
+    const { code, stderr } = await run('add', ...words)
+    expect({ code, config: await json('quartermaster.config.json') }).toEqual({ code: 3, config: {} })
+    expect(stderr).toContain(said)
+    expect(stderr).not.toContain('doctor')
+    expect((await run('add', '--json', ...words)).json()).toMatchObject({ error: { code: 'INPUT_INVALID' } })
+  })
+
+  it('for what is wrong in the configuration leads to all of that', async () => {
+    const { run } = await project({ 'quartermaster.config.json': '{ "mcpServers": ' })
+    const { code, stderr } = await run('add', 'a', '--', 'node')
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('Next: See everything that is wrong') })
+  })
+})
+
 describe('our own address', () => {
   it('is not added', async () => {
     const { dir, run, json } = await project()

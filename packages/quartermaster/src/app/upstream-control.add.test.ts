@@ -121,7 +121,7 @@ describe('adding an upstream', () => {
     expect(await beside.control.addUpstream({ name: 'notes', entry: { command: 'a' } })).toMatchObject({ granted: [] })
     const alone = await desk({ hasAgents: false })
     const refused = alone.control.addUpstream({ name: 'notes', entry: { comand: 'a' } })
-    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     for (const { json } of [beside, alone])
       await expect(json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
   })
@@ -135,7 +135,7 @@ describe('adding an upstream', () => {
     const { control, json } = await desk(ownUrl === undefined ? {} : { ownUrl })
     const refused = control.addUpstream({ name: 'us', entry: { type: 'http', url } })
     await expect(refused).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'INPUT_INVALID',
       message: expect.stringContaining('this Quartermaster itself'),
     })
     expect(await json(CONFIG)).toEqual({})
@@ -149,7 +149,7 @@ describe('adding an upstream', () => {
   ])('refuses our own bridge as a program: %s %j', async (command, args) => {
     const { control, json } = await desk()
     await expect(control.addUpstream({ name: 'us', entry: { command, args } })).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'INPUT_INVALID',
       message: expect.stringContaining('Quartermaster itself'),
     })
     expect(await json(CONFIG)).toEqual({})

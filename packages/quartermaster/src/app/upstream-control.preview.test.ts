@@ -59,12 +59,12 @@ describe('an upstream that is only looked at', () => {
   })
 
   it.each([
-    ['empty', { command: '' }, 'CONFIG_INVALID'],
-    ['far', { url: 'ftp://x' }, 'CONFIG_INVALID'],
+    ['empty', { command: '' }, 'INPUT_INVALID'],
+    ['far', { url: 'ftp://x' }, 'INPUT_INVALID'],
     ['NOTES', { command: 'a' }, 'NAME_TAKEN'],
     ['A-B', { command: 'a' }, 'NAME_TAKEN'],
     ['files', { command: 'a' }, 'NAME_TAKEN'],
-    ['us', { url: 'http://127.0.0.1:7420/mcp' }, 'CONFIG_INVALID'],
+    ['us', { url: 'http://127.0.0.1:7420/mcp' }, 'INPUT_INVALID'],
   ])('is refused as it would be: %s %j', async (name, entry, code) => {
     const { control } = await desk({ ...NOTES, others: ['files'] })
     const look = control.addUpstream({ name, entry, dryRun: { beside: [{ name: 'a-b', entry: { command: 'b' } }] } })

@@ -134,7 +134,7 @@ describe('adding an upstream with secrets', () => {
   it('leaves no secret behind when the entry is refused', async () => {
     const { control, json } = await desk()
     const refused = control.addUpstream({ name: 'notes', entry: { comand: 'x' }, secrets: { TOKEN: 'hush' } })
-    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     expect(await json('.quartermaster/secrets.json')).toEqual({})
     expect(await json(CONFIG)).toEqual({})
   })

@@ -248,12 +248,12 @@ async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: Ups
   const { isOurCommand, isOwnAddress } = await import('../adapters/client-configs/index.ts')
   if (typeof url === 'string' && isOwnAddress(url, { url: await deps.ownUrl() }))
     throw new AppError(
-      'CONFIG_INVALID',
+      'INPUT_INVALID',
       'That is the address of this Quartermaster itself. Give the address of another server.',
     )
   if (typeof command === 'string' && isOurCommand(command, Array.isArray(args) ? args.map(String) : []))
     throw new AppError(
-      'CONFIG_INVALID',
+      'INPUT_INVALID',
       'That command is Quartermaster itself: what it offers would come back here. Another one is added by its address.',
     )
 }

@@ -98,7 +98,7 @@ export async function runImport(
       const { name, secrets = {}, dryRun } = input
       if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
       if (name === leftAt) interrupt()
-      if (broken.includes(name)) throw new AppError('CONFIG_INVALID', `"${name}" would not be right.`)
+      if (broken.includes(name)) throw new AppError('INPUT_INVALID', `"${name}" would not be right.`)
       const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
       if (dryRun) return { ...about, outcome: outcomes[name] ?? 'added', ...(wouldBe && { status: wouldBe }) }
       const status: UpstreamStatus = { ...NOTES, name, state: 'starting' }

@@ -42,17 +42,20 @@ function giveMoreTime(_: Hints, { details }: AppError): string {
 
 /** A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. */
 function seeWhatIsDown(
-  { tool = 'NAME' }: Hints,
-  { details: { upstream, agent } = {} }: AppError,
+  { tool }: Hints,
+  { details: { upstream, agent, url } = {} }: AppError,
   { from }: Asked,
-): string {
+): string | undefined {
+  // It is the `up` itself, and the message says how to have it back.
+  if (url !== undefined) return undefined
   if (typeof upstream === 'string' && typeof agent === 'string') {
     const isKept = from === 'up'
     return isKept
       ? `See how it stands: ${command('upstreams', 'show', upstream)}`
       : 'Mend what is said here, then call it again.'
   }
-  return `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`
+  const look = `See what is down: ${command('status')}`
+  return tool === undefined ? look : `${look}, then: ${command('recheck', `tool:${tool}`)}`
 }
 
 /** Whoever does not say where it listens is most often another command. */

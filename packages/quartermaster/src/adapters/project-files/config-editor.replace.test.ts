@@ -185,7 +185,7 @@ describe('an upstream that is replaced', () => {
       const { set, config } = await projectWith({ command: 'files', ...wrong })
       const text = await config()
       await expect(set({ command: 'other' }, { replace: true })).rejects.toMatchObject({
-        code: 'CONFIG_INVALID',
+        code: 'INPUT_INVALID',
         message: expect.stringContaining(Object.keys(wrong)[0] ?? ''),
       })
       expect(await config()).toBe(text)

@@ -35,7 +35,7 @@ describe('an upstream that is added', () => {
     const { editor, config } = await project('{}')
     await expect(
       editor.setUpstream('a', { url: 'https://a.example', headers }, { replace: false }),
-    ).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) })
+    ).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining(message) })
     expect(await config()).toBe('{}')
   })
 
@@ -61,12 +61,12 @@ describe('an upstream that is added', () => {
     const { editor, config } = await project('{}')
     const wrong = editor.setUpstream('a', { command: 'x', agrs: [] }, { replace: false })
     await expect(wrong).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'INPUT_INVALID',
       message: expect.stringContaining('Did you mean "args"?'),
       details: { problems: [{ where: CONFIG, field: 'agrs' }] },
     })
     await expect(editor.setUpstream('a b', SERVER, { replace: false })).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'INPUT_INVALID',
     })
     expect(await config()).toBe('{}')
     await editor.setUpstream('a', { url: '${env:ADDRESS}' }, { replace: false })
@@ -76,7 +76,7 @@ describe('an upstream that is added', () => {
   it.each(['constructor', 'prototype', '__proto__'])('is never called "%s"', async name => {
     const { editor, config } = await project('{}')
     await expect(editor.setUpstream(name, SERVER, { replace: true })).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'INPUT_INVALID',
       message: `An upstream cannot be named "${name}". Choose another name.`,
     })
     await expect(editor.removeUpstream(name)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })

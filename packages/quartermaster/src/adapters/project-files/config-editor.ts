@@ -70,7 +70,7 @@ export interface ConfigEditor {
    * Writes one entry of `mcpServers` and its secrets. Of another one that it replaces, what it does not speak of stays, unless
    * that is about how the server is reached. A secret takes no name that anything else refers to; the references of the entry
    * follow. Throws `NAME_TAKEN` when another one has the name, unless it is to be replaced, or one too much like
-   * it, and `CONFIG_INVALID` when the entry would not be right; then no secret is left behind either.
+   * it, and `INPUT_INVALID` when the entry would not be right; then no secret is left behind either.
    */
   setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
   /** Answers what `setUpstream` would do, and throws as it would. Nothing is written. */
@@ -268,16 +268,19 @@ async function removeUpstream(name: string, config: EditedFile, edit: Edit) {
 /** Names that the configuration cannot hold are told as such: written down, they would be gone when it is read back. */
 function refuseName(name: string): void {
   if (!FORBIDDEN_KEYS.has(name)) return
-  throw new AppError('CONFIG_INVALID', `An upstream cannot be named "${name}". Choose another name.`)
+  throw new AppError('INPUT_INVALID', `An upstream cannot be named "${name}". Choose another name.`)
 }
 
-/** The place in a text that is not written yet would tell nobody anything, so only the field is told. */
+/**
+ * The place in a text that is not written yet would tell nobody anything, so only the field is told. Nor would the
+ * configuration, in which nothing of it stands: it is what was given that is wrong.
+ */
 function refuseFaults(name: string, document: JsonDocument, where: string): void {
   const problems = entryFaults(name, document).map(({ path, message, mend }): Problem => {
     const field = path.join('.')
     return { severity: 'error', code: 'CONFIG_INVALID', where, ...(field !== '' && { field }), message, mend }
   })
-  if (problems.length > 0) throw problemsError('CONFIG_INVALID', `The upstream "${name}" would not be right:`, problems)
+  if (problems.length > 0) throw problemsError('INPUT_INVALID', `The upstream "${name}" would not be right:`, problems)
 }
 
 function taken(name: string): AppError {

@@ -33,7 +33,7 @@ export function toProblem(fault: Fault, source: FaultSource): Problem {
 
 /** An error that lists every problem on its own line and carries them all for programs. */
 export function problemsError(
-  code: 'CONFIG_INVALID' | 'AGENT_INVALID',
+  code: 'CONFIG_INVALID' | 'AGENT_INVALID' | 'INPUT_INVALID',
   summary: string,
   problems: readonly Problem[],
 ): AppError {

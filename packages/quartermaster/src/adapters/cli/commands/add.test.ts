@@ -342,6 +342,16 @@ describe('add', () => {
   })
 })
 
+describe('add where the up goes away', () => {
+  it('says how to go on, and speaks of no tool', async () => {
+    const message = 'The "up" at http://127.0.0.1:1 does not answer any more. Start it again with "quartermaster up".'
+    const gone = new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { url: 'http://127.0.0.1:1' } })
+    const { host, seen } = createFakeCliHost({ control: { addUpstream: () => Promise.reject(gone) }, from: 'up' })
+    expect(await runCli(['add', 'a', '--', 'a'], host)).toBe(5)
+    expect(seen.stderr).toBe(`Error: ${message}\n(DEPENDENCY_UNAVAILABLE)\n`)
+  })
+})
+
 describe('an address that is none', () => {
   it('is not taken for a program, and the ways there are get named', async () => {
     const { stderr } = await run(['a', 'ftp://me:hush@a.example'])
