@@ -4,16 +4,17 @@ import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answer
 import { type OAuthPlace, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
 import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
 
-/** A person who types the command, and says yes in the browser. */
-async function signIn(place: OAuthPlace, cwd: string): Promise<{ code: number | null; stdout: string }> {
-  const child = startProcess(['login', 'tracker', '--json'], { cwd })
+/** A person who types the command and says yes in the browser, or a program that pastes where that ended and stays. */
+async function signIn(place: OAuthPlace, cwd: string, ...options: '--paste'[]) {
+  const child = startProcess(['login', 'tracker', '--json', ...options], { cwd })
   let stdout = ''
   child.stdout?.on('data', data => (stdout += String(data)))
   const closed = new Promise<number | null>(resolve => child.once('close', resolve))
   for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
     const url = /https?:\S+/.exec(line)?.[0]
     if (url === undefined) continue
-    await fetch(place.approve(url))
+    if (options.length > 0) child.stdin?.write(`${place.approve(url)}\n`)
+    else await fetch(place.approve(url))
     break
   }
   return { code: await closed, stdout }
@@ -91,6 +92,15 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   const out = await quartermaster(['logout', 'tracker', '--json'], { cwd })
   expect(out.json()).toEqual({ wasSignedIn: true })
   await reaches(cwd, 'needsLogin')
+}, 60_000)
+
+it('signs in with the first line of a pipe that stays open', async () => {
+  const place = await oauthPlace({ serve: visit => answerLegacy(visit) })
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url: place.upstream.url } } }),
+  })
+  const { code, stdout } = await signIn(place, cwd, '--paste')
+  expect({ code, facts: JSON.parse(stdout) }).toMatchObject({ code: 0, facts: { upstream: 'tracker' } })
 }, 60_000)
 
 it('signs in for no agent that there is not, and says which one may be meant', async () => {

@@ -50,6 +50,7 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
       stdin: {
         isTTY: terminal.stdin === true,
         read: async () => options.stdin ?? '',
+        line: async () => options.stdin?.split('\n')[0] ?? '',
         question: async prompt => {
           seen.questions.push(prompt)
           return answers.shift() ?? ''

@@ -24,6 +24,8 @@ export interface CliInput {
   readonly isTTY: boolean
   /** All of it, as text. */
   read(): Promise<string>
+  /** Its first line, as soon as that is there; empty when it ends without one. Nothing else of it can be had afterwards. */
+  line(): Promise<string>
   /** One answer of the person at the terminal; empty when there is none. The prompt goes where standard error goes. */
   question(prompt: string, options: { signal: AbortSignal; isHidden?: boolean }): Promise<string>
 }

@@ -56,6 +56,20 @@ describe('a real process', () => {
   })
 })
 
+describe('a line of a pipe', () => {
+  it.each([
+    ['while the pipe stays open', 'one\r\ntwo\n', false, 'one'],
+    ['at the end, which need not end it', 'one', true, 'one'],
+    ['or not at all', '', true, ''],
+  ])('is taken as soon as it is there: %s', async (_when, text, ends, line) => {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    const io = createProcessIo({ ...streams, env: {}, interrupt: () => {} })
+    streams.stdin.write(text)
+    if (ends) streams.stdin.end()
+    expect(await io.stdin.line()).toBe(line)
+  })
+})
+
 describe('a question', () => {
   it('is asked on standard error and answered with one line', async () => {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }

@@ -44,6 +44,10 @@ function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliI
       for await (const chunk of stream) text += String(chunk)
       return text
     },
+    async line() {
+      for await (const line of createInterface({ input: stream })) return line
+      return ''
+    },
     async question(prompt, { signal, isHidden = false }) {
       // What is typed is echoed by whoever writes the line, so nothing is when that goes nowhere.
       const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : prompts

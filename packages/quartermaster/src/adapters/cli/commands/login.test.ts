@@ -46,7 +46,7 @@ describe('quartermaster login', () => {
       terminal: { stdin: true, stderr: true },
       answers: [pasted],
     })
-    const piped = await run(['login', 'tracker', '--paste', '--agent', 'researcher'], { stdin: `${pasted}\n` })
+    const piped = await run(['login', 'tracker', '--paste', '--agent', 'researcher'], { stdin: `${pasted}\nmore\n` })
     expect(typed).toMatchObject({ code: 0, shown: [], questions: [expect.stringContaining('Paste the address')] })
     expect(typed.inputs.at(-1)).toEqual({ attempt: 'login_1', redirectUrl: pasted })
     expect(piped.inputs).toEqual([

@@ -73,7 +73,7 @@ const PROMPT = 'Paste the address that your browser ends at (it need not show an
 async function takePasted(session: Session, control: Control, { attempt }: Begun): Promise<LoginFacts> {
   const { host } = session
   const { stdin } = host.io
-  const pasted = stdin.isTTY ? stdin.question(PROMPT, { signal: host.signal }) : stdin.read()
+  const pasted = stdin.isTTY ? stdin.question(PROMPT, { signal: host.signal }) : stdin.line()
   const redirectUrl = (await session.untilAborted(pasted)).trim()
   return session.attend('Signing in', options => control.finishLogin({ attempt, redirectUrl }, options))
 }
