@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { GREETER } from './support/greeter.ts'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
 
 const DEFAULT = '{\n  // mine\n  "capabilities": { "files": { "dirs": ["./notes"] } }\n}\n'
 
@@ -273,6 +274,22 @@ describe('an upstream that is restarted while nothing runs', () => {
     await run('add', 'greeter', '--', process.execPath, 'greeter.mjs')
     const { code, stdout } = await run('upstreams', 'restart', 'greeter')
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('was only tried') })
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('what an upstream says, followed', () => {
+  it.each([
+    ['Ctrl-C, which is how it ends', 0],
+    ['the end of the up, which is not', 5],
+  ])('goes on until %s: %i', async (_until, code) => {
+    const { dir } = await project({ 'quartermaster.config.json': WITH_GREETER })
+    const up = await startUp(dir)
+    const child = startProcess(['logs', 'greeter', '--follow'], { cwd: dir })
+    const closed = once(child, 'close')
+    await once(child.stdout as NodeJS.ReadableStream, 'data')
+    if (code === 0) child.kill('SIGINT')
+    else await up.stop()
+    expect(await closed).toEqual([code, null])
   })
 })
 

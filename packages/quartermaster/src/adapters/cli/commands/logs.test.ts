@@ -113,7 +113,7 @@ describe('logs of an upstream', () => {
 
   it('go on with what is said, each line once, until Ctrl-C', async () => {
     const [a, b, c, d] = [line(0, 'a'), line(0, 'b'), line(0, 'c'), line(1, 'd')]
-    const { stdout } = await follow(
+    const { code, stdout } = await follow(
       ['notes', '--follow', '--json'],
       [
         [a, b],
@@ -127,7 +127,7 @@ describe('logs of an upstream', () => {
       .trim()
       .split('\n')
       .map(text => JSON.parse(text).text)
-    expect(said).toEqual(['a', 'b', 'c', 'd'])
+    expect({ code, said }).toEqual({ code: 0, said: ['a', 'b', 'c', 'd'] })
   })
 
   it.each([
