@@ -1,6 +1,9 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Definition, definition, listing } from './support/listing-desk.ts'
 import { makeProject, quartermaster } from './support/product.ts'
+import { ILL_SERVER, program } from './support/upstream-desk.ts'
 
 /** A server that lists what it is told to, and commands beside which nobody keeps it running. */
 async function openQuietDesk(...tools: Definition[]) {
@@ -38,4 +41,30 @@ it('offers a tool that is changed and changed back with its next call, also wher
   expect(await run('call', 'desk_note')).toMatchObject({ code: 5, stderr: expect.stringContaining('changed it') })
   await say(definition('note'))
   expect(await run('call', 'desk_note', 'path=a')).toMatchObject({ code: 0, stdout: '{"path":"a"}' })
+})
+
+it('says of a server that was seen before whether it works now, and how to try it, where no `up` runs', {
+  timeout: 90_000,
+}, async () => {
+  const licence = join(await makeProject({ licence: '' }), 'licence')
+  const desk = { ...program(ILL_SERVER, `--needs=${licence}`), era: 'legacy' }
+  const dir = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { desk, lazy: { ...desk, start: 'lazy' } } }),
+    'agents/default.json': '{ "capabilities": { "desk": {} } }',
+  })
+  const run = (...args: string[]) => quartermaster(args, { cwd: dir })
+  await run('tools')
+  expect(await run('doctor')).toMatchObject({ code: 0, stdout: expect.stringContaining('Upstream "desk" is up') })
+  await rm(licence)
+  const { code, stdout } = await run('doctor')
+  expect(code).toBe(1)
+  for (const name of ['desk', 'lazy'])
+    expect(stdout).toMatch(
+      new RegExp(`Upstream "${name}" is down: .*licence is missing\\n.*quartermaster upstreams restart ${name}\\n`),
+    )
+  const failed = { code: 5, stderr: expect.stringContaining('quartermaster upstreams restart desk') }
+  expect(await run('call', 'desk_echo')).toMatchObject(failed)
+  await writeFile(licence, '')
+  expect(await run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
+  expect(await run('doctor')).toMatchObject({ code: 0 })
 })

@@ -1,4 +1,5 @@
 import type { DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
+import { upstreamDependency } from '../core/kernel/index.ts'
 
 type Felt = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since'>
 
@@ -9,7 +10,7 @@ type Felt = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since'>
 export function asFelt(statuses: readonly UpstreamStatus[], dependencies: readonly Felt[]): UpstreamStatus[] {
   const byName = new Map(dependencies.map(dependency => [dependency.name, dependency]))
   return statuses.map(status => {
-    const felt = byName.get(`upstream-${status.name}`)
+    const felt = byName.get(upstreamDependency(status.name))
     if (!felt || !OWN.has(status.state) || (felt.state !== 'recovering' && felt.state !== 'down')) return status
     const { state, since } = felt
     // What a connection that is up says of itself is no reason for this.

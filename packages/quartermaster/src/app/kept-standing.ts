@@ -1,7 +1,7 @@
 import type { StatusReport, UpstreamStatus } from '../contracts/index.ts'
 
-/** Upstreams as they stand for whoever looks. What was never there, and is tried again by nobody, does not recover. */
+/** Upstreams as they stand for whoever looks. What is tried again by nobody does not recover. */
 export function asKept(statuses: readonly UpstreamStatus[], from: StatusReport['from']): UpstreamStatus[] {
-  const isLost = ({ state, unseen }: UpstreamStatus) => state === 'recovering' && unseen !== undefined
-  return statuses.map(status => (from === 'process' && isLost(status) ? { ...status, state: 'down' } : status))
+  const isLost = ({ state }: UpstreamStatus) => from === 'process' && state === 'recovering'
+  return statuses.map(status => (isLost(status) ? { ...status, state: 'down' } : status))
 }

@@ -9,6 +9,7 @@ const NAMES: ControlOperation[] = [
     'tool',
     'call',
     'status',
+    'doctor',
     'upstreams',
     'docs',
     'grant',
@@ -49,7 +50,7 @@ function desk() {
   const control = Object.fromEntries(NAMES.map(name => [name, async () => void done.push(name)])) as unknown as Control
   const deps = {
     core: { catalogue: { current: () => GENERATION } },
-    meetAgain: async (name: string) => void done.push(`meet again ${name}`),
+    meetAgain: async (name = 'all') => void done.push(`meet again ${name}`),
     meet: async (only = {}) => void done.push(['meet', ...Object.values(only)].join(' ')),
   } as unknown as MeetFirstDeps
   return { control: meetFirst(control, deps), done }
@@ -124,6 +125,12 @@ it('meets none for a page that is of no tool, whatever tools servers may have', 
   for (const path of ['release', 'guides/release', 'guides/release.md', 'capability:seen', 'seen'])
     await control.docs({ path }, ON)
   expect(new Set(done)).toEqual(new Set(['docs']))
+})
+
+it('meets all for the one who looks for what is broken, also those that were seen before', async () => {
+  const { control, done } = desk()
+  await control.doctor({}, ON)
+  expect(done).toEqual(['meet', 'meet again all', 'doctor'])
 })
 
 it('keeps no shell waiting that completes a word', async () => {

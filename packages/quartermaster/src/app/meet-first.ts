@@ -12,6 +12,7 @@ export interface MeetFirstDeps extends Pick<Runtime, 'meet' | 'meetAgain'> {
  * A control for one command that meets servers nobody has ever seen only for whoever asks for all there is, and of a tool that is
  * not there those that may have it: one that hangs holds no command up that has nothing to do with it. Where nobody keeps servers
  * running, nobody hears that one lists a tool again which it had withdrawn or changed: it is asked before the tool is refused.
+ * `doctor` tries all of them, also those that were seen before.
  */
 export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirstDeps): Control {
   async function forTool(tool: string): Promise<void> {
@@ -28,6 +29,12 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
   /** Who cannot be told that it takes a while, as a shell that completes a word, gets what there is. */
   async function forAll(_input: unknown, options: ControlOptions | undefined): Promise<void> {
     if (options?.onProgress) await meet()
+  }
+
+  /** What was seen once may be broken by now, and nobody keeps it who would know. */
+  async function forDoctor(input: unknown, options: ControlOptions | undefined): Promise<void> {
+    await forAll(input, options)
+    if (options?.onProgress) await meetAgain()
   }
 
   async function forReview({ name }: ControlInput<'reviewItems'>, options: ControlOptions | undefined): Promise<void> {
@@ -63,7 +70,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
   return {
     ...control,
     status: controlAfter(forAll, control.status),
-    doctor: controlAfter(forAll, control.doctor),
+    doctor: controlAfter(forDoctor, control.doctor),
     upstreams: controlAfter(forAll, control.upstreams),
     reviewItems: controlAfter(forReview, control.reviewItems),
     docs: controlAfter(forDocs, control.docs),

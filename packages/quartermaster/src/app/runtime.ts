@@ -48,8 +48,8 @@ export interface Runtime {
    * what they have. For each once.
    */
   meet(only?: MeetChoice): Promise<void>
-  /** Starts, where that is for one command, a server that was seen before, and takes in what it lists now. Once. */
-  meetAgain(name: string): Promise<void>
+  /** Starts, where that is for one command, all servers seen before, or only this one, and takes in what they list now. Each once. */
+  meetAgain(name?: string): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
   /** Reads configuration, agents and definitions anew. */

@@ -18,8 +18,8 @@ export interface ServerMeetingsDeps {
 export interface ServerMeetings {
   /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
   meet(only?: MeetChoice): Promise<void>
-  /** For one command: starts one that was seen before, and takes in what it lists now. Once. */
-  meetAgain(name: string): Promise<void>
+  /** For one command: starts all that were seen before, or only this one, and takes in what they list now. Each once. */
+  meetAgain(name?: string): Promise<void>
   /** For a call of what may be a tool of this unit. It does not throw. */
   meetUnseen(unit: string, withinMs: number): Promise<void>
   /** For one command: reads what is known of servers and could not be read before. Throws why it still cannot be. */

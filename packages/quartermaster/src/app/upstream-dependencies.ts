@@ -1,9 +1,7 @@
 import { SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
 import type { DependencyOptions, DependencyStatus, UpstreamStatus } from '../contracts/index.ts'
-import { neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
+import { neededLogin, upstreamBehind, upstreamDependency, withoutLoginStep } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
-
-const PREFIX = 'upstream-'
 
 /** What the owner says of something that tools need. A server of others is switched off in its own entry. */
 export function dependencyOptionsIn(
@@ -11,7 +9,8 @@ export function dependencyOptionsIn(
   name: string,
 ): DependencyOptions {
   const options = dependencyOptions(name)
-  const entry = name.startsWith(PREFIX) ? upstreams().get(name.slice(PREFIX.length)) : undefined
+  const upstream = upstreamBehind(name)
+  const entry = upstream === undefined ? undefined : upstreams().get(upstream)
   // One that is wrong was not switched off by anybody.
   return entry && !entry.enabled && entry.wrong === undefined ? { ...options, enabled: false } : options
 }
@@ -24,7 +23,7 @@ export function asUpstreams(
   dependencies: readonly DependencyStatus[],
   statuses: readonly UpstreamStatus[],
 ): DependencyStatus[] {
-  const byDependency = new Map(statuses.map(status => [`${PREFIX}${status.name}`, status]))
+  const byDependency = new Map(statuses.map(status => [upstreamDependency(status.name), status]))
   return dependencies.map(dependency => {
     const upstream = byDependency.get(dependency.name)
     return upstream ? asUpstream(dependency, upstream) : dependency

@@ -41,18 +41,25 @@ describe('an upstream that is down', () => {
     ])
   })
 
-  it('does not recover where nobody keeps it and it was never there', async () => {
-    const status = { ...DOWN, state: 'recovering', unseen: 'Try it now.' } as const
+  it.each([undefined, 'Try it now.'])('does not recover where nobody keeps it', async unseen => {
+    const status = { ...DOWN, state: 'recovering', unseen } as const
     const down = { level: 'error', what: 'Upstream "notes" is down: It does not work.' }
     expect(await findingsOf(status, undefined, 'process')).toMatchObject([down])
     const recovering = { level: 'warning', what: 'Upstream "notes" is recovering: It does not work.' }
     expect(await findingsOf(status)).toMatchObject([recovering])
-    expect(await findingsOf({ ...status, unseen: undefined }, undefined, 'process')).toMatchObject([recovering])
   })
 
   it.each(['recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
     const mend = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
     expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ mend }])
+  })
+
+  it('has no log where nobody keeps it, unless it would be started for that', async () => {
+    const status = { ...DOWN, hasSpoken: true }
+    const restart = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
+    expect(await findingsOf(status, undefined, 'process')).toMatchObject([{ mend: restart }])
+    const logs = 'See what it said: quartermaster logs notes'
+    expect(await findingsOf({ ...status, unseen: 'Try it now.' }, undefined, 'process')).toMatchObject([{ mend: logs }])
   })
 })
 
@@ -78,8 +85,9 @@ it.each([undefined, true])('has nothing to mend that is starting, and may be wai
   const starting = { ...DOWN, state: 'starting' as const, isFetching }
   const look = 'See how it is: quartermaster upstreams'
   expect(await findingsOf(starting)).toMatchObject([{ level: 'warning', mend: look }])
-  const unseen = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
-  expect(await findingsOf({ ...starting, unseen }, undefined, 'process')).toMatchObject([{ mend: unseen }])
+  const wait = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
+  for (const unseen of [wait, undefined])
+    expect(await findingsOf({ ...starting, unseen }, undefined, 'process')).toMatchObject([{ mend: wait }])
 })
 
 it.each([

@@ -33,20 +33,27 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
 }
 
 /** There is nothing to mend yet: it may be downloaded, or has yet to be. */
-function fetchingFinding(status: UpstreamStatus): Finding {
+function fetchingFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
   const { name, state, reason } = status
-  const mend = state === 'starting' ? waitingStep(status) : 'Have it started: quartermaster up'
+  const mend = state === 'starting' ? waitingStep(status, from) : 'Have it started: quartermaster up'
   return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, mend }
 }
 
-/** Nothing is known to be wrong with one that starts. */
-function waitingStep({ unseen = 'See how it is: quartermaster upstreams' }: UpstreamStatus): string {
-  return unseen
+/** Nothing is known to be wrong with one that starts. What nobody keeps ends with whoever looks. */
+function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from']): string {
+  if (unseen !== undefined) return unseen
+  return from === 'up'
+    ? 'See how it is: quartermaster upstreams'
+    : `Wait for it: quartermaster upstreams restart ${name}, or: quartermaster up`
 }
 
-/** Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again. */
-function mendOf({ name, hasSpoken }: UpstreamStatus, from: StatusReport['from']): string {
-  if (hasSpoken) return `See what it said: quartermaster logs ${name}`
+/**
+ * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it said;
+ * for its log alone, one is only started that was never seen.
+ */
+function mendOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
+  const isKept = from === 'up' || unseen !== undefined
+  if (hasSpoken && isKept) return `See what it said: quartermaster logs ${name}`
   return from === 'up'
     ? 'Mend what is said here; it is tried again.'
     : `Mend what is said here, then try it: quartermaster upstreams restart ${name}`
@@ -54,7 +61,7 @@ function mendOf({ name, hasSpoken }: UpstreamStatus, from: StatusReport['from'])
 
 function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
   const { name, state, reason, tools } = status
-  if (status.isFetching) return fetchingFinding(status)
+  if (status.isFetching) return fetchingFinding(status, from)
   const mend = mendOf(status, from)
   const upstream = `Upstream "${name}"`
   switch (state) {
@@ -76,7 +83,7 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
       return {
         level: 'warning',
         what: `${upstream} is ${state}: ${reason}`,
-        mend: state === 'starting' ? waitingStep(status) : mend,
+        mend: state === 'starting' ? waitingStep(status, from) : mend,
       }
     case 'needsLogin':
       return {

@@ -1,4 +1,5 @@
 import { type AppError, type ErrorCode, TOLD_TOOLS } from '../../contracts/index.ts'
+import { upstreamBehind } from '../../core/kernel/index.ts'
 import { detail, toolOf } from './error-details.ts'
 import { isSwitchedOff, type Look } from './explain.ts'
 import type { Hints } from './session.ts'
@@ -40,20 +41,27 @@ function giveMoreTime(_: Hints, { details }: AppError): string {
   return 'That is its own limit. Give it more as "timeoutMs" where it is defined: for a tool of an MCP server in its entry of mcpServers.'
 }
 
-/** A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. */
+/**
+ * A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. Where
+ * nobody keeps a server, the status knows nothing of what has just failed, and only another try tells. One that is busy is not to
+ * be mended.
+ */
 function seeWhatIsDown(
   { tool }: Hints,
-  { details: { upstream, agent, url } = {} }: AppError,
+  { details: { upstream, agent, dependency, retryAfterMs, url } = {} }: AppError,
   { from }: Asked,
 ): string | undefined {
   // It is the `up` itself, and the message says how to have it back.
   if (url !== undefined) return undefined
+  const isKept = from === 'up'
   if (typeof upstream === 'string' && typeof agent === 'string') {
-    const isKept = from === 'up'
     return isKept
       ? `See how it stands: ${command('upstreams', 'show', upstream)}`
       : 'Mend what is said here, then call it again.'
   }
+  const server = typeof dependency === 'string' ? upstreamBehind(dependency) : undefined
+  if (server !== undefined && !isKept && retryAfterMs === undefined)
+    return `Mend what is said here, then try it: ${command('upstreams', 'restart', server)}`
   const look = `See what is down: ${command('status')}`
   return tool === undefined ? look : `${look}, then: ${command('recheck', `tool:${tool}`)}`
 }

@@ -24,10 +24,11 @@ export interface FirstMeetings {
    */
   meetOnly(choice: MeetChoice, withinMs: number): Promise<boolean>
   /**
-   * Starts one that was seen before and does not run, so that what it has is judged by what it lists now. Resolves when that was
-   * done or it is given up, or the time is over. Answers whether it was started. Only where a command alone uses servers.
+   * Starts the one of this name, or all, where they were seen before and do not run, so that what they have is judged by what they
+   * list now. Resolves when that was done or they are given up, or the time is over. Answers whether any was started. Only where
+   * a command alone uses servers.
    */
-  meetAgain(name: string, withinMs: number): Promise<boolean>
+  meetAgain(name: string | undefined, withinMs: number): Promise<boolean>
   /**
    * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
    * resolves when each is there or given up. Answers whether any is there now.
@@ -132,12 +133,12 @@ export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
     async meetAgain(name, withinMs) {
       if (areKept()) return false
       await adopted().catch(() => {})
-      const one = mounted.get(name)
       // One that was tried stands as that ended: nobody waits for it a second time.
-      if (!one || isUnread(one) || one.isUnseen() || one.status().state !== 'idle') return false
-      one.start({ isWanted: true })
-      await until(() => !one.isStarting(), withinMs)
-      return true
+      const isLeft = (one: Upstream) => !isUnread(one) && !one.isUnseen() && one.status().state === 'idle'
+      const wanted = all().filter(one => (name === undefined || one.name === name) && isLeft(one))
+      for (const one of wanted) one.start({ isWanted: true })
+      await until(() => !wanted.some(one => one.isStarting()), withinMs)
+      return wanted.length > 0
     },
     async download(tool) {
       await adopted().catch(() => {})

@@ -200,6 +200,7 @@ it('asks one that was seen before what it has now, for a command that misses a t
   expect(await upstreams.meetAgain('ill', 60_000)).toBe(true)
   expect(await toolNames()).toEqual(['ill_one', 'ill_two'])
   expect(await upstreams.meetAgain('ill', 60_000)).toBe(false)
+  expect(await upstreams.meetAgain(undefined, 60_000)).toBe(false)
 })
 
 it('gives a package runner time for its first download, and no other program', async () => {

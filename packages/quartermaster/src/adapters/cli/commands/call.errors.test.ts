@@ -229,6 +229,20 @@ describe('call: errors', () => {
   })
 
   it.each([
+    ['up', {}, 'See what is down: quartermaster status, then: quartermaster recheck tool:weather'],
+    ['process', {}, 'Mend what is said here, then try it: quartermaster upstreams restart crm'],
+    [
+      'process',
+      { retryAfterMs: 5_000 },
+      'See what is down: quartermaster status, then: quartermaster recheck tool:weather',
+    ],
+  ] as const)('say of a server that failed how to try it, where an %s answers: %j', async (from, busy, step) => {
+    const details = { dependency: 'upstream-crm', ...busy }
+    const error = new AppError('DEPENDENCY_UNAVAILABLE', 'It ended.', { details })
+    expect(nextOf((await run(['weather'], { error, from })).stderr)).toEqual([step])
+  })
+
+  it.each([
     ['up', 'See how it stands: quartermaster upstreams show crm'],
     ['process', 'Mend what is said here, then call it again.'],
   ] as const)(

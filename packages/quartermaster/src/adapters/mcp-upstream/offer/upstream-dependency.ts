@@ -1,4 +1,5 @@
 import { type DependencyDefinition, defineDependency } from '../../../core/catalogue/index.ts'
+import { upstreamDependency } from '../../../core/kernel/index.ts'
 import { createListeners } from '../listeners.ts'
 import type { Connection } from '../supervision/connection.ts'
 
@@ -13,7 +14,7 @@ export interface UpstreamDependency {
 export function createUpstreamDependency(name: string, look: Connection['look']): UpstreamDependency {
   const listeners = createListeners()
   const definition = defineDependency({
-    name: `upstream-${name}`,
+    name: upstreamDependency(name),
     title: `The MCP server ${name}`,
     probe: {
       describe: { kind: 'upstream', name },
