@@ -105,6 +105,17 @@ describe('doctor', () => {
     expect(errors).toMatchObject([{ level: 'warning', what: expect.stringContaining('"all"') }])
   })
 
+  it('counts an agent among those that are fine only if nothing is wrong with its file', async () => {
+    const broken = { 'agents/broken.json': '{ "capabilities": { "nope": {} } }' }
+    const dir = await makeProject({ 'agents/default.json': '{ "capabilities": {} }', ...broken })
+    const { code, stdout } = await quartermaster(['doctor'], { cwd: dir })
+    expect(code).toBe(1)
+    expect(stdout).toContain('✗ There is no capability "nope". (agents/broken.json)')
+    expect(stdout).toContain('✓ Agents: default.\n')
+    const alone = await quartermaster(['doctor'], { cwd: await makeProject(broken) })
+    expect(alone.stdout).not.toContain('Agents:')
+  })
+
   it('looks at the secrets file as it is now, also while `up` runs with what it read before', async () => {
     const dir = await makeProject({ 'agents/default.json': '{ "capabilities": {} }' })
     await startUp(dir)

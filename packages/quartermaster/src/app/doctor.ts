@@ -47,7 +47,7 @@ export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Prom
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
     ),
-    agents.length === 0 ? NO_AGENTS : ok(`Agents: ${namesOf(agents).join(', ')}.`),
+    ...agentFindings(agents),
   ]
 }
 
@@ -69,6 +69,13 @@ const NO_AGENTS: Finding = {
   level: 'warning',
   what: 'No agent is configured, so nobody can call anything.',
   mend: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
+}
+
+/** What is wrong with the others is told with their files. */
+function agentFindings(agents: readonly AgentSummary[]): Finding[] {
+  if (agents.length === 0) return [NO_AGENTS]
+  const fine = namesOf(agents.filter(({ problems }) => problems.length === 0))
+  return fine.length === 0 ? [] : [ok(`Agents: ${fine.join(', ')}.`)]
 }
 
 function namesOf(agents: readonly AgentSummary[]): string[] {
