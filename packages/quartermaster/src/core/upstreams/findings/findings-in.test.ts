@@ -8,6 +8,7 @@ const NAMES = compareNames({
 const inDefinition = (definition: unknown) => findingsIn(definition, NAMES)
 const inDescription = (description: string) => inDefinition({ name: 'lookup', description })
 const rulesOf = (definition: unknown) => inDefinition(definition).map(({ rule, strength }) => `${strength} ${rule}`)
+const messagesOf = (definition: unknown) => inDefinition(definition).map(({ message }) => message)
 
 describe('instructions to the model', () => {
   it.each([
@@ -229,6 +230,21 @@ describe('look-alikes', () => {
     expect(found).toEqual([['lookalike'], ['lookalike'], [], [], []])
   })
 
+  it.each([
+    ['reаd_file', 'Its name looks like "read_file": "а" is U+0430.'],
+    ['sеnd_еmаil', 'Its name looks like "send_email": "е" is U+0435, "а" is U+0430.'],
+    ['ｒead_file', 'Its name has letters that only look like ordinary ones: "ｒ" is U+FF52.'],
+    ['read_fi1e', 'Its name looks like "read_file".'],
+  ])('are told by their code points, which a screen does not show: %s', (name, message) => {
+    expect(messagesOf({ name })).toContain(message)
+  })
+
+  it('are told by a few of their code points where there are many', () => {
+    const names = compareNames({ siblings: new Set(), others: new Set(['ассеѕѕіоп']) })
+    const [found] = findingsIn({ name: 'accession' }, names)
+    expect(found?.message).toMatch(/^Its name looks like ".*": "а" is U\+0430, (?:"." is U\+[0-9A-F]{4}, ){4}…\.$/)
+  })
+
   it('in case or separators are worth a look', () => {
     expect(rulesOf({ name: 'readFile' })).toEqual(['weak lookalike'])
   })
@@ -238,7 +254,9 @@ describe('look-alikes', () => {
   })
 
   it('are found in the words of a text, and not in units and formulas', () => {
-    expect(rulesOf({ name: 'lookup', description: 'Gets the pаssword.' })).toEqual(['strong lookalike'])
+    const mixed = { name: 'lookup', description: 'Gets the pаssword.' }
+    expect(rulesOf(mixed)).toEqual(['strong lookalike'])
+    expect(messagesOf(mixed)).toEqual([expect.stringMatching(/another alphabet that look alike: "а" is U\+0430\.$/)])
     expect(rulesOf({ name: 'lookup', description: 'C = ε₀KA/d, 10 kΩ, 5 μm, ΔTime, Привет' })).toEqual([])
   })
 })
