@@ -170,6 +170,27 @@ describe('an upstream', { timeout: 60_000 }, () => {
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' }), { timeout: 15_000 }).toBe('new')
   })
 
+  it('that a reload brings, mounts anew or takes away is named by it', async () => {
+    const settings = { watchFiles: false }
+    const [ill, banner] = [program(ILL_SERVER), program(ILL_SERVER, '--banner')]
+    const desk = await openDesk({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
+    for (const name of ['stays', 'turns', 'goes'])
+      await expect.poll(async () => (await desk.status(name))?.state, { timeout: 15_000 }).toBe('up')
+    const reload = async (mcpServers: object, ...options: string[]) => {
+      await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers, settings }))
+      return desk.run('reload', ...options)
+    }
+    const next = { stays: { ...ill, title: 'Stays' }, turns: banner, comes: ill }
+    expect((await reload(next, '--json')).json()).toMatchObject({
+      added: expect.arrayContaining(['upstream:comes']),
+      changed: expect.arrayContaining(['upstream:turns']),
+      removed: expect.arrayContaining(['upstream:goes']),
+    })
+    const { stdout } = await reload({ ...next, stays: banner })
+    expect(stdout).toMatch(/^Changed +upstream:stays\b/m)
+    expect(stdout).not.toMatch(/upstream:(?!stays)/)
+  })
+
   it('never gets our token, nor anything of our environment that is not its business', async () => {
     const log = join(await freshFolder(), 'log')
     const { url } = await startHttpServer(`--log=${log}`)

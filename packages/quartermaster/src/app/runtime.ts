@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
-import type { MeetChoice, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
 import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
-import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
+import { type Clock, didYouMean, type Log, type Tracer, upstreamUnit } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { createAgentLogins } from './agent-logins.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
@@ -48,7 +48,7 @@ export interface Runtime {
    * what they have. For each once.
    */
   meet(only?: MeetChoice): Promise<void>
-  /** Starts, where that is for one command, all servers seen before, or only this one, and takes in what they list now. Each once. */
+  /** Starts, for one command, all servers that were seen before, or only this one, and takes in what they list now. Each once. */
   meetAgain(name?: string): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
@@ -182,15 +182,17 @@ export async function createRuntime(
 
   const fileProblems = () => [...project.problems(), ...core.agents.fileProblems()]
 
-  async function reloadAgents(): Promise<void> {
+  /** Answers which servers of others that has brought, changed and taken away. */
+  async function reloadAgents(): Promise<MountChanges> {
     const known = fileProblems()
     await project.reload()
-    await Promise.all([upstreams.configure(project.upstreams()), core.agents.reload()])
+    const [changes] = await Promise.all([upstreams.configure(project.upstreams()), core.agents.reload()])
     const problems = newProblems(fileProblems(), known)
     if (problems.length > 0) core.emitter.emit('definitions.rejected', { problems })
     // The configuration may have switched a dependency on or off.
     core.health.adopt(core.catalogue.current())
     await core.health.probeNew()
+    return changes
   }
 
   /** Who has an agent's name and is somebody else has none of its folders. */
@@ -258,9 +260,9 @@ export async function createRuntime(
       })
     },
     async reload() {
-      await reloadAgents()
+      const changes = await reloadAgents()
       const report = await core.catalogue.reload()
-      return { ...report, rejected: [...fileProblems(), ...report.rejected] }
+      return { ...withUpstreams(report, changes), rejected: [...fileProblems(), ...report.rejected] }
     },
     problems: () => [
       ...project.problems(),
@@ -280,6 +282,12 @@ export async function createRuntime(
   }
   project.attach({ registry: registryDesk(runtime), platform: desks, web: reach.web, programs: reach.programs })
   return runtime
+}
+
+/** A server that is mounted anew may list what it did before, and would else not be told of. */
+function withUpstreams(report: ReloadReport, changes: MountChanges): ReloadReport {
+  const told = (which: keyof MountChanges) => [...changes[which].map(upstreamUnit), ...report[which]]
+  return { ...report, added: told('added'), changed: told('changed'), removed: told('removed') }
 }
 
 /** What built-in and project modules may see and do of all this. */

@@ -48,8 +48,8 @@ function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from'
 }
 
 /**
- * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it said;
- * for its log alone, one is only started that was never seen.
+ * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it
+ * said; for its log alone, one is only started that was never seen.
  */
 function mendOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
   const isKept = from === 'up' || unseen !== undefined

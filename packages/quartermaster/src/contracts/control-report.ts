@@ -49,7 +49,7 @@ export const ToolDetail = ToolSummary.extend({
 })
 export type ToolDetail = z.infer<typeof ToolDetail>
 
-/** What a reload changed: `tool:weather`, `dependency:mail`, `capability:files`. */
+/** What a reload changed: `tool:weather`, `dependency:mail`, `capability:files`, `upstream:notes`, which is mounted anew. */
 export const ReloadReport = z.object({
   generation: z.number().int(),
   added: z.array(z.string()),

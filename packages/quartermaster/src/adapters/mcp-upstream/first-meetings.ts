@@ -45,7 +45,7 @@ export interface FirstMeetingsDeps {
   /** Whether servers are kept running here. */
   areKept(): boolean
   /** Settles as the last configuration did that was to be adopted. */
-  adopted(): Promise<void>
+  adopted(): Promise<unknown>
   /** Tells whenever one of them stands elsewhere. Returns how to stop. */
   onState(listener: () => void): () => void
 }

@@ -15,6 +15,13 @@ import type { Upstream } from './upstream.ts'
  */
 export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
 
+/** By name, those that a configuration has brought, those that it has mounted anew, and those that it has taken away. */
+export interface MountChanges {
+  readonly added: readonly string[]
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+}
+
 const STOPPING = 'Quartermaster is stopping.'
 
 /** The upstreams that are mounted now. */
@@ -28,9 +35,9 @@ export interface Mounts extends FirstMeetings {
   /** Ends its connections and starts anew; whatever it has replaced ends, too. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
   /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
-  adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
+  adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
   /** Settles as the last configuration did that was to be adopted. */
-  adopted(): Promise<void>
+  adopted(): Promise<unknown>
   start(which: StartChoice): void
   /** Starts one that nobody has seen yet, or not as it is now, whatever it takes; waits for nothing. */
   meet(name: string, how: { isChanged: boolean }): void
@@ -59,7 +66,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   const unread = new Map<Upstream, string>()
   let told: string | undefined
   let started: StartChoice | undefined
-  let adopted: Promise<void> = Promise.resolve()
+  let adopted: Promise<unknown> = Promise.resolve()
   let isStopped = false
 
   const areKept = () => started === 'all' || started === 'first'
@@ -114,7 +121,7 @@ export function createMounts(deps: MountsDeps): Mounts {
     await upstream.retire()
   }
 
-  async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
+  async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges> {
     const gone = [...mounted.values()].filter(one => !canStay(one, configs.get(one.name)))
     // Together: what is dropped makes way for the next, which may be gone as well.
     starts.drop(gone)
@@ -127,6 +134,7 @@ export function createMounts(deps: MountsDeps): Mounts {
       for (const one of gone) letGo(one)
     }
     if (configs.size > 0 || gone.length > 0) onChange()
+    return changesOf(gone, fresh)
   }
 
   /** Calls that waited for it, or still come to it, and whoever is subscribed there go to the one in its place. */
@@ -156,8 +164,9 @@ export function createMounts(deps: MountsDeps): Mounts {
       await upstream.restart()
     },
     adopt(configs) {
-      adopted = adopted.catch(() => {}).then(() => (isStopped ? undefined : adopt(configs)))
-      return adopted
+      const next = adopted.catch(() => {}).then(() => (isStopped ? changesOf([], []) : adopt(configs)))
+      adopted = next
+      return next
     },
     adopted: () => adopted,
     start(which) {
@@ -201,6 +210,19 @@ function asBegun(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
 
 function canStay(upstream: Upstream, config: UpstreamConfig | undefined): boolean {
   return config !== undefined && upstream.reconfigure(config)
+}
+
+function changesOf(
+  gone: readonly Pick<Upstream, 'name'>[],
+  fresh: readonly (readonly [string, UpstreamConfig])[],
+): MountChanges {
+  const left = new Set(gone.map(({ name }) => name))
+  const come = new Set(fresh.map(([name]) => name))
+  return {
+    added: [...come].filter(name => !left.has(name)),
+    changed: [...come].filter(name => left.has(name)),
+    removed: [...left].filter(name => !come.has(name)),
+  }
 }
 
 const byName = (a: Upstream, b: Upstream) => (a.name < b.name ? -1 : Number(a.name > b.name))

@@ -11,7 +11,7 @@ import { type Decision, type ListOptions, type LoginOwner, wantsDefinition } fro
 import type { FirstMeetings } from './first-meetings.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
-import { createMounts, type StartChoice } from './mounts.ts'
+import { createMounts, type MountChanges, type StartChoice } from './mounts.ts'
 import { createUpstreamSource } from './upstream-source.ts'
 
 /** Which of the things that wait for a person. */
@@ -28,8 +28,8 @@ export interface LeftBehind {
 export interface Upstreams extends FirstMeetings {
   /** What they bring. Loading it waits for none of them. */
   readonly source: Source
-  /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. */
-  configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
+  /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. Answers which. */
+  configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
   /** Notes that a capability names a server; it is mounted beside those that are configured. Answers whether there is room. */
   mount(request: GuestRequest): boolean
   statuses(): UpstreamStatus[]
@@ -94,7 +94,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     return name === undefined ? item : { ...item, calledAs: name }
   }
 
-  function adopt(): Promise<void> {
+  function adopt(): Promise<MountChanges> {
     return mounts.adopt(configs())
   }
 
