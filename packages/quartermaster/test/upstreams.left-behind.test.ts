@@ -27,6 +27,7 @@ async function leftBehind() {
   const desk = await openDesk({ mcpServers, agents: { default: { capabilities: { desk: {} } } } })
   await expect.poll(() => desk.status('desk'), PATIENT).toMatchObject({ tools: { offered: 1, held: 1 } })
   await signIn(desk, place.approve)
+  await expect.poll(() => desk.status('tracker'), PATIENT).toMatchObject({ state: 'up' })
   await write(desk, {})
   await expect.poll(() => desk.control('upstreams'), PATIENT).toEqual([])
   return { ...desk, mcpServers }
