@@ -194,6 +194,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     isKept: isMain,
     isWatched,
     open,
+    noise: log.noise,
     onUp,
     fingerprint: target.fingerprint,
     onChange: isMain ? changed : onOwnState,

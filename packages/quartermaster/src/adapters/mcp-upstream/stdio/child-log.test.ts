@@ -33,6 +33,20 @@ describe('the log of a server', () => {
     expect(log.hasSpoken()).toBe(true)
   })
 
+  it('knows what a program writes in place of messages, until it sends one or another is started', () => {
+    const { log, texts } = logWith({ secrets: ['hunter2'] })
+    expect(log.noise()).toBeUndefined()
+    for (const over of [log.understood, log.begin]) {
+      log.addNoise('Usage: frob')
+      log.addNoise('  --key hunter2')
+      expect(log.noise()).toBe('Usage: frob\n  --key [secret]\n')
+      over()
+      expect(log.noise()).toBeUndefined()
+    }
+    expect(texts(1)).toEqual(['Not a message on its output:   --key [secret]'])
+    expect(log.hasSpoken()).toBe(true)
+  })
+
   it('keeps control characters, which are for whoever shows it', () => {
     const { log, texts } = logWith()
     log.add('stderr', '\u001b[31mred\u001b[0m')

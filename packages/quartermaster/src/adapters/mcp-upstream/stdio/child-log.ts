@@ -13,6 +13,14 @@ export interface ChildLogOptions {
 /** The newest lines that were said by a server and about it, whatever it says and however much. */
 export interface ChildLog {
   add(from: LineOrigin, text: string): void
+  /** A program was started: what the one before has written in place of messages says nothing about it. */
+  begin(): void
+  /** A line of its output that is no message. */
+  addNoise(text: string): void
+  /** It has sent a message, so what it wrote before was a greeting. */
+  understood(): void
+  /** What it has written in place of messages, if it has not sent one yet. */
+  noise(): string | undefined
   /** Counts lines that were not even read. */
   drop(from: LineOrigin, lines: number): void
   /** Whether the next line of this origin would be dropped, so that it need not be made. */
@@ -21,7 +29,7 @@ export interface ChildLog {
   hide(...texts: readonly (string | undefined)[]): void
   /** The newest, oldest first. */
   lines(options: { limit: number }): UpstreamLogLine[]
-  /** Whether any of the lines is the server's own. */
+  /** Whether any of the lines is the server's own, or tells what it wrote in place of a message. */
   hasSpoken(): boolean
   /** Replaces what never stands in it in any text. */
   readonly redact: Redact
@@ -35,6 +43,8 @@ const MOST_HIDDEN = 256
 /** What is kept of one upstream. More than 200 lines a second of one origin nobody reads, and keeping them costs time. */
 export const LOG_LIMITS = { lines: 1_000, bytes: 256 * 1024, lineBytes: 8 * 1024, linesASecond: 200 }
 const SECOND_MS = 1_000
+/** More of what is no message is in the lines, and nowhere else. */
+const MOST_NOISE = 2_048
 
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
   const hidden = new Set<string>()
@@ -42,6 +52,13 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
   const redact: Redact = text => known.redact(text)
   const kept = createKeptLines()
   const windows = new Map<LineOrigin, Window>()
+  let noise = ''
+  let isNoisy = false
+
+  /** Replaced before it is cut, so that no beginning of a secret is left at the end. */
+  function clean(text: string): string {
+    return cut(redact(text.slice(0, LOG_LIMITS.lineBytes + known.longest)))
+  }
 
   function windowOf(from: LineOrigin): Window {
     const now = clock.now()
@@ -59,17 +76,30 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     window.dropped = 0
   }
 
+  function add(from: LineOrigin, text: string): void {
+    const window = windowOf(from)
+    if (window.added >= LOG_LIMITS.linesASecond) {
+      window.dropped++
+      return
+    }
+    window.added++
+    kept.add({ at: clock.now(), from, text: clean(text) })
+  }
+
+  function forgetNoise(): void {
+    noise = ''
+  }
+
   return {
-    add(from, text) {
-      const window = windowOf(from)
-      if (window.added >= LOG_LIMITS.linesASecond) {
-        window.dropped++
-        return
-      }
-      window.added++
-      // Replaced before it is cut, so that no beginning of a secret is left at the end.
-      kept.add({ at: clock.now(), from, text: cut(redact(text.slice(0, LOG_LIMITS.lineBytes + known.longest))) })
+    add,
+    begin: forgetNoise,
+    addNoise(text) {
+      add('gateway', `Not a message on its output: ${text}`)
+      isNoisy = true
+      if (noise.length < MOST_NOISE) noise += `${clean(text)}\n`
     },
+    understood: forgetNoise,
+    noise: () => noise || undefined,
     drop(from, lines) {
       windowOf(from).dropped += lines
     },
@@ -85,7 +115,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       for (const window of windows.values()) settle(window)
       return kept.newest(limit)
     },
-    hasSpoken: () => kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
+    hasSpoken: () => isNoisy || kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
     redact,
   }
 }

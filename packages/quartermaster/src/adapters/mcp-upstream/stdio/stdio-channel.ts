@@ -75,19 +75,22 @@ async function start({ herd, command, args, env, cwd, stop }: StdioChannelOption
 
 function createStdioChannel(child: Child, options: StdioChannelOptions, events: ChannelEvents): Channel {
   const { log, clock } = options
+  log.begin()
   const limits = { ...STDIO_LIMITS, ...options.limits }
   const writer = createPipeWriter(child.stdin, limits)
   const receive = guardMessages(events.onMessage, text => log.add('gateway', text))
   const stderr = readStderr(child.stderr, { log, clock })
   const reader = readMessages(child.stdout, {
     limits,
-    onMessage: message => receive(message, undefined),
+    onMessage(message) {
+      log.understood()
+      receive(message, undefined)
+    },
     onPart: () => events.onPart?.(),
-    onNoise: (text, excess) =>
-      log.add(
-        'gateway',
-        excess ? `A message is not taken. ${excess} It begins: ${text}` : `Not a message on its output: ${text}`,
-      ),
+    onNoise(text, excess) {
+      if (excess) log.add('gateway', `A message is not taken. ${excess} It begins: ${text}`)
+      else log.addNoise(text)
+    },
     onGarbled: trouble => end({ kind: 'garbled', ...trouble }),
     excerpt: text => excerptOf(log.redact(text)),
   })
@@ -129,7 +132,8 @@ async function watch(child: Child, { reader, stderr, log }: Watched): Promise<Ch
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
   await hearLastWords(reader, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
-  const trouble = exitTrouble(await child.exited, lastWords && log.redact(lastWords))
+  // Some print there how they are to be called, and end.
+  const trouble = exitTrouble(await child.exited, lastWords ? log.redact(lastWords) : log.noise())
   return { kind: 'exited', ...withCacheTrouble(trouble, stderr.tail()) }
 }
 

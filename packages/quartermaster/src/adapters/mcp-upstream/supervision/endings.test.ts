@@ -52,6 +52,7 @@ async function waitingCall({ open = mute, answer = async (): Promise<Answer> => 
     startMs: () => 5_000,
     callMs: () => 20_000,
     isKept: true,
+    noise: () => undefined,
     open: signal => openSession({ open, era: 'legacy', client, clock, events: NO_EVENTS }, signal),
     fingerprint: async () => '',
     isWatched: () => false,

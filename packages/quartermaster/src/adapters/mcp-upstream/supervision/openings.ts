@@ -1,5 +1,8 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
+import { MOST_SAID } from '../../http-client/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
+import { ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 
 /** Attempts to reach a server, one at a time. */
@@ -25,16 +28,18 @@ export interface OpeningsDeps {
   /** How long an attempt that begins now may take. */
   startMs(): number
   open(signal: AbortSignal): Promise<Session>
+  /** What its program has written in place of messages, if it has not sent one yet. */
+  noise(): string | undefined
 }
 
-export function createOpenings({ clock, startMs, open }: OpeningsDeps): Openings {
+export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): Openings {
   let current = new AbortController()
   let last: Promise<unknown> = Promise.resolve()
   let ending: Promise<unknown> = Promise.resolve()
 
   async function attempt(before: Promise<unknown>, controller: AbortController, hopes: Hopes): Promise<void> {
     const ms = startMs()
-    const cancel = clock.after(ms, () => controller.abort(new Error(`It was not ready within ${ms / 1000} s.`)))
+    const cancel = clock.after(ms, () => controller.abort(tooLate(ms, noise())))
     const { signal } = controller
     try {
       await Promise.all([before, ending])
@@ -59,6 +64,14 @@ export function createOpenings({ clock, startMs, open }: OpeningsDeps): Openings
     },
     settled: () => last,
   }
+}
+
+/** What is no MCP server at all tells so by what it prints. */
+function tooLate(ms: number, noise: string | undefined): Error {
+  const reason = `It was not ready within ${ms / 1000} s`
+  if (noise === undefined) return new Error(`${reason}.`)
+  const said = excerptOf(noise, MOST_SAID)
+  return new ChannelFailure({ kind: 'garbled', reason: `${reason}, and writes lines that are no messages.`, said })
 }
 
 /** Whatever it waits for, it is given up when it is to be; what comes of it later is closed. */

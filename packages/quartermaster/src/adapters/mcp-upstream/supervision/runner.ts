@@ -32,6 +32,8 @@ export interface RunnerDeps {
   isWatched(): boolean
   /** Reaches the server, and does what has to be done before anybody uses it. */
   open(signal: AbortSignal): Promise<Session>
+  /** What its program has written in place of messages, if it has not sent one yet. */
+  noise(): string | undefined
   /** What can be seen of the server from outside, cheaply: another value means that starting may work now. */
   fingerprint(): Promise<string>
   onChange(): void
