@@ -207,6 +207,28 @@ describe('an upstream that runs', LONG, () => {
     expect(await pidsOf(desk)).not.toEqual(before)
   })
 
+  it('tells in its log which of its programs has said what, and that a person had it started anew', async () => {
+    const desk = await openDesk({ mcpServers: { desk: { ...program(ILL_SERVER, '--stderr=Hello.'), era: 'legacy' } } })
+    const told = async () => {
+      const lines = (await desk.run('logs', 'desk')).stdout.trim().split('\n')
+      return lines.map(line => line.replace(/^\S+ /, '')).filter(line => !line.includes('Connected to'))
+    }
+    await isUp(desk)
+    const [first] = (await pidsOf(desk)) ?? []
+    await desk.run('upstreams', 'restart', 'desk')
+    await isUp(desk)
+    const [second] = (await pidsOf(desk)) ?? []
+    await expect
+      .poll(told, PATIENT)
+      .toEqual([
+        `gateway It was started, as process ${first}.`,
+        'stderr  Hello.',
+        'gateway A person has it started anew.',
+        `gateway It was started, as process ${second}.`,
+        'stderr  Hello.',
+      ])
+  })
+
   it('runs on when only its texts are changed, and is started anew when its command is', async () => {
     const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) } })
     await isUp(desk)

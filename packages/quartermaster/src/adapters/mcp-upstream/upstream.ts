@@ -117,6 +117,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     logs: limit => deps.log.lines({ limit }),
     async restart() {
       await meetings.recall()
+      if (config.enabled) deps.log.add('gateway', 'A person has it started anew.')
       await connections.restart()
       subscriptions.settle()
     },

@@ -23,8 +23,12 @@ describe('the story of one that cannot start', () => {
     const { upstreams, configure, status } = await stage()
     await configure({ ill: entry({}, '--exit=7', '--stderr=the disk is missing') })
     await expect.poll(() => status()?.restarts, PATIENT).toBeGreaterThan(1)
-    const start = ['stderr: the disk is missing', 'gateway: It ended with exit code 7: the disk is missing']
-    expect(told(upstreams).slice(0, 4)).toEqual([...start, ...start])
+    const start = [
+      expect.stringMatching(/^gateway: It was started, as process \d+\.$/),
+      'stderr: the disk is missing',
+      'gateway: It ended with exit code 7: the disk is missing',
+    ]
+    expect(told(upstreams).slice(0, 6)).toEqual([...start, ...start])
     expect(status()?.lastError?.message).toBe('It ended with exit code 7: the disk is missing')
   })
 })

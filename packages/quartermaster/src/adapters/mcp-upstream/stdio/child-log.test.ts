@@ -36,14 +36,14 @@ describe('the log of a server', () => {
   it('knows what a program writes in place of messages, until it sends one or another is started', () => {
     const { log, texts } = logWith({ secrets: ['hunter2'] })
     expect(log.noise()).toBeUndefined()
-    for (const over of [log.understood, log.begin]) {
+    for (const over of [log.understood, () => log.begin(7)]) {
       log.addNoise('Usage: frob')
       log.addNoise('  --key hunter2')
       expect(log.noise()).toBe('Usage: frob\n  --key [secret]\n')
       over()
       expect(log.noise()).toBeUndefined()
     }
-    expect(texts(1)).toEqual(['Not a message on its output:   --key [secret]'])
+    expect(texts(2)).toEqual(['Not a message on its output:   --key [secret]', 'It was started, as process 7.'])
     expect(log.hasSpoken()).toBe(true)
   })
 

@@ -13,8 +13,8 @@ export interface ChildLogOptions {
 /** The newest lines that were said by a server and about it, whatever it says and however much. */
 export interface ChildLog {
   add(from: LineOrigin, text: string): void
-  /** A program was started: what the one before has written in place of messages says nothing about it. */
-  begin(): void
+  /** A program was started: a line tells what is said by which, and what the one before wrote in place of messages is over. */
+  begin(pid: number): void
   /** A line of its output that is no message. */
   addNoise(text: string): void
   /** It has sent a message, so what it wrote before was a greeting. */
@@ -92,7 +92,10 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
 
   return {
     add,
-    begin: forgetNoise,
+    begin(pid) {
+      forgetNoise()
+      add('gateway', `It was started, as process ${pid}.`)
+    },
     addNoise(text) {
       add('gateway', `Not a message on its output: ${text}`)
       isNoisy = true

@@ -75,7 +75,7 @@ async function start({ herd, command, args, env, cwd, stop }: StdioChannelOption
 
 function createStdioChannel(child: Child, options: StdioChannelOptions, events: ChannelEvents): Channel {
   const { log, clock } = options
-  log.begin()
+  log.begin(child.pid)
   const limits = { ...STDIO_LIMITS, ...options.limits }
   const writer = createPipeWriter(child.stdin, limits)
   const receive = guardMessages(events.onMessage, text => log.add('gateway', text))
