@@ -220,6 +220,8 @@ describe('an upstream that says too much', LONG, () => {
   it('on standard error is kept for whoever looks, the newest of it', async () => {
     const desk = await openDesk({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
     await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout, PATIENT).toContain('a word of warning')
+    const lines = (await desk.run('logs', 'speaks', '--json')).json<{ at: number }[]>()
+    expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => Math.round(at)))
   })
 })
 

@@ -60,6 +60,11 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     return cut(redact(text.slice(0, LOG_LIMITS.lineBytes + known.longest)))
   }
 
+  /** To the millisecond, as all times that are told. */
+  function keep(from: LineOrigin, text: string): void {
+    kept.add({ at: Math.round(clock.now()), from, text })
+  }
+
   function windowOf(from: LineOrigin): Window {
     const now = clock.now()
     const known = windows.get(from)
@@ -72,7 +77,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
 
   function settle(window: Window): void {
     if (window.dropped === 0) return
-    kept.add({ at: clock.now(), from: 'gateway', text: droppedText(window.dropped) })
+    keep('gateway', droppedText(window.dropped))
     window.dropped = 0
   }
 
@@ -83,7 +88,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       return
     }
     window.added++
-    kept.add({ at: clock.now(), from, text: clean(text) })
+    keep(from, clean(text))
   }
 
   function forgetNoise(): void {
