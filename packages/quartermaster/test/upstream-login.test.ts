@@ -103,6 +103,36 @@ it('signs in with the first line of a pipe that stays open', async () => {
   expect({ code, facts: JSON.parse(stdout) }).toMatchObject({ code: 0, facts: { upstream: 'tracker' } })
 }, 60_000)
 
+it('tells a login that is over from one that was never there, wherever that is shown', async () => {
+  const place = await oauthPlace({
+    serve: visit => answerLegacy(visit),
+    onToken(visit) {
+      const isRenewal = visit.text.includes('grant_type=refresh_token')
+      if (isRenewal) visit.json(400, { error: 'invalid_grant' })
+      return isRenewal
+    },
+  })
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url: place.upstream.url } } }),
+    'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
+  })
+  const up = await startUp(cwd)
+  const shown = async () => (await quartermaster(['upstreams'], { cwd })).stdout
+  const mend = 'Sign in: quartermaster login tracker'
+  await reaches(cwd, 'needsLogin')
+  expect(await shown()).toContain(`"tracker" lets nobody in who has not signed in.\n  └ ${mend}\n`)
+  await signIn(place, cwd)
+  await reaches(cwd, 'up')
+  place.accept('nothing more')
+  const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
+  const over = 'The login at "tracker" is over: its server does not take it any more.'
+  expect(JSON.parse(await call(up.url, token)).result.content[0].text).toContain(`${over} ${mend}`)
+  await reaches(cwd, 'needsLogin')
+  expect(await shown()).toContain(`${over}\n  └ ${mend}\n`)
+  const { stdout } = await quartermaster(['doctor'], { cwd })
+  expect(stdout).toContain(`Upstream "tracker" needs a login: ${over}\n  Mend: ${mend}\n`)
+}, 60_000)
+
 it('signs in for no agent that there is not, and says which one may be meant', async () => {
   const place = await oauthPlace()
   const cwd = await makeProject({

@@ -85,8 +85,15 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
 
   function signIn(token: string | undefined, challenge: Challenge): SendFailure {
     const keys = keysFor(token, challenge)
-    const why = keys.length > 0 ? 'does not take the key that it is sent.' : 'lets nobody in who has not signed in.'
-    return new SendFailure(`"${name}" ${why} ${mend(keys)}`, { wasSent: 'turnedAway', status: 401 })
+    const reason = keys.length > 0 ? `"${name}" does not take the key that it is sent.` : loginTrouble(token)
+    return new SendFailure(`${reason} ${mend(keys)}`, { wasSent: 'turnedAway', status: 401 })
+  }
+
+  /** Whoever has signed in once would take it for a mistake to be told that nobody has. */
+  function loginTrouble(token: string | undefined): string {
+    return token === undefined
+      ? `"${name}" lets nobody in who has not signed in.`
+      : `The login at "${name}" is over: its server does not take it any more.`
   }
 
   /** Where the configuration says who we are, if no login does, and the server does not want one beside the key. */
