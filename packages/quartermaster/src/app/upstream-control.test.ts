@@ -72,6 +72,17 @@ describe('looking at upstreams', () => {
     expect(done).toEqual(['shown', ['restart', 'notes'], 'shown', choice, 'shown'])
   })
 
+  it('waits for a restarted one as long as it may take to start where nobody goes on with it, and else for a moment', async () => {
+    const states = { notes: [...Array<'starting'>(400).fill('starting'), 'up' as const] }
+    const stateFrom = async (from: 'up' | 'process', signal = new AbortController().signal) => {
+      const { control, clock } = await desk({ ...NOTES, states, from })
+      return (await whileAdvancing(clock, control.restartUpstream({ name: 'notes' }, { signal }), 1_000)).state
+    }
+    expect(await stateFrom('process')).toBe('up')
+    expect(await stateFrom('process', AbortSignal.abort())).toBe('starting')
+    expect(await stateFrom('up')).toBe('starting')
+  })
+
   it('waits until agents have what was seen of a server before it is counted, and no longer than for the server', async () => {
     const { control, done } = await desk(NOTES)
     for (let look = 0; look < 2; look++)

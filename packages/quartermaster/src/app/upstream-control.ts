@@ -88,6 +88,7 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
 const FIRST_LOOK_MS = 8_000
 const LOOK_EVERY_MS = 50
 const USUAL_LINES = 100
+const isNever = (_status: UpstreamStatus) => false
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
@@ -119,10 +120,10 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     return heir === undefined ? item : { ...item, clash: heir }
   }
 
-  async function settled(name: string): Promise<UpstreamStatus | undefined> {
+  async function settled(name: string, isAwaited = isNever): Promise<UpstreamStatus | undefined> {
     const until = clock.now() + FIRST_LOOK_MS
-    while (find(name)?.state === 'starting' && clock.now() < until)
-      await new Promise<void>(resolve => clock.after(LOOK_EVERY_MS, resolve))
+    const isComing = (status = find(name)) => status?.state === 'starting' && (clock.now() < until || isAwaited(status))
+    while (isComing()) await new Promise<void>(resolve => clock.after(LOOK_EVERY_MS, resolve))
     await shown()
     return find(name)
   }
@@ -162,11 +163,14 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       known(name)
       return upstreams?.logs(name, { limit }) ?? []
     },
-    async restartUpstream({ name }) {
+    async restartUpstream({ name }, { signal } = {}) {
       known(name)
       await read()
       await mounted(upstreams).restart(name)
-      return (await settled(name)) ?? known(name)
+      // Where nobody goes on with it, it has all its time to start; whoever asks waits for a download by himself, and says so.
+      const isAwaited = ({ isFetching }: UpstreamStatus) =>
+        deps.from === 'process' && !isFetching && signal?.aborted !== true
+      return (await settled(name, isAwaited)) ?? known(name)
     },
     async reviewItems({ name, ...options }) {
       if (name !== undefined) known(name)
