@@ -127,6 +127,24 @@ it('is given up when it is to be, whatever its start waits for', async () => {
   expect(connection.state().kind).toBe('stopped')
 })
 
+it('starts again only when what was not ready in time is gone', async () => {
+  const { clock } = stage()
+  const ending: (() => void)[] = []
+  const connection = connectionBy(clock, {
+    startMs: () => 1_000,
+    open: () => new Promise((_, reject) => ending.push(() => reject(new Error('It is gone.')))),
+  })
+  connection.start()
+  await clock.advance(5_000)
+  expect(ending).toHaveLength(1)
+  ending[0]?.()
+  await clock.advance(5_000)
+  expect(ending).toHaveLength(2)
+  // What cannot be ended does not keep the next one from its start for ever.
+  await clock.advance(60_000)
+  expect(ending.length).toBeGreaterThan(2)
+})
+
 it('never has two of them, whatever is asked of it while it starts and stops', async () => {
   const { connection, server, clock, crash } = stage()
   connection.start()

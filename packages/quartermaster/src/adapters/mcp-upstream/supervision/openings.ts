@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { MOST_SAID } from '../../http-client/index.ts'
+import { pause } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
@@ -32,6 +33,9 @@ export interface OpeningsDeps {
   noise(): string | undefined
 }
 
+/** Longer than a program takes that has to be killed. What does not end by then keeps the next one from its start no longer. */
+const GONE_MS = 10_000
+
 export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): Openings {
   let current = new AbortController()
   let last: Promise<unknown> = Promise.resolve()
@@ -42,15 +46,26 @@ export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): O
     const cancel = clock.after(ms, () => controller.abort(tooLate(ms, noise())))
     const { signal } = controller
     try {
-      await Promise.all([before, ending])
-      signal.throwIfAborted()
-      const session = await openBefore(open, signal)
+      await before
+      await beforeAbort(ending, signal)
+      const session = await openBefore(signal)
       if (!hopes.onOpened(session)) await session.close()
     } catch (error) {
       hopes.onFailed(signal.aborted ? signal.reason : error)
     } finally {
       cancel()
     }
+  }
+
+  /** Whatever it waits for, it is given up when it is to be; what comes of it later is closed, and gone before the next attempt. */
+  function openBefore(signal: AbortSignal): Promise<Session> {
+    const coming = open(signal)
+    const closed = coming.then(late => (signal.aborted ? late.close() : undefined))
+    closed.catch(() => {})
+    return beforeAbort(coming, signal).catch(error => {
+      if (signal.aborted) ending = pause(GONE_MS, { clock, until: closed })
+      throw error
+    })
   }
 
   return {
@@ -72,11 +87,4 @@ function tooLate(ms: number, noise: string | undefined): Error {
   if (noise === undefined) return new Error(`${reason}.`)
   const said = excerptOf(noise, MOST_SAID)
   return new ChannelFailure({ kind: 'garbled', reason: `${reason}, and writes lines that are no messages.`, said })
-}
-
-/** Whatever it waits for, it is given up when it is to be; what comes of it later is closed. */
-function openBefore(open: OpeningsDeps['open'], signal: AbortSignal): Promise<Session> {
-  const coming = open(signal)
-  coming.then(late => (signal.aborted ? late.close() : undefined)).catch(() => {})
-  return beforeAbort(coming, signal)
 }
