@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { openDesk, textOf } from './support/upstream-desk.ts'
 
@@ -103,68 +102,4 @@ it('passes on a failure as it is of a tool that asked for folders in passing', {
       structuredContent: { code: 404 },
     })
   }
-})
-
-/** Of 2026-07-28, by HTTP: pays when somebody is sure. It may be ended while they think, and come back as it was or as another. */
-async function openShop() {
-  const rounds: Visit['body'][] = []
-  const answerAs = (name: string) => (visit: Visit) => {
-    const { method, params } = visit.body as { method?: string; params?: Visit['body'] }
-    const facts = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
-    if (method === 'server/discover') return visit.result({ ...facts, serverInfo: { name, version: '1' } })
-    if (method === 'tools/list')
-      return visit.result({ resultType: 'complete', tools: [{ name: 'pay', inputSchema: { type: 'object' } }] })
-    if (method !== 'tools/call')
-      return visit.json(404, { jsonrpc: '2.0', id: null, error: { code: -32_601, message: 'No.' } })
-    rounds.push(params ?? {})
-    if (params?.requestState === 'cart')
-      return visit.result({ resultType: 'complete', content: [{ type: 'text', text: 'paid' }] })
-    const requestedSchema = { type: 'object', properties: {} }
-    const sure = { method: 'elicitation/create', params: { mode: 'form', message: 'Sure?', requestedSchema } }
-    visit.result({ resultType: 'input_required', inputRequests: { sure }, requestState: 'cart' })
-  }
-  const first = await httpEndpoint(answerAs('shop'))
-  const desk = await openDesk({ mcpServers: { shop: { url: first.url } } })
-  const state = async () => (await desk.status('shop'))?.state
-  await expect.poll(state, { timeout: 15_000 }).toBe('up')
-  const end = async () => {
-    await first.close()
-    await expect.poll(state, { timeout: 15_000 }).not.toBe('up')
-  }
-  const comeBack = (name = 'shop') => httpEndpoint(answerAs(name), { port: first.port })
-  return { desk, rounds, end, comeBack }
-}
-
-it.each(['auto', 'legacy'] as const)(
-  'tells a server by HTTP what it asked for after it was away meanwhile, in front of a client of the era "%s"',
-  { timeout: 60_000 },
-  async era => {
-    const { desk, rounds, end, comeBack } = await openShop()
-    const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
-    let asked = 0
-    client.setRequestHandler('elicitation/create', async () => {
-      asked++
-      await end()
-      await comeBack()
-      return { action: 'accept', content: {} }
-    })
-    expect(await textOf(client, 'shop_pay')).toBe('paid')
-    expect(asked).toBe(1)
-    expect(rounds).toMatchObject([
-      { name: 'pay' },
-      { name: 'pay', requestState: 'cart', inputResponses: { sure: { action: 'accept' } } },
-    ])
-  },
-)
-
-it('does not tell another server that has come in its place what was answered', { timeout: 60_000 }, async () => {
-  const { desk, rounds, end, comeBack } = await openShop()
-  const client = await desk.connect('auto', { capabilities: { elicitation: { form: {} } } })
-  client.setRequestHandler('elicitation/create', async () => {
-    await end()
-    await comeBack('market')
-    return { action: 'accept', content: {} }
-  })
-  expect(await textOf(client, 'shop_pay')).toContain('OUTCOME_UNKNOWN')
-  expect(rounds).toHaveLength(1)
 })

@@ -104,7 +104,6 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
           headers,
-          dialogue: mayRepeat ? undefined : {},
           asTask: needsTask,
         }
         const params = { name, arguments: input }

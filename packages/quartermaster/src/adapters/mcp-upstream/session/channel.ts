@@ -118,8 +118,6 @@ export class SendFailure extends Error {
   readonly said: string | undefined
   /** Whether to send it again would come to the same, whatever it is. */
   readonly isFinal: boolean
-  /** Whether the server has seen a request before it that belongs to the same work. */
-  readonly hasBegun: boolean
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.name = 'SendFailure'
@@ -128,7 +126,6 @@ export class SendFailure extends Error {
     this.status = facts.status
     this.said = facts.said
     this.isFinal = facts.isFinal === true
-    this.hasBegun = facts.hasBegun === true
   }
 
   /** The same but for what is given. What only some kinds of it know is not taken along. */
@@ -155,6 +152,5 @@ interface SendFailureFacts {
   readonly status?: number | undefined
   readonly said?: string | undefined
   readonly isFinal?: boolean | undefined
-  readonly hasBegun?: boolean | undefined
   readonly cause?: unknown
 }

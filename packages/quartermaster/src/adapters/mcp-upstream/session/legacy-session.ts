@@ -14,7 +14,7 @@ import type { Asking } from './peer.ts'
 import { type Asked, declined, isAnswerable, kindAsked, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, ownMeta, sessionOver, takeNotice, unsentTo } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, sessionOver, takeNotice } from './session-parts.ts'
 import { bareFailureIn, createUnanswered } from './unanswered.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -167,7 +167,6 @@ export function createLegacySession(
     async ask(method, params, asking) {
       const { signal, behind, onProgress, headers, asTask } = asking
       throwIfCancelled(signal)
-      unsentTo(facts, asking.dialogue)
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, (onLate, vain) => {

@@ -8,7 +8,7 @@ import { type ChannelEnd, SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { createModernSession } from './modern-session.ts'
 import type { RequestOptions } from './peer.ts'
-import type { Behind, Dialogue } from './session.ts'
+import type { Behind } from './session.ts'
 
 const CHANNEL = { hasExchanges: true }
 const FACTS = factsOf({ era: 'modern', version: '2026-07-28' })
@@ -20,10 +20,6 @@ const ASKS = {
 
 /** Calls a tool of a server whose answers are written down beforehand. */
 function callWith(...answers: (Params | SendFailure)[]) {
-  return callIn(undefined, ...answers)
-}
-
-function callIn(dialogue: Dialogue | undefined, ...answers: (Params | SendFailure)[]) {
   const clock = createFakeClock()
   const sent: Params[] = []
   const seen = { asked: 0 }
@@ -42,7 +38,7 @@ function callIn(dialogue: Dialogue | undefined, ...answers: (Params | SendFailur
   const canAnswer = { form: true, url: false, model: false, roots: false }
   const ask = async () => (seen.asked++, { action: 'accept' as const, content: {} })
   const behind = { caller: 'worker', canAnswer, ask, log() {} }
-  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, behind, dialogue })
+  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, behind })
   result.catch(() => {})
   return { clock, sent, seen, result }
 }
@@ -56,34 +52,6 @@ it('never counts as not sent once its server has asked back', async () => {
   const { result, sent } = callWith(ASKS, new SendFailure('Nothing listens there.', { wasSent: 'no', said: 'x' }))
   await expect(result).rejects.toMatchObject({ message: 'Nothing listens there.', wasSent: 'maybe', said: 'x' })
   expect(sent).toHaveLength(2)
-})
-
-const AWAY = new SendFailure('Nothing listens there.', { wasSent: 'no' })
-
-it('goes on with a round that never got there over the next connection, and asks nobody again', async () => {
-  const dialogue: Dialogue = {}
-  await expect(callIn(dialogue, ASKS, AWAY).result).rejects.toMatchObject({ wasSent: 'no', hasBegun: true })
-  const next = callIn(dialogue, AWAY)
-  await expect(next.result).rejects.toMatchObject({ wasSent: 'no', hasBegun: true })
-  const last = callIn(dialogue, { content: [] })
-  expect(await last.result).toEqual({ content: [] })
-  expect([next.seen.asked, last.seen.asked]).toEqual([0, 0])
-  expect(last.sent).toMatchObject([
-    { name: 'pay', requestState: 'state', inputResponses: { sure: { action: 'accept', content: {} } } },
-  ])
-  // It is used up: whatever is asked by it now begins anew.
-  expect(dialogue.unsent).toBeUndefined()
-})
-
-it('does not go on with a round that the server may have seen, nor at another server', async () => {
-  const dialogue: Dialogue = {}
-  const broken = new SendFailure('It broke.', { wasSent: 'maybe' })
-  await expect(callIn(dialogue, ASKS, broken).result).rejects.toMatchObject({ wasSent: 'maybe' })
-  expect(dialogue.unsent).toBeUndefined()
-  dialogue.unsent = { answered: { requestState: 'state' }, server: 'another' }
-  const { result, sent } = callIn(dialogue, { content: [] })
-  await expect(result).rejects.toMatchObject({ wasSent: 'maybe', message: expect.stringContaining('Another server') })
-  expect(sent).toEqual([])
 })
 
 it('does not take its own word about a question that is none for the answer of the server', async () => {

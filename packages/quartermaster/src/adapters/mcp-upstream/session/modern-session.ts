@@ -1,10 +1,10 @@
 import type { Question } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
 import { createBehindDesk } from './behind-desk.ts'
-import { type ChannelEnd, SendFailure } from './channel.ts'
+import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
 import { ownLimits } from './message-limits.ts'
@@ -12,7 +12,7 @@ import { sizeExcess } from './message-size.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, ownMeta, sessionOver, takeNotice, unsentTo } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, sessionOver, takeNotice } from './session-parts.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 import { ACKNOWLEDGED, META, MODERN_VERSION } from './wire-names.ts'
 
@@ -34,8 +34,7 @@ export function createModernSession(
   const { peer } = line
   const desk = createBehindDesk(clock)
   const envelope = createEnvelopes(client)
-  const gone = goneWith(line, () => true)
-  const goneForGood = line.channel.hasExchanges ? goneWith(line, ({ kind }) => kind !== 'unreachable') : gone
+  const gone = goneWith(line)
   const listening = keepListening({ line, facts, clock, events, envelope: () => envelope(NOTHING) })
 
   /** One request after the other, until the server asks no more. */
@@ -44,7 +43,7 @@ export function createModernSession(
     options: AskOptions,
     onLate: () => void,
   ): Promise<Params> {
-    const { signal, onProgress, headers, behind, dialogue } = options
+    const { signal, onProgress, headers, behind } = options
     const whole = envelope(behind.canAnswer, 'info')
     const own = ownMeta(options)
     const meta = own ? { ...own, ...whole } : whole
@@ -58,13 +57,12 @@ export function createModernSession(
       })
     let answered: Params | undefined
     try {
-      answered = unsentTo(facts, dialogue)
       for (let round = 0; round < MOST_ROUNDS; round++) {
-        const result = await (answered ? goOn(answered, send, options) : send(answered))
+        const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
         const type = result.resultType ?? 'complete'
         if (type === 'complete') return result
         if (type !== 'input_required') throw new UnreadableAnswer(`It is of the kind "${shown(type)}".`)
-        answered = await answerAll(result, behind, dialogue ? goneForGood : gone)
+        answered = await answerAll(result, behind, gone)
       }
       throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
     } finally {
@@ -73,21 +71,11 @@ export function createModernSession(
     }
   }
 
-  /**
-   * The server has seen the first round, so from here on nothing is begun anew as if it had not. A round that never got there is
-   * kept for the next connection.
-   */
-  function goOn(
-    answered: Params,
-    send: (answered: Params) => Promise<Params>,
-    { signal, dialogue }: AskOptions,
-  ): Promise<Params> {
+  /** The server has seen the first round, so nothing from here on counts as not sent. */
+  function goOn(send: () => Promise<Params>, signal: CancelSignal): Promise<Params> {
     const mayRepeat = ({ wasSent }: SendFailure) => wasSent === 'no'
-    return requestPatiently(() => send(answered), { clock, signal, mayRepeat }).catch(error => {
-      if (!(error instanceof SendFailure) || error.wasSent === 'refused') throw error
-      if (!dialogue || !line.channel.hasExchanges || !isUntold(error)) throw asBegun(error)
-      dialogue.unsent = { answered, server: facts.server.name }
-      throw error.with({ hasBegun: true })
+    return requestPatiently(send, { clock, signal, mayRepeat }).catch(error => {
+      throw error instanceof SendFailure && error.wasSent !== 'refused' ? asBegun(error) : error
     })
   }
 
@@ -153,18 +141,10 @@ async function refuse(method: string): Promise<never> {
 }
 
 /** Aborts when there is nobody left who could be told an answer. What asked has been at work. */
-function goneWith({ ended }: Line, isGone: (end: ChannelEnd) => boolean): AbortSignal {
+function goneWith({ ended }: Line): AbortSignal {
   const controller = new AbortController()
-  void ended.then(end => {
-    const { reason, said } = end
-    if (isGone(end)) controller.abort(new SendFailure(reason, { wasSent: 'maybe', said }))
-  })
+  void ended.then(({ reason, said }) => controller.abort(new SendFailure(reason, { wasSent: 'maybe', said })))
   return controller.signal
-}
-
-/** Not even a status came back. */
-function isUntold({ wasSent, status }: SendFailure): boolean {
-  return wasSent === 'no' && status === undefined
 }
 
 /** Everything that was asked in one answer is asked at the same time. */

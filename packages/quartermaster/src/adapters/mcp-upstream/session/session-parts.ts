@@ -2,11 +2,10 @@ import { IDEMPOTENCY_META } from '../../../contracts/index.ts'
 import { shortened } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { BehindDesk } from './behind-desk.ts'
-import { SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { logText, toLogLevel } from './log-line.ts'
 import { RpcError } from './rpc-error.ts'
-import type { AskOptions, Dialogue, ListKind, Session, SessionEvents, SessionFacts } from './session.ts'
+import type { AskOptions, ListKind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_CHANGED } from './wire-names.ts'
 
 /** The methods that list. */
@@ -42,16 +41,6 @@ export function capabilitiesOf({ capabilities }: Params): Params {
 export function ownMeta({ trace, idempotencyKey }: Pick<AskOptions, 'trace' | 'idempotencyKey'>): Params | undefined {
   if (idempotencyKey === undefined) return trace && { ...trace }
   return { ...trace, [IDEMPOTENCY_META]: idempotencyKey }
-}
-
-/** The round that another connection could not send. Throws where nobody can go on with it here. */
-export function unsentTo({ era, server }: SessionFacts, dialogue: Dialogue | undefined): Params | undefined {
-  const { unsent } = dialogue ?? {}
-  if (!dialogue || !unsent) return undefined
-  dialogue.unsent = undefined
-  if (era === 'modern' && unsent.server === server.name) return unsent.answered
-  const facts = { wasSent: 'maybe', hasBegun: true } as const
-  throw new SendFailure('Another server is there now than the one that asked back.', facts)
 }
 
 /** What a session is made of. */

@@ -36,19 +36,9 @@ export interface Answerable {
   readonly roots: boolean
 }
 
-/**
- * What became of what a server asked back, for a call that cannot be begun anew. From 2026-07-28 on a request has in it all that
- * was answered, so over HTTP another connection can go on with it.
- */
-export interface Dialogue {
-  /** The round that never got there, and which server it is for. */
-  unsent?: { readonly answered: Params; readonly server: string } | undefined
-}
-
 export interface AskOptions {
   readonly signal: CancelSignal
   readonly behind: Behind
-  readonly dialogue?: Dialogue | undefined
   readonly trace?: TraceContext | undefined
   /** By which the server can tell a repeat; the same however often it is sent. */
   readonly idempotencyKey?: string | undefined

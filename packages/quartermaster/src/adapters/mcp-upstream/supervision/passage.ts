@@ -98,7 +98,6 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
  * | `wasSent`    | `status`             | what it means                    | sent again               | may be done     |
  * |--------------|----------------------|----------------------------------|--------------------------|-----------------|
  * | `no`         | none                 | it never got there               | yes                      | no              |
- * | `no`         | none, and `hasBegun` | a later round never got there    | that round               | yes             |
  * | `no`         | 429, 503 with a time | the server is busy               | at its time              | no              |
  * | `no`         | 400, 404, 422        | it has forgotten the session     | once                     | the second time |
  * | `no`         | 408, 425             | it did not take it in            | once                     | no              |
@@ -222,9 +221,8 @@ function createGivingUp(options: PassageOptions): GivingUp {
       // A server that says so is there.
       concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
-      if (failure.hasBegun || mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY))
-        giveUp.seen = failure
-      if (failure.wasSent !== 'no' || failure.hasBegun) giveUp.undone = undefined
+      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
+      if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },
     because(error) {
