@@ -73,7 +73,7 @@ it('closes a question when the call is over that it was asked for, and tells the
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
 })
 
-it('stops the time of every call that may be meant while a person is asked, and of no later one', async () => {
+it('stops the time of every call of the one who is asked, also of those that come meanwhile, and of no other one', async () => {
   const desk = await stage()
   const paused = new Set<string>()
   const onPause = (name: string) => (isPaused: boolean) => void (isPaused ? paused.add(name) : paused.delete(name))
@@ -82,12 +82,15 @@ it('stops the time of every call that may be meant while a person is asked, and 
   ask(desk, 'q1')
   await desk.clock.advance(10)
   desk.call('ada', { onPause: onPause('third') })
-  expect(paused).toEqual(new Set(['first', 'second']))
+  desk.call('ben', { onPause: onPause('other') })
+  expect(paused).toEqual(new Set(['first', 'second', 'third']))
   // The first is asked in its place.
   second.finish()
   await second.result
   await desk.clock.advance(10)
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: TAKEN }])
+  expect([...paused]).toEqual([])
+  desk.call('ada', { onPause: onPause('late') })
   expect([...paused]).toEqual([])
 })
 

@@ -47,6 +47,8 @@ export function createLegacySession(
   const desk = createBehindDesk(clock)
   const unanswered = createUnanswered()
   const beingAsked = new Set<{ readonly behind: Behind }>()
+  /** For each question that is open: what stops the time of a call that may have to wait for the answer. */
+  const holds = new Set<(behind: Behind) => void>()
   const hasTasks = takesTasks(facts)
   const subscriptions = createLegacySubscriptions({ clock, events, ended: line.ended, ask: askToTell })
   let gathering: Promise<void> | undefined
@@ -86,6 +88,25 @@ export function createLegacySession(
       await whileAsked(newest.behind, beforeAbort(gathered(), signal))
       return askOneOf(meant, question, asking)
     })
+  }
+
+  /**
+   * Which of them the server asks about nobody knows, and none of them gets on before it is answered; nor may what the same caller
+   * asks for meanwhile.
+   */
+  async function whilePaused<T>(meant: readonly UnderWay[], asking: () => Promise<T>): Promise<T> {
+    const resumes: (() => void)[] = []
+    const hold = (behind: Behind) => {
+      if (behind.pauseRun && behind.caller === meant[0]?.behind.caller) resumes.push(behind.pauseRun())
+    }
+    for (const { behind } of meant) hold(behind)
+    holds.add(hold)
+    try {
+      return await asking()
+    } finally {
+      holds.delete(hold)
+      for (const resume of resumes) resume()
+    }
   }
 
   async function askOneOf(meant: readonly UnderWay[], question: Question, asking: Asking): Promise<Params> {
@@ -167,6 +188,7 @@ export function createLegacySession(
     async ask(method, params, asking) {
       const { signal, behind, onProgress, headers, asTask } = asking
       throwIfCancelled(signal)
+      for (const hold of holds) hold(behind)
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, (onLate, vain) => {
@@ -221,16 +243,6 @@ export function createLegacySession(
 
 function refuseUnknown(method: string): never {
   throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${excerptOf(method)}" here.` })
-}
-
-/** Which of them the server asks about nobody knows, and none of them gets on before it is answered. */
-async function whilePaused<T>(meant: readonly UnderWay[], asking: () => Promise<T>): Promise<T> {
-  const resumes = meant.map(({ behind }) => behind.pauseRun?.())
-  try {
-    return await asking()
-  } finally {
-    for (const resume of resumes) resume?.()
-  }
 }
 
 /** What was answered, as long as the server wants to know; nothing once nobody waits for what it was asked for. */

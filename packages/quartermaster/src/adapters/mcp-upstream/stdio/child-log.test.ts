@@ -34,18 +34,38 @@ describe('the log of a server', () => {
     expect(log.hasSpoken()).toBe(true)
   })
 
-  it('knows what a program writes in place of messages, until it sends one or another is started', () => {
+  it('knows what a program writes in place of messages, until it sends one or ends', () => {
     const { log, texts } = logWith({ secrets: ['hunter2'] })
     expect(log.noise()).toBeUndefined()
-    for (const over of [log.understood, () => log.begin(7)]) {
-      log.addNoise('Usage: frob')
-      log.addNoise('  --key hunter2')
+    for (const over of ['understood', 'end'] as const) {
+      const run = log.begin(7)
+      run.addNoise('Usage: frob')
+      run.addNoise('  --key hunter2')
       expect(log.noise()).toBe('Usage: frob\n  --key [secret]\n')
-      over()
+      run[over]()
       expect(log.noise()).toBeUndefined()
     }
-    expect(texts(2)).toEqual(['Not a message on its output:   --key [secret]', 'It was started, as process 7.'])
+    expect(texts(2)).toEqual([
+      'Not a message on its output: Usage: frob',
+      'Not a message on its output:   --key [secret]',
+    ])
     expect(log.hasSpoken()).toBe(true)
+  })
+
+  it('lays what one program writes to no other one, nor to one that has sent messages', () => {
+    const { log } = logWith()
+    const working = log.begin(7)
+    working.understood()
+    working.addNoise('heartbeat')
+    expect([working.noise(), log.noise()]).toEqual([undefined, undefined])
+    const starting = log.begin(8)
+    expect(log.noise()).toBeUndefined()
+    starting.addNoise('Usage: frob')
+    expect(log.noise()).toBe('Usage: frob\n')
+    const beside = log.begin(9)
+    expect(log.noise()).toBeUndefined()
+    beside.end()
+    expect([log.noise(), starting.noise()]).toEqual(['Usage: frob\n', 'Usage: frob\n'])
   })
 
   it('keeps control characters, which are for whoever shows it', () => {

@@ -10,16 +10,23 @@ export interface ChildLogOptions {
   readonly secrets?: readonly string[]
 }
 
-/** The newest lines that were said by a server and about it, whatever it says and however much. */
-export interface ChildLog {
-  add(from: LineOrigin, text: string): void
-  /** A program was started: a line tells what is said by which, and what the one before wrote in place of messages is over. */
-  begin(pid: number): void
+/** One program, from its start to its end. */
+export interface ChildRun {
   /** A line of its output that is no message. */
   addNoise(text: string): void
   /** It has sent a message, so what it wrote before was a greeting. */
   understood(): void
-  /** What it has written in place of messages, if it has not sent one yet. */
+  /** What it has written in place of messages, if it never sent one. */
+  noise(): string | undefined
+  end(): void
+}
+
+/** The newest lines that were said by a server and about it, whatever it says and however much. */
+export interface ChildLog {
+  add(from: LineOrigin, text: string): void
+  /** A program was started: a line tells what is said by which. */
+  begin(pid: number): ChildRun
+  /** What the program that is being started has written in place of messages. Of several nobody could tell which one is meant. */
   noise(): string | undefined
   /** Counts lines that were not even read. */
   drop(from: LineOrigin, lines: number): void
@@ -52,7 +59,8 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
   const redact: Redact = text => known.redact(text)
   const kept = createKeptLines()
   const windows = new Map<LineOrigin, Window>()
-  let noise = ''
+  /** Those that have not sent a message yet. */
+  const onTrial = new Set<ChildRun>()
   let isNoisy = false
 
   /** Replaced before it is cut, so that no beginning of a secret is left at the end. */
@@ -91,23 +99,33 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     keep(from, clean(text))
   }
 
-  function forgetNoise(): void {
-    noise = ''
+  function begin(pid: number): ChildRun {
+    let noise = ''
+    const run: ChildRun = {
+      addNoise(text) {
+        add('gateway', `Not a message on its output: ${text}`)
+        isNoisy = true
+        if (onTrial.has(run) && noise.length < MOST_NOISE) noise += `${clean(text)}\n`
+      },
+      understood() {
+        onTrial.delete(run)
+        noise = ''
+      },
+      noise: () => noise || undefined,
+      end: () => void onTrial.delete(run),
+    }
+    onTrial.add(run)
+    add('gateway', `It was started, as process ${pid}.`)
+    return run
   }
 
   return {
     add,
-    begin(pid) {
-      forgetNoise()
-      add('gateway', `It was started, as process ${pid}.`)
+    begin,
+    noise() {
+      const [run, ...others] = onTrial
+      return others.length === 0 ? run?.noise() : undefined
     },
-    addNoise(text) {
-      add('gateway', `Not a message on its output: ${text}`)
-      isNoisy = true
-      if (noise.length < MOST_NOISE) noise += `${clean(text)}\n`
-    },
-    understood: forgetNoise,
-    noise: () => noise || undefined,
     drop(from, lines) {
       windowOf(from).dropped += lines
     },

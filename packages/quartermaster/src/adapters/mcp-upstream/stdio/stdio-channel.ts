@@ -12,7 +12,7 @@ import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { Child, StopTimes } from './child.ts'
 import type { ChildHerd } from './child-herd.ts'
-import type { ChildLog } from './child-log.ts'
+import type { ChildLog, ChildRun } from './child-log.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
 import { createPipeWriter } from './pipe-writer.ts'
 import { readStderr, type StderrReader } from './stderr-reader.ts'
@@ -75,7 +75,7 @@ async function start({ herd, command, args, env, cwd, stop }: StdioChannelOption
 
 function createStdioChannel(child: Child, options: StdioChannelOptions, events: ChannelEvents): Channel {
   const { log, clock } = options
-  log.begin(child.pid)
+  const run = log.begin(child.pid)
   const limits = { ...STDIO_LIMITS, ...options.limits }
   const writer = createPipeWriter(child.stdin, limits)
   const receive = guardMessages(events.onMessage, text => log.add('gateway', text))
@@ -83,13 +83,13 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   const reader = readMessages(child.stdout, {
     limits,
     onMessage(message) {
-      log.understood()
+      run.understood()
       receive(message, undefined)
     },
     onPart: () => events.onPart?.(),
     onNoise(text, excess) {
       if (excess) log.add('gateway', `A message is not taken. ${excess} It begins: ${text}`)
-      else log.addNoise(text)
+      else run.addNoise(text)
     },
     onGarbled: trouble => end({ kind: 'garbled', ...trouble }),
     excerpt: text => excerptOf(log.redact(text)),
@@ -99,6 +99,7 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   function end(how: ChannelEnd): void {
     if (isOver) return
     isOver = true
+    run.end()
     reader.stop()
     writer.close(how.reason)
     void child.end({ isHanging: how.kind === 'hung' })
@@ -106,7 +107,7 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
     setImmediate(() => events.onEnd(how))
   }
 
-  void watch(child, { reader, stderr, log }).then(end)
+  void watch(child, { reader, stderr, log, run }).then(end)
   return {
     hasExchanges: false,
     send: async message => writer.write(JSON.stringify(message), isRequest(message) ? message.id : undefined),
@@ -123,17 +124,18 @@ interface Watched {
   readonly reader: MessageReader
   readonly stderr: StderrReader
   readonly log: ChildLog
+  readonly run: ChildRun
 }
 
 /** How it ends by itself: its program does, or its output. */
-async function watch(child: Child, { reader, stderr, log }: Watched): Promise<ChannelEnd> {
+async function watch(child: Child, { reader, stderr, log, run }: Watched): Promise<ChannelEnd> {
   await Promise.race([child.exited, reader.ended])
   if (child.isRunning()) await wait(EXIT_MS, child.exited)
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
   await hearLastWords(reader, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
   // Some print there how they are to be called, and end.
-  const trouble = exitTrouble(await child.exited, lastWords ? log.redact(lastWords) : log.noise())
+  const trouble = exitTrouble(await child.exited, lastWords ? log.redact(lastWords) : run.noise())
   return { kind: 'exited', ...withCacheTrouble(trouble, stderr.tail()) }
 }
 

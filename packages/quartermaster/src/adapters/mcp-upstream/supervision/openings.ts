@@ -42,19 +42,21 @@ export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): O
   let ending: Promise<unknown> = Promise.resolve()
 
   async function attempt(before: Promise<unknown>, controller: AbortController, hopes: Hopes): Promise<void> {
-    const ms = startMs()
-    const cancel = clock.after(ms, () => controller.abort(tooLate(ms, noise())))
     const { signal } = controller
     try {
       await before
       await beforeAbort(ending, signal)
-      const session = await openBefore(signal)
+      const session = await openInTime(controller)
       if (!hopes.onOpened(session)) await session.close()
     } catch (error) {
       hopes.onFailed(signal.aborted ? signal.reason : error)
-    } finally {
-      cancel()
     }
+  }
+
+  async function openInTime(controller: AbortController): Promise<Session> {
+    const ms = startMs()
+    const cancel = clock.after(ms, () => controller.abort(tooLate(ms, noise())))
+    return openBefore(controller.signal).finally(cancel)
   }
 
   /** Whatever it waits for, it is given up when it is to be; what comes of it later is closed, and gone before the next attempt. */
