@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { makeProject, quartermaster, startProcess } from './support/product.ts'
@@ -24,26 +24,31 @@ createInterface({ input: process.stdin }).on('line', line => {
 })
 `
 
-it('says that the store is locked while another command has it, and never that a tool does not exist', async () => {
-  const dir = await makeProject({
-    'gate.mjs': GATE,
+it('says that the store is locked while another command has it, never that a tool does not exist, and changes nothing', async () => {
+  const files = {
     'quartermaster.config.json': JSON.stringify({
       mcpServers: { gate: { command: process.execPath, args: ['gate.mjs'] } },
     }),
     'agents/ada.json': JSON.stringify({ capabilities: { gate: {} } }),
-  })
+  }
+  const dir = await makeProject({ 'gate.mjs': GATE, ...files })
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
   const call = ['call', 'gate_pass', '--agent', 'ada']
   expect((await run('tools', '--json')).stdout).toContain('gate_pass')
   const first = startProcess([...call, '--timeout', '5m'], { cwd: dir })
   onTestFinished(() => void first.kill('SIGKILL'))
   await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 30_000 }).toBe(true)
-  const asked = [call, ['tools'], ['tools', 'gate_pass'], ['agents', 'check', 'ada'], ['prompt', 'ada']]
+  const edits = [
+    ['remove', 'gate'],
+    ['add', 'other', '--', process.execPath, 'gate.mjs'],
+  ]
+  const asked = [call, ['tools'], ['tools', 'gate_pass'], ['agents', 'check', 'ada'], ['prompt', 'ada'], ...edits]
   const answers = await Promise.all(asked.map(async args => ({ args, ...(await run(...args)) })))
   for (const { args, code, stderr } of answers) {
     expect({ args, code, stderr }).toEqual({ args, code: 10, stderr: expect.stringContaining('STORE_LOCKED') })
     expect(stderr).toContain('serves any number of commands at once: quartermaster up')
   }
+  for (const [name, text] of Object.entries(files)) expect(await readFile(join(dir, name), 'utf8')).toBe(text)
   expect((await run('status')).stdout).toContain('belongs to another process')
   await writeFile(join(dir, 'open'), '')
   await once(first, 'exit')

@@ -21,6 +21,7 @@ import { asFelt } from './felt-standing.ts'
 import { asKept } from './kept-standing.ts'
 import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
+import { isLocked } from './take-folder.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { createUpstreamIntake } from './upstream-intake.ts'
@@ -148,6 +149,14 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     }
   }
 
+  /** Before anything is written: where another has taken the store just now, as an `up` that starts, that one is to be asked. */
+  async function haveStore(): Promise<void> {
+    await upstreams?.leftBehind().catch(error => {
+      // What else is wrong with it is told where it is needed.
+      if (isLocked(error)) throw error
+    })
+  }
+
   async function takeEntry(name: string, left: LeftBehind | undefined): Promise<TakenEntry> {
     if (!left) return await project.configEditor.removeUpstream(name)
     const file = project.configFile ?? join(project.projectDir, CONFIG_FILE)
@@ -189,6 +198,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const now = Math.round(clock.now())
       if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients, now }, project)
+      await haveStore()
       const { unneeded, spared, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
@@ -209,6 +219,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       }
     },
     async removeUpstream({ name, keepSecrets = false }) {
+      await haveStore()
       const isOurs = deps.originOf(name) !== 'other'
       // Read first: where nobody can tell which agents there are, nothing is done.
       const holders = isOurs ? await project.agentFiles.load() : []
