@@ -62,6 +62,12 @@ it('tells people what a program prints that is no MCP server, and models only th
   expect(read).not.toContain('keys')
 })
 
+it('says of a program that sends back what it is sent that it is no server', { timeout: 60_000 }, async () => {
+  const desk = await openDesk({ mcpServers: { echo: { command: 'cat' } } })
+  const reason = async () => (await desk.status('echo'))?.reason
+  await expect.poll(reason, PATIENT).toContain('It sends back what it is sent, so it is no MCP server.')
+})
+
 it('lets people read what a server by HTTP calls its answers, and no model', { timeout: 60_000 }, async () => {
   const server = await startRudeServer('legacy')
   const desk = await openDesk({

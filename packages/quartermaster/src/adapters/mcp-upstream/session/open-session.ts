@@ -194,11 +194,18 @@ async function greet(line: Line, { version, capabilities }: SessionFacts, signal
   })
 }
 
+/** What a server is asked first, and never asks. */
+const FIRST: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
+
 /** Before a server has said what it is there is nothing to be asked, and what it tells can wait. */
 const EARLY: Listener = {
   async serve(method) {
     if (method === 'ping') return {}
-    throw new RpcError({ code: RPC.methodNotFound, message: 'Nothing can be asked yet.' })
+    // Only an echo asks it, and sends this back as well: so it is what people read.
+    const message = FIRST.has(method)
+      ? 'It sends back what it is sent, so it is no MCP server.'
+      : 'Nothing can be asked yet.'
+    throw new RpcError({ code: RPC.methodNotFound, message })
   },
   notice() {},
 }
