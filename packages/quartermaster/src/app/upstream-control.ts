@@ -81,6 +81,8 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   reloadDefinitions(): Promise<unknown>
   /** Where our own server listens, if it does. */
   ownUrl(): Promise<string | undefined>
+  /** Opens the store, which is otherwise done by whatever needs it first. Throws why it cannot be. */
+  openStore(): Promise<unknown>
   /** Makes the data folder, for its owner only. */
   ensureDataFolder(): Promise<void>
 }
@@ -149,14 +151,6 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     }
   }
 
-  /** Before anything is written: where another has taken the store just now, as an `up` that starts, that one is to be asked. */
-  async function haveStore(): Promise<void> {
-    await upstreams?.leftBehind().catch(error => {
-      // What else is wrong with it is told where it is needed.
-      if (isLocked(error)) throw error
-    })
-  }
-
   async function takeEntry(name: string, left: LeftBehind | undefined): Promise<TakenEntry> {
     if (!left) return await project.configEditor.removeUpstream(name)
     const file = project.configFile ?? join(project.projectDir, CONFIG_FILE)
@@ -198,7 +192,10 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const now = Math.round(clock.now())
       if (request.dryRun) return await previewUpstream({ ...request, ...request.dryRun, recipients, now }, project)
-      await haveStore()
+      // Where an `up` that starts has just taken the store, that one adds it. What else is wrong with the store can wait.
+      await deps.openStore().catch(error => {
+        if (isLocked(error)) throw error
+      })
       const { unneeded, spared, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
@@ -219,7 +216,8 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       }
     },
     async removeUpstream({ name, keepSecrets = false }) {
-      await haveStore()
+      // Before anything is written: without the store only half of it could be done.
+      await deps.openStore()
       const isOurs = deps.originOf(name) !== 'other'
       // Read first: where nobody can tell which agents there are, nothing is done.
       const holders = isOurs ? await project.agentFiles.load() : []

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { codePointOf } from './code-point.ts'
 
 /** What a piece of written knowledge is. */
 export const UNIT_KINDS = [
@@ -37,8 +38,7 @@ function wrongName(name: string): string | undefined {
 }
 
 function shown(letter: string): string {
-  const code = `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
-  return /[\p{C}\p{Z}]/u.test(letter) ? code : `"${letter}"`
+  return /[\p{C}\p{Z}]/u.test(letter) ? codePointOf(letter) : `"${letter}"`
 }
 
 const words = z.array(z.string().min(1).max(200)).max(50)

@@ -163,6 +163,7 @@ export async function upstreamDesk({
     definitionProblems: () => problems,
     dependencies: () => [],
     reload: () => project.reload(),
+    openStore: async () => {},
     async reloadDefinitions() {
       if (isReloadStuck) await new Promise(() => {})
       done.push('shown')

@@ -1,4 +1,4 @@
-import { isAbsolute, relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import type { ForeignServer, ForeignServers } from '../../contracts/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { type EnvFile, readEnvFile } from './env-file.ts'
@@ -69,9 +69,10 @@ function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings
   return folder !== undefined && !isInside(folder, dir)
 }
 
+/** By whole names: a folder may be called "..drafts". */
 function isInside(folder: string, path: string): boolean {
   const way = relative(resolve(folder), resolve(path))
-  return !way.startsWith('..') && !isAbsolute(way)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
 interface NamingOptions extends ReadOptions {

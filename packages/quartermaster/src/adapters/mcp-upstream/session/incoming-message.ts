@@ -41,7 +41,7 @@ function messagesIn(value: unknown): Message[] {
 /** What a handler that returned nothing becomes in JSON. Whoever waits for the answer would wait for nothing. */
 function emptyAnswer(value: unknown): Message[] {
   if (!isRecord(value) || !isId(value.id) || 'method' in value || value.jsonrpc !== '2.0') return []
-  return fewMessages([refusedAnswer(value.id, 'It has neither a result nor an error.')])
+  return [withOwnId(refusedAnswer(value.id, 'It has neither a result nor an error.'))]
 }
 
 async function takeInTurns(text: string, take: TakeMessages, asked: Id | undefined): Promise<void> {

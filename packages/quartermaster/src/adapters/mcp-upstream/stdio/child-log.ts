@@ -1,5 +1,6 @@
 import type { UpstreamLogLine } from '../../../contracts/index.ts'
 import { type Clock, createSecretTexts, type Redact } from '../../../core/kernel/index.ts'
+import { type ChildRuns, createChildRuns } from './child-runs.ts'
 
 /** Who said a line. */
 export type LineOrigin = UpstreamLogLine['from']
@@ -10,24 +11,9 @@ export interface ChildLogOptions {
   readonly secrets?: readonly string[]
 }
 
-/** One program, from its start to its end. */
-export interface ChildRun {
-  /** A line of its output that is no message. */
-  addNoise(text: string): void
-  /** It has sent a message, so what it wrote before was a greeting. */
-  understood(): void
-  /** What it has written in place of messages, if it never sent one. */
-  noise(): string | undefined
-  end(): void
-}
-
 /** The newest lines that were said by a server and about it, whatever it says and however much. */
-export interface ChildLog {
+export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'> {
   add(from: LineOrigin, text: string): void
-  /** A program was started: a line tells what is said by which. */
-  begin(pid: number): ChildRun
-  /** What the program that is being started has written in place of messages. Of several nobody could tell which one is meant. */
-  noise(): string | undefined
   /** Counts lines that were not even read. */
   drop(from: LineOrigin, lines: number): void
   /** Whether the next line of this origin would be dropped, so that it need not be made. */
@@ -50,8 +36,6 @@ const MOST_HIDDEN = 256
 /** What is kept of one upstream. More than 200 lines a second of one origin nobody reads, and keeping them costs time. */
 export const LOG_LIMITS = { lines: 1_000, bytes: 256 * 1024, lineBytes: 8 * 1024, linesASecond: 200 }
 const SECOND_MS = 1_000
-/** More of what is no message is in the lines, and nowhere else. */
-const MOST_NOISE = 2_048
 
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
   const hidden = new Set<string>()
@@ -59,9 +43,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
   const redact: Redact = text => known.redact(text)
   const kept = createKeptLines()
   const windows = new Map<LineOrigin, Window>()
-  /** Those that have not sent a message yet. */
-  const onTrial = new Set<ChildRun>()
-  let isNoisy = false
+  const runs = createChildRuns({ add, clean })
 
   /** Replaced before it is cut, so that no beginning of a secret is left at the end. */
   function clean(text: string): string {
@@ -99,33 +81,10 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     keep(from, clean(text))
   }
 
-  function begin(pid: number): ChildRun {
-    let noise = ''
-    const run: ChildRun = {
-      addNoise(text) {
-        add('gateway', `Not a message on its output: ${text}`)
-        isNoisy = true
-        if (onTrial.has(run) && noise.length < MOST_NOISE) noise += `${clean(text)}\n`
-      },
-      understood() {
-        onTrial.delete(run)
-        noise = ''
-      },
-      noise: () => noise || undefined,
-      end: () => void onTrial.delete(run),
-    }
-    onTrial.add(run)
-    add('gateway', `It was started, as process ${pid}.`)
-    return run
-  }
-
   return {
     add,
-    begin,
-    noise() {
-      const [run, ...others] = onTrial
-      return others.length === 0 ? run?.noise() : undefined
-    },
+    begin: runs.begin,
+    noise: runs.noise,
     drop(from, lines) {
       windowOf(from).dropped += lines
     },
@@ -141,7 +100,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       for (const window of windows.values()) settle(window)
       return kept.newest(limit)
     },
-    hasSpoken: () => isNoisy || kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
+    hasSpoken: () => runs.wereNoisy() || kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
     redact,
   }
 }

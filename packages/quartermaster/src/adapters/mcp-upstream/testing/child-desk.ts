@@ -175,3 +175,8 @@ export async function pidsIn(file: string): Promise<number[]> {
   const text = await readFile(file, 'utf8').catch(() => '')
   return text.split('\n').filter(Boolean).map(Number)
 }
+
+/** What stands in the log of a channel. */
+export function textsOf({ log }: { readonly log: Pick<ChildLog, 'lines'> }): string[] {
+  return log.lines({ limit: 1_000 }).map(line => line.text)
+}

@@ -1,3 +1,4 @@
+import { codePointOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type ComparedNames, splitsOf } from './known-names.ts'
@@ -58,11 +59,6 @@ function spelledOut(text: string): string {
 }
 
 const BEYOND_PLAIN = /(?!\p{ASCII})[\p{L}\p{M}\p{N}]/gu
-
-function codePointOf(letter: string): string {
-  const code = letter.codePointAt(0) ?? 0
-  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-}
 
 function draft(name: string, strength: Draft['strength'], message: string): Draft {
   return { rule: 'lookalike', family: 'lookalike', strength, excerpt: excerptOf(name), message }
