@@ -12,13 +12,16 @@ it('sleeps when nobody needs it, and wakes with the next who does', async () => 
   expect(server.running).toBe(1)
 })
 
-it('does not sleep while somebody waits to be told of changes', async () => {
+it.each([
+  ['somebody waits to be told of changes', 'isWatched'],
+  ['it may be at work on what was given up', 'isHaunted'],
+] as const)('does not sleep while %s', async (_, reason) => {
   const { connection, server, clock } = stage({ idleMs: 60_000 })
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  server.isWatched = true
+  server[reason] = true
   await clock.advance(3_600_000)
   expect(connection.state().kind).toBe('up')
-  server.isWatched = false
+  server[reason] = false
   await clock.advance(1_000)
   expect(connection.state().kind).toBe('idle')
 })
@@ -38,17 +41,6 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
     await clock.advance(15_000)
     await connection.look(FOREVER)
   }
-  expect(connection.state().kind).toBe('idle')
-})
-
-it('does not sleep while it may be at work on what was given up', async () => {
-  const { connection, server, clock } = stage({ idleMs: 60_000 })
-  await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  server.isHaunted = true
-  await clock.advance(121_000)
-  expect(connection.state().kind).toBe('up')
-  server.isHaunted = false
-  await clock.advance(1_000)
   expect(connection.state().kind).toBe('idle')
 })
 
