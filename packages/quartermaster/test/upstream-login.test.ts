@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { type OAuthPlace, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
+import { type OAuthPlace, type OAuthQuirks, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
 import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
 
 /** A person who types the command and says yes in the browser, or a program that pastes where that ended and stays. */
@@ -57,6 +61,39 @@ async function call(url: string, token: string): Promise<string> {
   return answer.text()
 }
 
+/** An `up` with a server at which somebody has signed in. */
+async function signedIn(quirks: OAuthQuirks = {}) {
+  const place = await oauthPlace({ serve: visit => answerLegacy(visit), ...quirks })
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url: place.upstream.url } } }),
+    'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
+  })
+  const up = await startUp(cwd)
+  await reaches(cwd, 'needsLogin')
+  expect((await signIn(place, cwd)).code).toBe(0)
+  await reaches(cwd, 'up')
+  return { place, cwd, up }
+}
+
+async function filesUnder(dir: string): Promise<Map<string, Buffer>> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  return new Map(await Promise.all(paths.map(async path => [path, await readFile(path)] as const)))
+}
+
+/** Somebody on this machine who listens, and counts who comes. */
+async function doorstep() {
+  let knocks = 0
+  const server = createServer(socket => {
+    knocks++
+    socket.destroy()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  return { port, knocks: () => knocks, knock: (host: string) => once(connect({ host, port }).resume(), 'close') }
+}
+
 it('signs in at an upstream, calls it with its own token and never with ours, and stays signed in over a restart', async () => {
   const place = await oauthPlace({ serve: visit => answerLegacy(visit) })
   const cwd = await makeProject({
@@ -92,6 +129,35 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   const out = await quartermaster(['logout', 'tracker', '--json'], { cwd })
   expect(out.json()).toEqual({ wasSignedIn: true })
   await reaches(cwd, 'needsLogin')
+}, 60_000)
+
+it('renews a token that its server takes no more, and the call that met that succeeds', async () => {
+  const { place, cwd, up } = await signedIn()
+  const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
+  place.accept('nothing that was given out')
+  expect(await call(up.url, token)).toContain('3 issues')
+  expect(place.tokenRequests.map(form => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token'])
+  const calls = place.endpoint.visits.filter(({ body }) => body.method === 'tools/call')
+  expect(calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer access-1', 'Bearer access-2'])
+
+  await up.stop()
+  const again = await startUp(cwd)
+  await reaches(cwd, 'up')
+  expect(await call(again.url, token)).toContain('3 issues')
+  expect(place.tokenRequests).toHaveLength(2)
+}, 60_000)
+
+it('keeps no token of a login in clear in any file, neither while up runs nor after it', async () => {
+  const tokens = { access_token: 'plain-access-of-a-test', refresh_token: 'plain-refresh-of-a-test' }
+  const { cwd, up } = await signedIn({ tokens, takes: token => token === tokens.access_token })
+  const whileUp = await filesUnder(join(cwd, '.quartermaster'))
+  expect([...whileUp.keys()]).toContainEqual(expect.stringMatching(/-wal$/))
+  await up.stop()
+  for (const files of [whileUp, await filesUnder(join(cwd, '.quartermaster'))]) {
+    const holding = (text: string) => [...files].filter(([, bytes]) => bytes.includes(text)).map(([name]) => name)
+    expect(holding('A login at http://127.0.0.1')).toContainEqual(expect.stringContaining('.db'))
+    expect(Object.values(tokens).flatMap(holding)).toEqual([])
+  }
 }, 60_000)
 
 it('signs in with the first line of a pipe that stays open', async () => {
@@ -143,4 +209,29 @@ it('signs in for no agent that there is not, and says which one may be meant', a
   expect(code).toBe(4)
   expect(stderr).toContain('There is no agent "reseacher". Did you mean "researcher"?')
   expect(place.registered).toEqual([])
+}, 60_000)
+
+it('connects to no address inside for a login that the configuration does not name, wherever the server names it', async () => {
+  const inside = await doorstep()
+  // Leads to this machine, and is none of its names.
+  const host = '0.0.0.0'
+  const url = `https://${host}:${inside.port}`
+  const places = {
+    challenge: await oauthPlace({ challenge: `Bearer resource_metadata="${url}/meta"` }),
+    issuer: await oauthPlace({ resource: { authorization_servers: [url] } }),
+    registration: await oauthPlace({ metadata: { registration_endpoint: `${url}/register` } }),
+    tracker: await oauthPlace({ metadata: { token_endpoint: `${url}/token` } }),
+  }
+  const servers = Object.entries(places).map(([name, { upstream }]) => [name, { url: upstream.url }])
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: Object.fromEntries(servers) }),
+  })
+  for (const name of ['challenge', 'issuer', 'registration']) {
+    const { code, stderr } = await quartermaster(['login', name, '--no-browser'], { cwd })
+    expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining('leads to an address inside') })
+  }
+  expect((await signIn(places.tracker, cwd)).code).toBe(8)
+  // Whoever came before would have been counted before this one, who shows that there was a way.
+  await inside.knock(host)
+  expect(inside.knocks()).toBe(1)
 }, 60_000)
