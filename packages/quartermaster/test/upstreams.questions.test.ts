@@ -1,10 +1,14 @@
-import { expect, it } from 'vitest'
+import type { Client } from '@modelcontextprotocol/client'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { deferred } from '../src/testing/deferred.ts'
-import { openDesk, textOf } from './support/upstream-desk.ts'
+import { openDesk, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
 
 /**
  * Asks with "asks", cancels that question with "never_mind", and ends the first call with "finish". "fires" asks and waits
- * for no answer, "roots" asks for folders in passing, and "honest" says what it was answered.
+ * for no answer, "roots" asks for folders in passing, and "honest" says what it was answered. "given_up" says whether the
+ * first call was taken back.
  */
 const FICKLE = `
 import { createInterface } from 'node:readline'
@@ -14,6 +18,7 @@ const annotations = { readOnlyHint: true }
 const inputSchema = { type: 'object' }
 let asking
 let asked = 0
+let isGivenUp = false
 const open = new Map()
 const ask = (id, method = 'elicitation/create') =>
   send({ id, method, params: { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } } })
@@ -39,6 +44,9 @@ const calls = {
     send({ method: 'notifications/cancelled', params: { requestId: 'q1' } })
     send({ id, result: text('cancelled') })
   },
+  given_up(id) {
+    send({ id, result: text(isGivenUp ? 'given up' : 'waited for') })
+  },
   finish(id) {
     send({ id: asking, result: text('done without an answer') })
     send({ id, result: text('finished') })
@@ -51,6 +59,7 @@ createInterface(process.stdin).on('line', line => {
   if (method === 'initialize') send({ id, result: { protocolVersion: params.protocolVersion, ...facts } })
   else if (method === 'tools/list') send({ id, result: { tools } })
   else if (method === 'tools/call') calls[params.name](id)
+  else if (method === 'notifications/cancelled') isGivenUp ||= params.requestId === asking
   else if (method === 'ping') send({ id, result: {} })
   else if (!method) open.get(id)?.(answer)
   else if (id !== undefined) send({ id, error: { code: -32601, message: 'There is no such method.' } })
@@ -102,4 +111,64 @@ it('passes on a failure as it is of a tool that asked for folders in passing', {
       structuredContent: { code: 404 },
     })
   }
+})
+
+/** How long a person may take to answer. */
+const ANSWER_MS = 600_000
+
+/** Whoever waits as long as a person may take waits here until that time is said to be over; all others go by the machine. */
+function timeForAnswers() {
+  const due: (() => void)[] = []
+  const after = globalThis.setTimeout
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((task: () => void, ms?: number, ...more: []) => {
+    if (ms !== ANSWER_MS) return after(task, ms, ...more)
+    due.push(task)
+    return after(() => {}, 0)
+  }) as typeof setTimeout)
+  onTestFinished(() => spy.mockRestore())
+  return { due, pass: () => due.splice(0).forEach(task => task()) }
+}
+
+/** Calls a tool that asks, for a client of the newer era, and lets the time for an answer pass. */
+async function callInVain(desk: UpstreamDesk, tool: string, before = async () => {}): Promise<Client> {
+  const time = timeForAnswers()
+  const client = await desk.connect('auto', { capabilities: { elicitation: { form: {} } } })
+  const thinking = deferred<void>()
+  client.setRequestHandler('elicitation/create', () => {
+    thinking.resolve()
+    return new Promise(() => {})
+  })
+  // It ends with its client.
+  textOf(client, tool).catch(() => {})
+  await thinking.promise
+  await before()
+  expect(time.due).toHaveLength(1)
+  time.pass()
+  return client
+}
+
+it('takes back a call at a program when nobody has answered its question in time', { timeout: 60_000 }, async () => {
+  const desk = await openFickle()
+  const other = await desk.connect()
+  const client = await callInVain(desk, 'fickle_asks', async () =>
+    expect(await textOf(other, 'fickle_given_up')).toBe('waited for'),
+  )
+  await expect.poll(() => textOf(client, 'fickle_given_up'), { timeout: 15_000 }).toBe('given up')
+})
+
+it('takes back a call by HTTP when nobody has answered its question in time', { timeout: 60_000 }, async () => {
+  const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
+  const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params }
+  const server = await httpEndpoint(visit => {
+    if (visit.body.method !== 'tools/call') return answerLegacy(visit)
+    visit.events()(`data: ${JSON.stringify(question)}\n\n`)
+  })
+  const desk = await openDesk({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
+  await expect.poll(async () => (await desk.status('post'))?.state, { timeout: 15_000 }).toBe('up')
+  const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
+  await callInVain(desk, 'post_count', async () => expect(told('notifications/cancelled')).toEqual([]))
+  const [call] = told('tools/call')
+  await expect
+    .poll(() => told('notifications/cancelled'), { timeout: 15_000 })
+    .toMatchObject([{ params: { requestId: call?.id } }])
 })
