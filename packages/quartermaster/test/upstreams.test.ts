@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { definition, listing, PATIENT } from './support/listing-desk.ts'
 import { openDiffering, openForTwo } from './support/two-agents.ts'
 import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
 
@@ -98,6 +99,56 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
     await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('waits for a person')
+  })
+
+  it('asks for consent where its server says of a tool that it only reads, and that it destroys', async () => {
+    const annotations = { readOnlyHint: true, destructiveHint: true }
+    const { entry } = await listing([definition('drop', { annotations })])
+    const mcpServers = {
+      desk: entry,
+      vouched: { ...entry, tools: { drop: { mutates: false } } },
+      calm: { ...entry, tools: { drop: { consent: [] } } },
+    }
+    const desk = await openDesk({ mcpServers, settings: { consentWaitSeconds: 0 } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' }), PATIENT).toBe('{"path":"a"}')
+    for (const name of ['desk_drop', 'vouched_drop'])
+      await expect.poll(() => textOf(client, name), PATIENT).toContain('waits for a person')
+  })
+
+  it('answers with an error where a result is not what its server has promised, and with the others as they are', async () => {
+    const desk = await openDesk({ mcpServers: { desk: { ...program(ILL_SERVER), era: 'legacy' } } })
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    for (const front of FRONTS) {
+      const client = await desk.connect(front)
+      const add = (args: object) => client.callTool({ name: 'desk_add', arguments: { ...args } })
+      expect(await add({ a: 1, b: 2 })).toMatchObject({ structuredContent: { sum: 3 } })
+      // The sum of nothing is no number.
+      expect(await add({})).toMatchObject({
+        isError: true,
+        content: [
+          { text: expect.stringContaining('its result is not what its definition promises. sum: ') },
+          { text: '{"sum":null}' },
+        ],
+        _meta: { 'quartermaster/error': { code: 'OUTPUT_INVALID' } },
+      })
+    }
+  })
+
+  it('is described as the configuration says', async () => {
+    const said = {
+      title: 'Parrot',
+      mutates: true,
+      examples: [{ query: 'Greet me.', input: { text: 'Good morning' } }],
+    }
+    const desk = await openDesk({
+      mcpServers: { desk: { ...program(SDK_SERVER), tools: { echo: said } } },
+      agents: { default: { capabilities: { desk: {} }, view: 'gateway' } },
+    })
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    expect((await desk.run('tools', 'desk_echo', '--json')).json()).toMatchObject(said)
+    const described = await textOf(await desk.connect(), 'describe_tool', { name: 'desk_echo' })
+    expect(JSON.parse(described)).toMatchObject({ tools: [said] })
   })
 
   it('is filtered, renamed and overridden by the configuration', async () => {
