@@ -4,6 +4,7 @@
 // On its output
 //   --banner[=N]          N lines of text before anything else (1)
 //   --garbage[=N]         N lines that are no messages at its start (1000)
+//   --garbage-on=METHOD   a thousand lines that are no messages instead of the answer to that
 //   --garbage-between     a line that is no message before every answer
 //   --huge-line=BYTES     a line of so many bytes at its start, written piece by piece
 //   --huge-answer=BYTES   the tool "echo" answers with so many bytes of text
@@ -21,6 +22,7 @@
 //   --needs=FILE          ends at its start unless that file is there
 //   --exit-after=N        ends after it has read and answered N messages
 //   --exit-on=METHOD      ends when it is asked that
+//   --falls-once=FILE     appends the name of every tool that is called to this file, and ends at the first call of each
 //   --stubborn            takes no notice of SIGTERM and of closed pipes
 //   --linger=MS           lives on so long after its input was closed
 //   --fork                starts a process that never ends
@@ -34,6 +36,9 @@
 //   --late=MS             answers so much later
 //   --twice               answers everything twice
 //   --unknown-ids         sends an answer to nothing before every answer
+//   --gather=N            answers calls when there are N of them, the last one first. Around every answer it answers once more, with
+//                         "not yours", all that it has answered, what was cancelled, and nothing. It tells what
+//                         it gathers and what is cancelled on standard error
 //   --silent-on-unknown   does not answer what it does not know, instead of saying so
 //   --dies-on-unknown     ends instead
 //   --version=TEXT        the revision it claims ("2025-11-25")
@@ -102,7 +107,7 @@ if (has('needs') && !existsSync(text('needs'))) {
 if (has('exit')) process.exit(number('exit', 1))
 
 for (let i = 0; has('banner') && i < number('banner', 1); i++) print(`Ill server, line ${i + 1} of its greeting`)
-for (let i = 0; has('garbage') && i < number('garbage', 1_000); i++) print(`garbage ${i} \u001b[31m`)
+if (has('garbage')) babble(number('garbage', 1_000))
 if (has('huge-line')) {
   const piece = 'x'.repeat(65_536)
   for (let left = number('huge-line', 0); left > 0; left -= piece.length) writeAll(1, piece.slice(0, left))
@@ -112,6 +117,10 @@ if (has('huge-line')) {
 if (has('stubborn')) {
   process.on('SIGTERM', () => {})
   setInterval(() => {}, 1_000)
+}
+
+function babble(lines) {
+  for (let i = 0; i < lines; i++) print(`garbage ${i} \u001b[31m`)
 }
 
 // In portions, so that it reads and answers in between.
@@ -262,9 +271,17 @@ function listTools({ cursor = '0' }) {
 
 async function callTool(params) {
   const { name, arguments: input = {} } = params
+  if (has('falls-once')) fallOnce(name)
   if (has('definitions') || name.startsWith('extra_')) return said(input)
   const tool = TOOLS[name.replace(/_\d+$/, '')]
   return tool ? tool.run(input, params) : { ...said(`There is no tool ${name}`), isError: true }
+}
+
+function fallOnce(name) {
+  const file = text('falls-once')
+  const isKnown = existsSync(file) && readFileSync(file, 'utf8').split('\n').includes(name)
+  appendFileSync(file, `${name}\n`)
+  if (!isKnown) process.exit(1)
 }
 
 // --- what it is asked
@@ -298,9 +315,36 @@ function reply(answer) {
     else send(answer)
 }
 
+let gathered = []
+const answered = []
+
+async function gather(call) {
+  gathered.push(call)
+  complain(`gathered ${gathered.length}`)
+  if (gathered.length < number('gather', 1)) return
+  for (const { id, params } of gathered.splice(0).toReversed()) {
+    sendStrays()
+    reply({ id, result: await callTool(params) })
+    answered.push(id)
+    sendStrays()
+  }
+}
+
+function sendStrays() {
+  for (const id of [...answered, 987_654_321]) send({ id, result: said('not yours') })
+}
+
+function cancelled({ requestId }) {
+  gathered = gathered.filter(({ id }) => id !== requestId)
+  answered.push(requestId)
+  complain('cancelled')
+}
+
 async function serve({ id, method, params = {} }) {
   if (has('hang') || text('hang-on') === method) return
   if (has('hang-after') && read > number('hang-after', 1)) return
+  if (text('garbage-on') === method) return babble(1_000)
+  if (has('gather') && method === 'tools/call') return gather({ id, params })
   const run = METHODS[method]
   if (!run && has('dies-on-unknown')) process.exit(1)
   if (!run && has('silent-on-unknown')) return
@@ -311,7 +355,8 @@ async function serve({ id, method, params = {} }) {
 
 const CHANGED = { method: 'notifications/tools/list_changed' }
 
-async function told({ method }) {
+async function told({ method, params = {} }) {
+  if (has('gather') && method === 'notifications/cancelled') cancelled(params)
   if (method !== 'notifications/initialized') return
   if (has('definitions')) watchDefinitions()
   if (has('close-output')) closeSync(1)
