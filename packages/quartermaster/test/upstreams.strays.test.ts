@@ -1,0 +1,74 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
+import type { UpstreamLogLine } from '../src/contracts/index.ts'
+import { definition } from './support/listing-desk.ts'
+import { ILL_SERVER, openDesk, program, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+
+const PATIENT = { timeout: 20_000 }
+const AT_ONCE = 20
+
+/** Three times as many calls as the server waits for, each with a text of its own. */
+async function expectOwnAnswers(desk: UpstreamDesk, client: Client): Promise<void> {
+  for (const round of [1, 2, 3]) {
+    const texts = Array.from({ length: AT_ONCE }, (_, index) => `${round}.${index}`)
+    expect(await Promise.all(texts.map(text => textOf(client, 'desk_echo', { text })))).toEqual(texts)
+  }
+  expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: 0 })
+}
+
+describe('answers that are late, double or to nothing', { timeout: 60_000 }, () => {
+  it('go nowhere: every call of a program has its own answer', async () => {
+    const desk = await openDesk({
+      mcpServers: { desk: { ...program(ILL_SERVER, `--gather=${AT_ONCE}`), era: 'legacy' } },
+    })
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    const client = await desk.connect()
+    const controller = new AbortController()
+    const late = client.callTool({ name: 'desk_echo', arguments: { text: 'late' } }, { signal: controller.signal })
+    const said = async () => {
+      const lines = await desk.control<UpstreamLogLine[]>('upstreamLogs', { name: 'desk' })
+      return lines.map(line => line.text)
+    }
+    await expect.poll(said, PATIENT).toContain('gathered 1')
+    controller.abort()
+    await expect(late).rejects.toThrow()
+    await expect.poll(said, PATIENT).toContain('cancelled')
+    await expectOwnAnswers(desk, client)
+  })
+
+  it('go nowhere: every call by HTTP has its own answer', async () => {
+    const server = await httpEndpoint(gathering())
+    const desk = await openDesk({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    await expectOwnAnswers(desk, await desk.connect())
+  })
+})
+
+/** Answers calls when there are enough of them, and before and after each, in the same stream, all the others and nothing. */
+function gathering() {
+  const gathered: Visit[] = []
+  const ids: unknown[] = [987_654_321]
+  return (visit: Visit) => {
+    if (visit.body['method'] !== 'tools/call')
+      return answerLegacy(visit, { 'tools/list': () => ({ tools: [definition('echo')] }) })
+    ids.push(visit.body['id'])
+    gathered.push(visit)
+    if (gathered.length < AT_ONCE) return
+    for (const one of gathered.splice(0).toReversed()) answerAmongStrays(one, ids)
+  }
+}
+
+function answerAmongStrays(visit: Visit, ids: readonly unknown[]): void {
+  const write = visit.events()
+  const say = (id: unknown, text: unknown) => {
+    const result = { content: [{ type: 'text', text }] }
+    write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
+  }
+  const { id, params } = visit.body as { id: unknown; params: { arguments: { text: string } } }
+  for (const other of ids) if (other !== id) say(other, 'not yours')
+  say(id, params.arguments.text)
+  for (const any of ids) say(any, 'not yours')
+  visit.response.end()
+}
