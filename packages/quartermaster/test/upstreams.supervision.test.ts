@@ -1,9 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { definition, listing } from './support/listing-desk.ts'
 import { childrenOf, createFootprintScale } from './support/process-footprint.ts'
 import {
   ILL_SERVER,
@@ -37,8 +38,8 @@ describe('upstreams that are broken from the start', LONG, () => {
     const reasonOf = async (name: string) => (await desk.status(name))?.lastError?.message
     await expect.poll(() => reasonOf('missing'), PATIENT).toContain('no-such-program')
     await expect.poll(() => reasonOf('exits'), PATIENT).toContain('the disk is missing')
-    await expect.poll(() => reasonOf('babbles'), PATIENT).toBeTruthy()
-    await expect.poll(() => reasonOf('far'), PATIENT).toBeTruthy()
+    await expect.poll(() => reasonOf('babbles'), PATIENT).toContain('It writes lines that are no messages: garbage')
+    await expect.poll(() => reasonOf('far'), PATIENT).toBe('127.0.0.1:9 cannot be reached: nothing listens there.')
     expect((await desk.status('hangs'))?.state).toBe('starting')
     expect((await fetch(`${desk.up.url}/ready`)).status).toBe(200)
   })
@@ -48,7 +49,8 @@ describe('upstreams that are broken from the start', LONG, () => {
     const desk = await openDesk({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
     let changes = 0
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
-    await expect.poll(async () => (await desk.status('late'))?.lastError, PATIENT).toBeTruthy()
+    const reason = async () => (await desk.status('late'))?.lastError?.message
+    await expect.poll(reason, PATIENT).toBe(`It ended with exit code 1: Error: ${file} is missing`)
     expect((await client.listTools()).tools).toEqual([])
     await writeFile(file, '')
     await expect.poll(() => changes, PATIENT).toBeGreaterThan(0)
@@ -110,6 +112,69 @@ describe('an upstream that dies', LONG, () => {
     await expect.poll(async () => (await desk.status('loops'))?.state, PATIENT).toBe('down')
     expect((await desk.status('loops'))?.restarts).toBeLessThan(10)
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+  })
+
+  it('is sent again what it says is the same twice, and nothing else that may change something', async () => {
+    const log = join(await freshFolder(), 'log')
+    const set = definition('set', { annotations: { idempotentHint: true } })
+    const { entry } = await listing([set, definition('post', { annotations: {} })], `--falls-once=${log}`)
+    const desk = await openDesk({ mcpServers: { desk: entry } })
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
+    const client = await desk.connect()
+    expect(await textOf(client, 'desk_set', { path: 'a' })).toBe('{"path":"a"}')
+    expect(await linesOf(log)).toEqual(['set', 'set'])
+    expect(await textOf(client, 'desk_post', { path: 'b' })).toContain('OUTCOME_UNKNOWN')
+    expect(await textOf(client, 'desk_set', { path: 'c' })).toBe('{"path":"c"}')
+    expect(await linesOf(log)).toEqual(['set', 'set', 'post', 'set'])
+  })
+
+  it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is mended', async () => {
+    const file = join(await freshFolder(), 'licence')
+    await writeFile(file, '')
+    const server = { ...program(ILL_SERVER, `--needs=${file}`), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { desk: server }, settings: { recoveringSeconds: 4 } })
+    const client = await desk.connect()
+    const isListed = async () =>
+      (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.some(tool => tool.name === 'desk_echo')
+    const state = async () => (await desk.status('desk'))?.state
+    await expect.poll(isListed, PATIENT).toBe(true)
+    await rm(file)
+    const [pid = 0] = (await desk.status('desk'))?.pids ?? []
+    process.kill(pid, 'SIGKILL')
+
+    // What was listed while it was recovering before and after that.
+    const meanwhile: boolean[] = []
+    const look = async () => {
+      const [before, listed, after] = [await state(), await isListed(), await state()]
+      if (before === 'recovering' && after === 'recovering') meanwhile.push(listed)
+      return after
+    }
+    await expect.poll(look, PATIENT).toBe('down')
+    expect([...new Set(meanwhile)]).toEqual([true])
+    const reason = `It ended with exit code 1: Error: ${file} is missing`
+    expect(await desk.status('desk')).toMatchObject({ state: 'down', reason, lastError: { message: reason } })
+    await expect.poll(isListed, PATIENT).toBe(false)
+
+    await writeFile(file, '')
+    await expect.poll(isListed, PATIENT).toBe(true)
+    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
+    expect(await state()).toBe('up')
+  })
+
+  it('at once whenever it is started is started ever more seldom', async () => {
+    const file = join(await freshFolder(), 'starts')
+    const note = `require('node:fs').appendFileSync(${JSON.stringify(file)}, Date.now() + '\\n')`
+    const loops = { command: process.execPath, args: ['-e', note], era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { loops }, settings: { recoveringSeconds: 1 } })
+    await expect.poll(async () => (await linesOf(file)).length, PATIENT).toBe(6)
+    const reason = expect.stringContaining('exit code 0')
+    expect(await desk.status('loops')).toMatchObject({ state: 'down', reason })
+    const starts = (await linesOf(file)).map(Number)
+    const pauses = starts.slice(1).map((at, index) => at - (starts[index] ?? 0))
+    // The first ones are as short as a program takes to start on a machine that has other work.
+    const grown = pauses.slice(-3)
+    expect(grown).toEqual(grown.toSorted((one, other) => one - other))
+    expect(grown.at(-1)).toBeGreaterThan(1.5 * (grown[0] ?? 0))
   })
 
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
@@ -215,6 +280,20 @@ describe('an upstream that says too much', LONG, () => {
     // While it reads what came it holds that, and nothing of it afterwards.
     expect(await heap()).toBeLessThan(2 * MOST_HEAP)
     await expect.poll(heap, PATIENT).toBeLessThan(MOST_HEAP)
+  })
+
+  it('that is no message is ended, and people are told what it wrote', async () => {
+    const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
+    await expect.poll(async () => (await desk.status('babbles'))?.state, PATIENT).toBe('up')
+    const [pid = 0] = (await desk.status('babbles'))?.pids ?? []
+    const client = await desk.connect()
+    const read = await textOf(client, 'babbles_append', { file: 'unused' })
+    expect(read).toContain('OUTCOME_UNKNOWN')
+    expect(read).toContain('It writes lines that are no messages.')
+    const message = expect.stringMatching(/^It writes lines that are no messages: garbage \d+ /)
+    await expect.poll(() => desk.status('babbles'), PATIENT).toMatchObject({ restarts: 1, lastError: { message } })
+    await allGone([pid])
   })
 
   it('on standard error is kept for whoever looks, the newest of it', async () => {
