@@ -33,7 +33,11 @@ async function office(fail: (visit: Visit) => unknown) {
 
 it.each<[string, (visit: Visit) => unknown, RegExp]>([
   ['errors', visit => visit.json(500), /HTTP 500\.$/],
-  ['the answer to something else', visit => visit.json(200, { jsonrpc: '2.0', id: 424_242, result: DONE }), /\.$/],
+  [
+    'the answer to something else',
+    visit => visit.json(200, { jsonrpc: '2.0', id: 424_242, result: DONE }),
+    /The server answered something that is no answer to the request\.$/,
+  ],
   ['nothing', () => {}, /It did not answer in time\.$/],
 ])('an upstream that answers every call with %s is told of until one succeeds', async (_, fail, why) => {
   const { desk, call, mend } = await office(fail)
