@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { GREETER } from './support/greeter.ts'
 import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
+import { onDesk, startHttpServer, textOf } from './support/upstream-desk.ts'
 
 const DEFAULT = '{\n  // mine\n  "capabilities": { "files": { "dirs": ["./notes"] } }\n}\n'
 
@@ -50,6 +51,29 @@ describe('a server that is added while up runs', () => {
     const logs = await run('logs', 'greeter')
     expect(logs.stdout).toContain('greeter starts with ')
     expect(logs.stdout).not.toContain('hush-hush-1')
+  })
+})
+
+describe('a server by HTTP that is added by its address', () => {
+  it('can be called by a client at once while up runs, with the header that it was added with', async () => {
+    const { url } = await startHttpServer('--token=of-far-0123456789')
+    const dir = await makeProject({ 'agents/default.json': DEFAULT })
+    const desk = await onDesk(dir)
+    const client = await desk.connect()
+    const added = await desk.run('add', 'far', url, '--header', 'Authorization=Bearer of-far-0123456789')
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^✓ .*it is up, with \d+ tools/) })
+    expect(await textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
+    expect(await readFile(join(dir, 'quartermaster.config.json'), 'utf8')).not.toContain('of-far-0123456789')
+  })
+
+  it('is there for the clients of the next up when nothing runs', async () => {
+    const { url } = await startHttpServer()
+    const dir = await makeProject({ 'agents/default.json': DEFAULT })
+    const added = await quartermaster(['add', 'far', url, '--json'], { cwd: dir })
+    expect(added.json<Added>()).toMatchObject({ outcome: 'added', granted: ['default'], status: { state: 'up' } })
+    const client = await (await onDesk(dir)).connect()
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('far_echo')
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
   })
 })
 
