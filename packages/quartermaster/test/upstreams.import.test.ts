@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
+import { tempProject } from '../src/testing/temp-project.ts'
 import { definition, listing } from './support/listing-desk.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { onDesk, textOf } from './support/upstream-desk.ts'
 
 const LONG = { timeout: 120_000 }
 
@@ -43,6 +45,59 @@ describe('an import of what servers speak of that are there', LONG, () => {
     // Everything about it is told: another import changes nothing.
     expect((await run('import', './mcp.json')).stdout).not.toContain('from now on')
   })
+})
+
+/** A person's own files and those of a project, as the editor has them. */
+const EDITORS = {
+  cursor: {
+    ofProject: '.cursor/mcp.json',
+    ofPerson: '.cursor/mcp.json',
+    written: (servers: object) => `{\n\t"mcpServers": ${JSON.stringify(servers)}\n}\n`,
+  },
+  vscode: {
+    ofProject: '.vscode/mcp.json',
+    ofPerson: {
+      darwin: 'Library/Application Support/Code/User/mcp.json',
+      win32: 'AppData/Roaming/Code/User/mcp.json',
+      other: '.config/Code/User/mcp.json',
+    }[process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'other'],
+    written: (servers: object) => `// Mine.\n{ "inputs": [], "servers": ${JSON.stringify(servers)}, }\r\n`,
+  },
+} as const
+
+describe('an import from an editor', LONG, () => {
+  it.each(['cursor', 'vscode'] as const)(
+    'brings the servers of the project and of the person, and leaves their files as they are: %s',
+    async editor => {
+      const { ofProject, ofPerson, written } = EDITORS[editor]
+      const [here, mine] = await Promise.all(['note', 'send'].map(name => listing([definition(name)])))
+      const folder = await tempProject({ 'project/quartermaster.config.json': '{}' })
+      const texts = {
+        [join('project', ofProject)]: written({ here: { ...here?.entry, type: 'stdio' } }),
+        [join('home', ofPerson)]: written({ mine: mine?.entry }),
+      }
+      for (const [file, text] of Object.entries(texts)) await folder.write(file, text)
+      const [cwd, home] = [folder.path('project'), folder.path('home')]
+      const env = {
+        HOME: home,
+        USERPROFILE: home,
+        APPDATA: join(home, 'AppData/Roaming'),
+        XDG_CONFIG_HOME: join(home, '.config'),
+      }
+
+      const imported = await quartermaster(['import', editor], { cwd, env })
+      expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 imported, 0 skipped\.$/m) })
+      for (const [file, text] of Object.entries(texts)) expect(await folder.read(file)).toBe(text)
+      expect(JSON.parse(await folder.read('project/quartermaster.config.json')).mcpServers).toEqual({
+        here: here?.entry,
+        mine: mine?.entry,
+      })
+
+      const client = await (await onDesk(cwd)).connect()
+      await expect.poll(() => textOf(client, 'here_note', { path: 'a' })).toBe('{"path":"a"}')
+      await expect.poll(() => textOf(client, 'mine_send', { path: 'b' })).toBe('{"path":"b"}')
+    },
+  )
 })
 
 describe('a server that never answers, where nothing runs', LONG, () => {
