@@ -161,22 +161,6 @@ describe('an upstream that dies', LONG, () => {
     expect(await state()).toBe('up')
   })
 
-  it('at once whenever it is started is started ever more seldom', async () => {
-    const file = join(await freshFolder(), 'starts')
-    const note = `require('node:fs').appendFileSync(${JSON.stringify(file)}, Date.now() + '\\n')`
-    const loops = { command: process.execPath, args: ['-e', note], era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { loops }, settings: { recoveringSeconds: 1 } })
-    await expect.poll(async () => (await linesOf(file)).length, PATIENT).toBe(6)
-    const reason = expect.stringContaining('exit code 0')
-    expect(await desk.status('loops')).toMatchObject({ state: 'down', reason })
-    const starts = (await linesOf(file)).map(Number)
-    const pauses = starts.slice(1).map((at, index) => at - (starts[index] ?? 0))
-    // The first ones are as short as a program takes to start on a machine that has other work.
-    const grown = pauses.slice(-3)
-    expect(grown).toEqual(grown.toSorted((one, other) => one - other))
-    expect(grown.at(-1)).toBeGreaterThan(1.5 * (grown[0] ?? 0))
-  })
-
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
     const first = await startHttpServer()
     const { port } = new URL(first.url)
