@@ -81,8 +81,9 @@ describe('an import from an editor', LONG, () => {
       const env = {
         HOME: home,
         USERPROFILE: home,
-        APPDATA: join(home, 'AppData/Roaming'),
-        XDG_CONFIG_HOME: join(home, '.config'),
+        // What is set to nothing is not set.
+        APPDATA: '',
+        XDG_CONFIG_HOME: '',
       }
 
       const imported = await quartermaster(['import', editor], { cwd, env })

@@ -55,14 +55,14 @@ function atHome(client: ClientKind, path: string[], { home, dir }: ClientSurroun
   return { client, file: join(home, ...path), workspace: dir, dialect: client }
 }
 
-/** Each system has its own folder for what programs remember about a person. */
+/** Each system has its own folder for what programs remember about a person. A variable that is empty counts as not set. */
 function inSettings(client: ClientKind, path: string[], { platform, home, env, dir }: ClientSurroundings): ClientPlace {
   const base =
     platform === 'darwin'
       ? join(home, 'Library', 'Application Support')
       : platform === 'win32'
-        ? (env['APPDATA'] ?? join(home, 'AppData', 'Roaming'))
-        : (env['XDG_CONFIG_HOME'] ?? join(home, '.config'))
+        ? env['APPDATA'] || join(home, 'AppData', 'Roaming')
+        : env['XDG_CONFIG_HOME'] || join(home, '.config')
   return { client, file: join(base, ...path), workspace: dir, dialect: client }
 }
 
