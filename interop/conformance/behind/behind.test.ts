@@ -4,18 +4,12 @@ import { REMARKS, REMARKS_ACROSS_ERAS } from '../scenarios.ts'
 import { runBehind } from './behind-run.ts'
 
 const RUNS = (['2025-11-25', '2026-07-28'] as const).flatMap(revision =>
-  (['legacy', 'modern'] as const).flatMap(era =>
-    transportsFor(revision, era).map(transport => {
-      const isAcross = revision === '2026-07-28' && era === 'legacy'
-      return { revision, era, transport, remarks: isAcross ? REMARKS_ACROSS_ERAS : REMARKS }
-    }),
-  ),
+  (['legacy', 'modern'] as const).flatMap(era => {
+    const isAcross = revision === '2026-07-28' && era === 'legacy'
+    const remarks = isAcross ? REMARKS_ACROSS_ERAS : REMARKS
+    return (['stdio', 'http'] as const).map(transport => ({ revision, era, transport, remarks }))
+  }),
 )
-
-/** Across eras the transport changes nothing that was not tried within one. */
-function transportsFor(revision: string, era: 'legacy' | 'modern'): readonly ('stdio' | 'http')[] {
-  return (revision === '2026-07-28') === (era === 'modern') ? ['stdio', 'http'] : ['stdio']
-}
 
 const findings = findingsOf(RUNS, runBehind)
 

@@ -22,23 +22,21 @@ export async function runClientSuite({ revision, scenarios }: ClientSuiteOptions
     const command = `${JSON.stringify(process.execPath)} ${JSON.stringify(DRIVER)}`
     const args = ['--requirements', revision, '--timeout', String(TIMEOUT_MS), '-o', folder, '--verbose']
     const output = await runToItsEnd(['client', '--command', command, ...args], { CONFORMANCE_DESK: desk.url })
-    return await findingsIn(folder, { scenarios, output })
+    return await findingsIn(folder, output)
   } finally {
     await desk.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function findingsIn(
-  folder: string,
-  { scenarios, output }: { scenarios: readonly string[]; output: string },
-): Promise<Findings> {
-  const files = (await readdir(folder, { recursive: true })).filter(file => file.endsWith('checks.json'))
+/** A file for each scenario that was run: `NAME-TIME/checks.json`, the name itself with a slash in it or not. */
+const FILE = /^(.+)-\d{4}-\d\d-\d\dT[\d-]+Z\/checks\.json$/
+
+async function findingsIn(folder: string, output: string): Promise<Findings> {
   const findings = new Map<string, readonly Check[]>()
-  for (const scenario of scenarios) {
-    // A folder for each, its name and the time in its path.
-    const file = files.find(path => path.startsWith(`${scenario}-2`))
-    findings.set(scenario, await readChecks(join(folder, file ?? 'missing'), output))
+  for (const file of await readdir(folder, { recursive: true })) {
+    const scenario = FILE.exec(file)?.[1]
+    if (scenario !== undefined) findings.set(scenario, await readChecks(join(folder, file), output))
   }
   return findings
 }

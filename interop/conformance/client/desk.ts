@@ -23,7 +23,7 @@ export async function openDesk(scenarios: readonly string[]): Promise<Desk> {
 
   async function answer(scenario: Scenario): Promise<{ status: number; said: string }> {
     const key = keys.get(scenario.name)
-    // What the suite runs beside the table, unscored, asks for what we do not have.
+    // Extensions that we do not have.
     if (key === undefined) return { status: 500, said: 'Nobody drives this scenario.' }
     const said: string[] = []
     const tell = (line: string) => void said.push(line)

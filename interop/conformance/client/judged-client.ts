@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Check, Findings } from '../suite.ts'
 import { runClientSuite } from './client-suite.ts'
-import { CLIENT_SCENARIOS } from './scenarios.ts'
+import { CLIENT_SCENARIOS, EXTENSIONS } from './scenarios.ts'
 
 /** Says of every scenario of a revision that the suite has nothing against our side of an upstream connection. */
 export function judgeClient(revision: keyof typeof CLIENT_SCENARIOS): void {
@@ -11,6 +11,10 @@ export function judgeClient(revision: keyof typeof CLIENT_SCENARIOS): void {
     beforeAll(async () => {
       findings = await runClientSuite({ revision, scenarios: CLIENT_SCENARIOS[revision] })
     }, 900_000)
+
+    it('runs these scenarios, those that nobody drives, and no others', () => {
+      expect([...findings.keys()].sort()).toEqual([...CLIENT_SCENARIOS[revision], ...EXTENSIONS].sort())
+    })
 
     it.each(CLIENT_SCENARIOS[revision])('has nothing to say against %s', scenario => {
       const checks = findings.get(scenario) ?? []
