@@ -4,50 +4,48 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
 import { median, p99 } from '../lib/statistics.mjs'
-import { adder, onStage, processesIn, program } from './stage.mjs'
+import { adder, onStage, PEERS, processesIn, program } from './stage.mjs'
 import { failureReasons, failuresOf, latenciesOf, startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('./stage.mjs').Entrant} Entrant */
 /** @typedef {import('./stage.mjs').Setting} Setting */
 /** @typedef {import('./stage.mjs').Stage} Stage */
-/** @typedef {{ name: string, start: (stage: Stage, setting: Omit<Setting, 'front'>) => Promise<Entrant> }} Contestant */
-
-/** Those that stand in front of more than one server. @type {readonly Contestant[]} */
-const CONTESTANTS = [
-  { name: 'Quartermaster', start: (stage, setting) => stage.product({ ...setting, front: 'modern' }) },
-  { name: 'mcp-hub', start: (stage, setting) => stage.peer('mcp-hub', { ...setting, front: 'events' }) },
-]
+/** @typedef {(stage: Stage, setting: Omit<Setting, 'front'>) => Promise<Entrant>} Start */
 
 /**
- * One server ends whenever it is started; calls of another one meanwhile, against calls with nothing wrong.
+ * One server ends whenever it is started; calls of another one meanwhile, against calls with nothing wrong. Who stands in
+ * front of one program has no other, and is told of as such.
  * @param {{ everyMs: number, forMs: number, quietMs: number }} options
  */
 export async function run(options) {
-  const rows = []
-  for (const contestant of CONTESTANTS)
-    rows.push(
-      ...(await rowsOf(contestant, options).catch(error => {
-        if (contestant.name === 'Quartermaster') throw error
-        return [gap(contestant.name, error)]
-      })),
-    )
+  /** @type {(import('../lib/figure.mjs').Figure | import('../lib/figure.mjs').Gap)[]} */
+  const rows = await rowsOf(
+    'Quartermaster',
+    (stage, setting) => stage.product({ ...setting, front: 'modern' }),
+    options,
+  )
+  for (const { name, front } of PEERS) {
+    const theirs = rowsOf(name, (stage, setting) => stage.peer(name, { ...setting, front }), options)
+    rows.push(...(await theirs.catch(error => [gap(name, error)])))
+  }
   return rows
 }
 
 /**
- * @param {Contestant} contestant
+ * @param {string} name
+ * @param {Start} start
  * @param {{ everyMs: number, forMs: number, quietMs: number }} options
  */
-async function rowsOf({ name, start }, { quietMs, ...options }) {
-  const quiet = await onStage(async stage =>
-    underLoad(await start(stage, { servers: { adder: program(adder()) }, tool: ADD }), { ...options, forMs: quietMs }),
-  )
+async function rowsOf(name, start, { quietMs, ...options }) {
   const { looping, starts } = await onStage(async stage => {
     const pids = join(await stage.folder(), 'pids')
     const servers = { adder: program(adder()), loop: program(adder('--exit', `--pids=${pids}`)) }
     const entrant = await start(stage, { servers, tool: ADD })
     return { looping: await underLoad(entrant, options), starts: (await processesIn(pids)).length }
   })
+  const quiet = await onStage(async stage =>
+    underLoad(await start(stage, { servers: { adder: program(adder()) }, tool: ADD }), { ...options, forMs: quietMs }),
+  )
   return [
     figure(`${name}, starts in ${options.forMs / 1000} s and its own`, starts, 'starts'),
     figure(`${name}, another server meanwhile, p50`, median(looping.latencies), 'ms'),

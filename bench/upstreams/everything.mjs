@@ -4,7 +4,7 @@ import { contest } from '../gateway/contest.mjs'
 import { gap } from '../lib/figure.mjs'
 import { profileOf } from '../lib/stage.mjs'
 import { EVERYTHING, requirePeer } from './peers.mjs'
-import { onStage, program } from './stage.mjs'
+import { onStage, PEERS, program } from './stage.mjs'
 
 /** @type {import('../gateway/workloads.mjs').CalledTool} */
 const ECHO = {
@@ -26,15 +26,9 @@ export async function run({ profileDir, ...load }) {
   return onStage(async stage => {
     const setting = { servers: { everything: program(EVERYTHING) }, tool: ECHO }
     const product = await stage.product({ ...setting, front: 'modern', profile: profileOf(profileDir, 'everything') })
+    const bridge = await stage.bridge(EVERYTHING, ECHO, 'sessions')
     const direct = await stage.directStdio(EVERYTHING, { tool: ECHO, isModern: false })
-    const { entrants, gaps } = await stage.peers(
-      [
-        { name: 'mcp-proxy', front: 'modern' },
-        { name: 'supergateway', front: 'sessions' },
-        { name: 'mcp-hub', front: 'events' },
-      ],
-      setting,
-    )
-    return [...(await contest([product, direct, ...entrants], load)), ...gaps]
+    const { entrants, gaps } = await stage.peers(PEERS, setting)
+    return [...(await contest([product, bridge, direct, ...entrants], load)), ...gaps]
   })
 }

@@ -5,7 +5,7 @@ import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
 import { median } from '../lib/statistics.mjs'
 import { openPipe } from './pipe.mjs'
-import { adder, lastProcessIn, onStage, program } from './stage.mjs'
+import { adder, lastProcessIn, onStage, PEERS, program } from './stage.mjs'
 import { failureReasons, failuresOf, startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('../lib/figure.mjs').Figure | import('../lib/figure.mjs').Gap} Row */
@@ -23,13 +23,6 @@ const BEYOND_ITS_START_MS = 150
  * @property {number} hastyMs between three kills in a row
  * @property {number} patienceMs for one that does not come back
  */
-
-/** @type {readonly { name: import('./peers.mjs').PeerName, front: import('./stage.mjs').Front }[]} */
-const PEERS = [
-  { name: 'mcp-proxy', front: 'modern' },
-  { name: 'supergateway', front: 'sessions' },
-  { name: 'mcp-hub', front: 'events' },
-]
 
 /**
  * The server's process is killed under a steady load of calls that only read.
@@ -75,7 +68,7 @@ async function killOurs(stage, options, ownStartMs) {
 
 /**
  * @param {Stage} stage
- * @param {typeof PEERS[number]} peer
+ * @param {import('./stage.mjs').Peer} peer
  * @param {Killing} options
  * @param {number} ownStartMs
  * @returns {Promise<Row[]>}

@@ -7,7 +7,8 @@ import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
 import { saysReady } from '../lib/server-process.mjs'
 import { freePort } from './peers.mjs'
-import { ADDER, onStage } from './stage.mjs'
+import { ADDER, onStage, PEERS } from './stage.mjs'
+import { startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('../lib/stage.mjs').Contender} Contender */
 /** @typedef {import('./peers.mjs').Servers} Servers */
@@ -48,21 +49,49 @@ const FAULTS = [
 
 /** What clients speak. @typedef {'auto' | 'legacy'} Era */
 
+/** @typedef {{ ms: number, patienceMs: number }} Times */
+
 /**
- * A server that is broken when the gateway starts, and repaired while clients of both eras are connected.
- * @param {{ brokenMs: readonly number[], patienceMs: number }} options
+ * A server that is broken when the gateway starts, and repaired while clients of both eras are connected. The others are
+ * called over and over instead: not all of them tell their clients anything.
+ * @param {{ brokenMs: readonly number[], patienceMs: number, everyMs: number }} options
  */
-export async function run({ brokenMs, patienceMs }) {
+export async function run({ brokenMs, patienceMs, everyMs }) {
   const rows = []
   for (const fault of FAULTS)
     for (const ms of brokenMs) rows.push(...(await onStage(stage => repairOnce(stage, fault, { ms, patienceMs }))))
+  const times = { ms: Math.min(...brokenMs), patienceMs }
+  for (const fault of FAULTS)
+    for (const peer of PEERS)
+      rows.push(await onStage(stage => repairTheirs(stage, { peer, fault }, { ...times, everyMs })))
   return rows
 }
 
 /**
  * @param {Stage} stage
+ * @param {{ peer: import('./stage.mjs').Peer, fault: Fault }} which
+ * @param {Times & { everyMs: number }} options
+ */
+async function repairTheirs(stage, { peer: { name, front }, fault }, { ms, patienceMs, everyMs }) {
+  const what = `${fault.name} for ${ms / 1000} s, ${name}, called`
+  const { servers, repair } = await fault.prepare(stage)
+  try {
+    const load = startSteadyLoad(await stage.brokenPeer(name, { servers, tool: ADD, front }), { everyMs })
+    await wait(ms)
+    const repairedAt = performance.now()
+    await repair()
+    const backMs = await load.answeredAfter(repairedAt, patienceMs)
+    await load.stop()
+    return backMs === undefined ? gap(what, 'It was not there in time.') : figure(what, backMs, 'ms')
+  } catch (error) {
+    return gap(what, error)
+  }
+}
+
+/**
+ * @param {Stage} stage
  * @param {Fault} fault
- * @param {{ ms: number, patienceMs: number }} times
+ * @param {Times} times
  */
 async function repairOnce(stage, fault, { ms, patienceMs }) {
   const { servers, repair } = await fault.prepare(stage)

@@ -13,6 +13,8 @@ export function run({ profileDir, ...load }) {
   return onStage(async stage => {
     const setting = { servers: { adder: program(adder()) }, tool: ADD }
     const product = await stage.product({ ...setting, front: 'sessions', profile: profileOf(profileDir, 'sessions') })
+    const bridge = await stage.bridge(adder(), ADD, 'sessions')
+    const direct = await stage.directStdio(adder(), { tool: ADD, isModern: false })
     const { entrants, gaps } = await stage.peers(
       [
         { name: 'mcp-proxy', front: 'sessions' },
@@ -21,6 +23,6 @@ export function run({ profileDir, ...load }) {
       ],
       setting,
     )
-    return [...(await contest([product, ...entrants], load)), ...gaps]
+    return [...(await contest([product, bridge, direct, ...entrants], load)), ...gaps]
   })
 }

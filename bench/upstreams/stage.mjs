@@ -29,6 +29,15 @@ import { openPipe } from './pipe.mjs'
 
 /** @typedef {{ servers: Servers, tool: CalledTool, front: Front }} Setting */
 
+/** @typedef {{ name: PeerName, front: Front }} Peer */
+
+/** Each spoken to as it does best. @type {readonly Peer[]} */
+export const PEERS = [
+  { name: 'mcp-proxy', front: 'modern' },
+  { name: 'supergateway', front: 'sessions' },
+  { name: 'mcp-hub', front: 'events' },
+]
+
 /** @param {string} path */
 const here = path => fileURLToPath(new URL(path, import.meta.url))
 /** The file of the small server. */
@@ -83,14 +92,15 @@ function createStage({ atEnd, folder, start, upWithToken }) {
      * The least that can stand in between.
      * @param {Command} command
      * @param {CalledTool} tool
+     * @param {Front} [front]
      * @returns {Promise<Entrant>}
      */
-    async bridge(command, tool) {
+    async bridge(command, tool, front = 'modern') {
       const contender = {
         name: 'bridge by hand',
         server: await start({ args: [here('servers/bridge.mjs'), ...command] }),
       }
-      return entrant(contender, () => workloadFor(contender, { tool, front: 'modern' }))
+      return entrant(contender, () => workloadFor(contender, { tool, front }))
     },
 
     /**
@@ -123,10 +133,10 @@ function createStage({ atEnd, folder, start, upWithToken }) {
 
     /**
      * The product as users run it.
-     * @param {Setting & { profile?: string | undefined, isReady?: (url: string) => Promise<boolean> }} setting
+     * @param {Setting & { name?: string, profile?: string | undefined, isReady?: (url: string) => Promise<boolean> }} setting
      * @returns {Promise<Gateway>}
      */
-    async product({ servers, tool, front, profile, isReady }) {
+    async product({ name = 'Quartermaster', servers, tool, front, profile, isReady }) {
       const cwd = await folder()
       await writeProject(cwd, servers)
       const names = namesWith('_', { servers, tool, front })
@@ -136,7 +146,7 @@ function createStage({ atEnd, folder, start, upWithToken }) {
         isReady: isReady ?? answers,
         ...(profile !== undefined && { profile }),
       })
-      return gateway({ name: 'Quartermaster', server, token }, names)
+      return gateway({ name, server, token }, names)
     },
 
     /**
@@ -152,8 +162,25 @@ function createStage({ atEnd, folder, start, upWithToken }) {
     },
 
     /**
+     * One whose server is broken: ready is who listens, and a session is opened when that can be done.
+     * @param {PeerName} name
+     * @param {Setting} setting
+     * @returns {Promise<Entrant>}
+     */
+    async brokenPeer(name, { servers, tool, front }) {
+      const { first } = namesWith(name === 'mcp-hub' ? '__' : undefined, { servers, tool, front })
+      const server = await startPeer(name, { servers, isReady: listens })
+      atEnd(server.stop)
+      const contender = withConnect({ name, server }, front)
+      const workload = () => {
+        throw new Error('There is no session.')
+      }
+      return { contender, open: () => workloadFor(contender, first), workload }
+    },
+
+    /**
      * Those that can be had, and why the others cannot.
-     * @param {readonly { name: PeerName, front: Front }[]} peers
+     * @param {readonly Peer[]} peers
      * @param {Omit<Setting, 'front'>} setting
      */
     async peers(peers, setting) {
@@ -251,6 +278,19 @@ function readiness(caller, asking) {
     return Promise.race([call(), tooLate()]).catch(() => false)
   }
 }
+
+/**
+ * Whether anybody answers there, whatever it says.
+ * @param {string} url
+ */
+const listens = url =>
+  fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
+    async answer => {
+      await answer.body?.cancel()
+      return true
+    },
+    () => false,
+  )
 
 /** @returns {Promise<boolean>} */
 const tooLate = () => new Promise(resolve => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref())

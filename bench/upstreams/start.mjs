@@ -3,11 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { runRound } from '../gateway/load.mjs'
 import { ADD } from '../gateway/workloads.mjs'
 import { figure } from '../lib/figure.mjs'
-import { adder, onStage, program } from './stage.mjs'
+import { adder, onStage, PEERS, program } from './stage.mjs'
 
 /**
  * From the start of each process until it has answered a call, and its memory when it has worked and rests; the server
- * behind is not counted.
+ * behind is not counted, and stands beside them by itself.
  * @param {{ calls: number, idleMs: number }} options
  */
 export function run({ calls, idleMs }) {
@@ -15,15 +15,9 @@ export function run({ calls, idleMs }) {
     const setting = { servers: { adder: program(adder()) }, tool: ADD }
     const product = await stage.product({ ...setting, front: 'modern' })
     const bridge = await stage.bridge(adder(), ADD)
-    const { entrants, gaps } = await stage.peers(
-      [
-        { name: 'mcp-proxy', front: 'modern' },
-        { name: 'supergateway', front: 'sessions' },
-        { name: 'mcp-hub', front: 'events' },
-      ],
-      setting,
-    )
-    const all = [product, bridge, ...entrants]
+    const { entrants, gaps } = await stage.peers(PEERS, setting)
+    const direct = await stage.directStdio(adder(), { tool: ADD, isModern: true })
+    const all = [product, bridge, direct, ...entrants]
     for (const entrant of all) await runRound(entrant, { calls, inFlight: 16 })
     await wait(idleMs)
     const rows = all.flatMap(({ contender: { name, server } }) => [

@@ -23,6 +23,7 @@ export function run({ profileDir, ...load }) {
       [
         { name: 'mcp-proxy', front: 'modern' },
         { name: 'supergateway', front: 'modern' },
+        { name: 'mcp-hub', front: 'events' },
       ],
       setting,
     )

@@ -4,7 +4,19 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PARTS = ['stdio', 'sessions', 'http', 'everything', 'start', 'broken', 'killed', 'repaired', 'crash-loop', 'hang']
+const PARTS = [
+  'stdio',
+  'sessions',
+  'http',
+  'everything',
+  'wide',
+  'start',
+  'broken',
+  'killed',
+  'repaired',
+  'crash-loop',
+  'hang',
+]
 const OTHERS = ['mcp-proxy', 'supergateway', 'mcp-hub']
 const TIMEOUT_MS = 240_000
 

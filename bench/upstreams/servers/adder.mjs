@@ -1,7 +1,8 @@
 // @ts-check
 // The server behind everything that is measured: both eras, by hand, so that its own time is small and the same for all.
-// node adder.mjs [--http=PORT] [--pids=FILE] [--exit]. Over stdio unless a port is given, 0 for any; then it prints its address as
-// its first line. --pids appends its process number to a file; --exit ends it as soon as it has started.
+// node adder.mjs [--http=PORT] [--pids=FILE] [--tools=N] [--exit]. Over stdio unless a port is given, 0 for any; then it prints its
+// address as its first line. --pids appends its process number to a file; --tools is how many tools it lists, of which one adds;
+// --exit ends it as soon as it has started.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -9,7 +10,12 @@ import { parseArgs } from 'node:util'
 /** @typedef {{ id?: number | string, method: string, params?: Record<string, any> }} Request */
 
 const { values: flags } = parseArgs({
-  options: { http: { type: 'string' }, pids: { type: 'string' }, exit: { type: 'boolean', default: false } },
+  options: {
+    http: { type: 'string' },
+    pids: { type: 'string' },
+    tools: { type: 'string', default: '1' },
+    exit: { type: 'boolean', default: false },
+  },
 })
 if (flags.pids !== undefined) appendFileSync(flags.pids, `${process.pid}\n`)
 if (flags.exit) process.exit(1)
@@ -20,15 +26,15 @@ const CAPABILITIES = { tools: {} }
 /** Every result says so from 2026-07-28 on, and older clients do not mind. */
 const COMPLETE = { resultType: 'complete', _meta: { 'io.modelcontextprotocol/serverInfo': SERVER } }
 const CACHING = { ttlMs: 0, cacheScope: 'private' }
-const TOOLS = [
-  {
-    name: 'add',
-    description: 'Adds two numbers.',
-    inputSchema: { type: 'object', properties: { a: number, b: number }, required: ['a', 'b'] },
-    outputSchema: { type: 'object', properties: { sum: number }, required: ['sum'] },
-    annotations: { readOnlyHint: true },
-  },
-]
+const ADD = {
+  name: 'add',
+  description: 'Adds two numbers.',
+  inputSchema: { type: 'object', properties: { a: number, b: number }, required: ['a', 'b'] },
+  outputSchema: { type: 'object', properties: { sum: number }, required: ['sum'] },
+  annotations: { readOnlyHint: true },
+}
+const OTHERS = Array.from({ length: Number(flags.tools) - 1 }, (_, n) => ({ ...ADD, name: `add_${n}` }))
+const TOOLS = [ADD, ...OTHERS]
 
 /** @type {Record<string, (params: Record<string, any>) => object>} */
 const METHODS = {

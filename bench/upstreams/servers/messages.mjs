@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 
 /**
  * Serves on a free port, and says on which. `/ready` is answered at once.
- * @param {(message: { id: unknown }, request: IncomingMessage, response: ServerResponse) => void} onMessage
+ * @param {(message: { id: unknown, method?: string }, request: IncomingMessage, response: ServerResponse) => void} onMessage
  */
 export function serveMessages(onMessage) {
   const server = createServer((request, response) => {
@@ -27,9 +27,10 @@ export function serveMessages(onMessage) {
 /**
  * @param {ServerResponse} response
  * @param {object} answer
+ * @param {Record<string, string>} [more] headers
  */
-export function sendAnswer(response, answer) {
+export function sendAnswer(response, answer, more = {}) {
   const body = JSON.stringify(answer)
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...more }
   response.writeHead(200, headers).end(body)
 }
