@@ -15,20 +15,25 @@ interface Pause {
 }
 
 /** A server that lists its tool and is too busy to do anything. */
-async function busyOffice() {
+async function busyOffice(tool: object = {}) {
   let refusal = { status: 429, header: '' }
   const server = await httpEndpoint(visit => {
     if (visit.body['method'] === 'tools/call')
       return visit.json(refusal.status, undefined, { 'retry-after': refusal.header })
     answerLegacy(visit, { 'tools/list': () => ({ tools: [POST] }) })
   })
-  const tools = { post: { consent: [], idempotent: true, retry: 'replay' } }
+  const tools = { post: { consent: [], idempotent: true, ...tool } }
   const desk = await openDesk({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
   await expect.poll(async () => (await desk.status('office'))?.tools.offered, { timeout: 20_000 }).toBe(1)
+  const refuse = (status: number, header: string) => {
+    refusal = { status, header }
+  }
   return {
+    desk,
+    refuse,
     /** How long after its answer the call is tried again: between what this is by the clock after the call and before it. */
     async pauseAfter(status: number, header: string): Promise<Pause> {
-      refusal = { status, header }
+      refuse(status, header)
       const before = Date.now()
       // The refusal before has the server looked at anew, which is not what this is about.
       const call = { agent: 'default', tool: 'office_post', evenIfDisabled: true, waits: true }
@@ -47,7 +52,7 @@ function expectPause({ least, most }: Pause, ms: number): void {
 
 describe('a call of a server that is busy', { timeout: 60_000 }, () => {
   it('is tried again when the server wants to be asked again, and no absurd wish counts', async () => {
-    const office = await busyOffice()
+    const office = await busyOffice({ retry: 'replay' })
     expectPause(await office.pauseAfter(429, '300'), 300_000)
     expectPause(await office.pauseAfter(503, '7200'), 7_200_000)
 
@@ -65,5 +70,12 @@ describe('a call of a server that is busy', { timeout: 60_000 }, () => {
       expect(usual.least).toBeLessThanOrEqual(6_000)
       expect(usual.most).toBeGreaterThanOrEqual(4_000)
     }
+  })
+  it('says in its text when to try again', async () => {
+    const { desk, refuse } = await busyOffice()
+    refuse(429, '300')
+    const answer = await (await desk.connect()).callTool({ name: 'office_post', arguments: {} })
+    const said = 'The tool "post" of "office" cannot be reached: The server is busy (HTTP 429). Try again in 300 s.'
+    expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(said) }] })
   })
 })

@@ -1,7 +1,7 @@
 import { AppError, isAppError, messageOf } from '../../contracts/index.ts'
 import { sentence } from '../../core/kernel/index.ts'
 import { isRecord } from '../mcp-wire/index.ts'
-import { SendFailure } from './session/channel.ts'
+import { busyMsOf, SendFailure } from './session/channel.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
 import { UnreadableAnswer } from './session/unreadable-answer.ts'
 
@@ -61,9 +61,17 @@ function turnedDown(error: SendFailure, subject: Subject): AppError {
 }
 
 function unreachable(error: SendFailure, { upstream, what }: Subject, concerned?: Concerned): AppError {
-  const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }
-  const message = `${capital(what)} of "${upstream}" cannot be reached: ${sentence(error.message)}`
+  const { retryAfterMs } = error
+  const later = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const busyMs = busyMsOf(error)
+  const why = sentence(error.message) + (busyMs === undefined ? '' : ` ${whenToTryAgain(busyMs)}`)
+  const message = `${capital(what)} of "${upstream}" cannot be reached: ${why}`
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: error, details: { ...concerned, ...later } })
+}
+
+/** When to come back to a server that is busy, in words: a model reads the text alone. */
+export function whenToTryAgain(busyMs: number): string {
+  return `Try again in ${Math.max(1, Math.ceil(busyMs / 1000))} s.`
 }
 
 /** Its own words, with its own code; what it says about capabilities is about the connection to us. */

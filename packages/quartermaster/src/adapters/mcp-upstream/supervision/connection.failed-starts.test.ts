@@ -229,10 +229,11 @@ describe('a server that is busy when it is met', () => {
       }
       const taking = take(5_000)
       await clock.advance(5_000)
-      const message = '"upstream-s" cannot be reached: The server is busy (HTTP 429).'
+      const message = (seconds: number) =>
+        `"upstream-s" cannot be reached: The server is busy (HTTP 429). Try again in ${seconds} s.`
       // There is no use in waiting where it asks for longer.
-      expect(await taking).toEqual([{ dependency: 'upstream-s', retryAfterMs: 4_000 }, message, 4_000])
-      expect(await take(2_000)).toEqual([{ dependency: 'upstream-s', retryAfterMs: 3_000 }, message, 5_000])
+      expect(await taking).toEqual([{ dependency: 'upstream-s', retryAfterMs: 4_000 }, message(4), 4_000])
+      expect(await take(2_000)).toEqual([{ dependency: 'upstream-s', retryAfterMs: 3_000 }, message(3), 5_000])
       expect(server.starts).toBe(2)
     },
   )

@@ -1,7 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
-import type { Concerned } from '../errors.ts'
+import { type Concerned, whenToTryAgain } from '../errors.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
@@ -273,9 +273,10 @@ function unreachable(deps: ConnectionDeps, { kind, reason, isBusy, nextStartAt =
   const whom = deps.agent === undefined ? '' : ` for "${deps.agent}"`
   // In the place of what was stopped there may be another one by now.
   const concerned = kind === 'stopped' ? { upstream: deps.upstream } : concernedBy(deps)
-  const later = isBusy ? { retryAfterMs: Math.max(0, Math.round(nextStartAt - deps.clock.now())) } : {}
-  return new AppError('DEPENDENCY_UNAVAILABLE', `"${deps.dependency}" cannot be reached${whom}: ${reason}`, {
-    details: { ...concerned, ...later },
+  const retryAfterMs = Math.max(0, Math.round(nextStartAt - deps.clock.now()))
+  const why = isBusy ? `${reason} ${whenToTryAgain(retryAfterMs)}` : reason
+  return new AppError('DEPENDENCY_UNAVAILABLE', `"${deps.dependency}" cannot be reached${whom}: ${why}`, {
+    details: { ...concerned, ...(isBusy && { retryAfterMs }) },
   })
 }
 
