@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly signal: CancelSignal
   /** How long the first line of the answer may take once the request is out; for ever when absent. */
   readonly answerMs?: number | undefined
+  /** There is a connection, and the request goes out: from here on the server may see it. */
+  onOut?: (() => void) | undefined
 }
 
 /** An answer whose body is not yet read. Whoever gets it reads or destroys that. */

@@ -62,7 +62,7 @@ interface Exchange extends DispatchHandler {
 const GIVEN_UP = 'it was given up'
 
 /** One request: how far it gets, and what ends it. */
-function createExchange({ url, signal, answerMs }: HttpRequest, deps: ExchangeDeps): Exchange {
+function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: ExchangeDeps): Exchange {
   const { clock, resolve, reject } = deps
   let controller: Controller | undefined
   let body: HeldBody | undefined
@@ -102,6 +102,7 @@ function createExchange({ url, signal, answerMs }: HttpRequest, deps: ExchangeDe
       // Nobody waits for it any more, and nothing of it is out.
       if (isOver) return started.abort(new OwnReason(GIVEN_UP))
       controller = started
+      onOut?.()
       if (answerMs !== undefined) cancel = clock.after(answerMs, () => end(`no answer within ${answerMs} ms`))
     },
     onResponseStart(started, status, headers) {

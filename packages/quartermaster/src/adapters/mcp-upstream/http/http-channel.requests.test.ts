@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { refusedAnswer } from '../session/unreadable-answer.ts'
 import { call, httpDesk, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
@@ -13,6 +15,32 @@ async function closedPort(): Promise<string> {
   await server.close()
   return server.url
 }
+
+/** An address at which somebody listens and says nothing, so that no connection is ever there. */
+async function silentPort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+describe('a request by HTTP', () => {
+  it('is taken back as long as there is no connection to send it over, and not once it is out', async () => {
+    const waiting = await httpDesk(await silentPort())
+    const failure = waiting.channel.send(call(1)).catch(error => error)
+    expect([1, 1, 2].map(id => waiting.channel.withdraw?.(id))).toEqual([true, false, false])
+    expect(await failure).toMatchObject({ wasSent: 'no' })
+
+    const server = await httpEndpoint(visit => (visit.body.id === 1 ? undefined : visit.result({})))
+    const { channel } = await httpDesk(server.url)
+    const arrived = server.arrived(1)
+    void channel.send(call(1)).catch(() => {})
+    await arrived
+    expect(channel.withdraw?.(1)).toBe(false)
+    await channel.send(call(2))
+    expect(channel.withdraw?.(2)).toBe(false)
+  })
+})
 
 describe('a request by HTTP that fails', () => {
   it('was not sent when nothing listens, and the channel is lost', async () => {

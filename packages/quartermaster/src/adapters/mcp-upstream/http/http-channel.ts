@@ -158,6 +158,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
+      onOut: exchange.out,
       answerMs: isCancellation(message) || isOurLook(message) ? limits.closeMs : undefined,
     })
   }
@@ -206,6 +207,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
     pids: () => [],
     agreed: session.agreed,
     listeningSince: () => listeningSince,
+    withdraw: exchanges.withdraw,
     async send(message, { signal, headers } = {}) {
       if (ended && (isOver || isRequest(message))) throw new SendFailure(ended.reason, { wasSent: 'no' })
       const id = isRequest(message) ? message.id : undefined

@@ -9,6 +9,8 @@ export interface Exchange {
   readonly signal: CancelSignal
   /** Whether its answer has come. */
   isAnswered(): boolean
+  /** Its request goes out. */
+  readonly out: () => void
   /** Nobody waits for the rest. */
   abandon(): void
   close(): void
@@ -22,6 +24,8 @@ export interface Exchanges {
   answered(id: Id | null): void
   /** Gives one up. */
   giveUp(id: unknown): void
+  /** Gives one up whose request is not out yet, and answers whether it did. */
+  withdraw(id: Id): boolean
   /** Gives up what waits for no answer, and tells when the rest is closed. */
   finish(onFinished: () => void): void
   /** Gives all of them up. Answers the requests that have no answer yet. */
@@ -32,6 +36,8 @@ export interface Exchanges {
 export function createExchanges(): Exchanges {
   const open = new Set<Exchange>()
   const waiting = new Map<string, Exchange>()
+  /** Those whose requests no server can have seen. */
+  const held = new Set<Exchange>()
   let onFinished: (() => void) | undefined
   return {
     open(id, signal) {
@@ -41,16 +47,19 @@ export function createExchanges(): Exchanges {
       const exchange: Exchange = {
         id,
         signal: own,
+        out: () => void held.delete(exchange),
         isAnswered: () => key === undefined || waiting.get(key) !== exchange,
         abandon: stop,
         close() {
           open.delete(exchange)
+          held.delete(exchange)
           if (key !== undefined && waiting.get(key) === exchange) waiting.delete(key)
           signal?.removeEventListener('abort', stop)
           if (open.size === 0) onFinished?.()
         },
       }
       open.add(exchange)
+      held.add(exchange)
       if (key !== undefined) waiting.set(key, exchange)
       if (signal?.aborted) stop()
       signal?.addEventListener('abort', stop, { once: true })
@@ -58,6 +67,12 @@ export function createExchanges(): Exchanges {
     },
     answered: id => void waiting.delete(keyOf(id)),
     giveUp: id => waiting.get(keyOf(id))?.abandon(),
+    withdraw(id) {
+      const exchange = waiting.get(keyOf(id))
+      if (!exchange || !held.delete(exchange)) return false
+      exchange.abandon()
+      return true
+    },
     finish(tell) {
       onFinished = tell
       for (const { id, abandon } of open) if (id === undefined) abandon()

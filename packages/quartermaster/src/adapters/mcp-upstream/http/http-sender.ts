@@ -23,7 +23,7 @@ export interface HttpSenderOptions extends SentKeys {
   onEnd(end: ChannelEnd): void
 }
 
-export type SenderRequest = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'signal' | 'answerMs'>
+export type SenderRequest = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'signal' | 'answerMs' | 'onOut'>
 
 /** The way to one server: with its credentials, redirected only within its origin. */
 export interface HttpSender {
@@ -115,8 +115,8 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   }
 
   function sendTo(url: URL, { request, headers, redirects }: Sending): Promise<HttpAnswer> {
-    const { method, body, signal, answerMs } = request
-    return client.send({ method, url, headers, body, signal, answerMs }).then(
+    const { method, body, signal, answerMs, onOut } = request
+    return client.send({ method, url, headers, body, signal, answerMs, onOut }).then(
       answer => {
         const elsewhere = redirects < MOST_REDIRECTS ? redirectOf(answer, method, url) : undefined
         if (!elsewhere) return answer

@@ -41,7 +41,7 @@ const SHUT: ReadonlySet<EndKind> = new Set(['sessionLost', 'unauthorized', 'unre
 export interface Channel {
   /** Resolves when the message was handed over. Rejects with a `SendFailure`. */
   send(message: Message, options?: SendOptions): Promise<void>
-  /** Takes back a request that waits to be handed over, and answers whether it did. Absent where nothing waits. */
+  /** Takes back a request that no server can have seen yet, and answers whether it did. Absent where nothing waits to be sent. */
   withdraw?(id: Id): boolean
   /**
    * Ends it, for a reason that may be known, and whatever it started. Resolves when nothing of it is left, but for what a server

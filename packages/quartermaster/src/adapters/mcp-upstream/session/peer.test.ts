@@ -77,6 +77,14 @@ it('takes back what is given up before it went out, and has nobody told or waite
   expect(late).toBe(1)
 })
 
+it('says of what never went out that nobody has seen it, whatever ended the connection', async () => {
+  const { peer, channel } = open()
+  channel.withdraw = id => id === 2
+  const asked = [1, 2].map(() => peer.request('tools/call', {}, patient()).catch(error => error))
+  peer.end({ kind: 'hung', reason: 'It does not answer any more.' })
+  expect(await Promise.all(asked)).toMatchObject([{ wasSent: 'maybe' }, { wasSent: 'no' }])
+})
+
 it('tells once whoever gave up a request that its answer has come after all', async () => {
   const { peer } = open()
   const controller = new AbortController()

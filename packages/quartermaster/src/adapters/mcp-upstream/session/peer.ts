@@ -101,8 +101,6 @@ interface Waiting {
   caller: RequestOptions['caller']
   fail: RequestOptions['fail']
   isForNext: RequestOptions['isForNext']
-  /** Whether the server may have seen it. */
-  isOut: boolean
 }
 
 export function createPeer(
@@ -134,7 +132,6 @@ export function createPeer(
         caller,
         fail,
         isForNext,
-        isOut: false,
       }
       const abort = () => {
         one.reject(signal.reason)
@@ -142,7 +139,7 @@ export function createPeer(
         if (channel().withdraw?.(id)) return onLate?.()
         if (exchange) exchange.cancel(signal.reason)
         // Whoever initialises has nothing to cancel yet.
-        else if (one.isOut && method !== 'initialize') void cancelled(id)
+        else if (method !== 'initialize') void cancelled(id)
         if (onLate && !exchange) expectLate(id, onLate)
       }
       waiting.set(id, one)
@@ -151,8 +148,7 @@ export function createPeer(
         { jsonrpc: '2.0', id, method, params: withMeta(params, meta, onProgress && id) },
         { signal: exchange?.signal, headers },
       )
-      // Over HTTP it resolves with the answer; from here on nobody knows what the server has seen.
-      one.isOut = true
+      // Over HTTP it resolves with the answer.
       sent.catch(error => waiting.get(id)?.reject(toSendFailure(error)))
     })
   }
@@ -280,10 +276,13 @@ export function createPeer(
     end(end) {
       ended ??= end
       late.clear()
-      const over = [...waiting.values()].filter(one => isOver(one, end))
+      const over = [...waiting].filter(([, one]) => isOver(one, end))
       for (const controller of asked.values()) controller.abort()
-      for (const one of over)
-        one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))
+      for (const [id, one] of over) {
+        // Of what is out nobody knows what the server has seen.
+        const wasSent = channel().withdraw?.(id) ? 'no' : 'maybe'
+        one.reject(new SendFailure(end.reason, { wasSent, said: end.said }))
+      }
     },
     lose(id, reason) {
       const one = typeof id === 'number' ? waiting.get(id) : undefined
