@@ -73,6 +73,17 @@ describe('logins', () => {
     })
   })
 
+  it('are in use when the browser came back by itself, whoever waits for that, and whatever is typed in then', async () => {
+    const { place, logins, restarted } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const redirectUrl = place.approve(url)
+    expect((await fetch(redirectUrl)).status).toBe(200)
+    await expect.poll(() => restarted).toEqual(['tracker'])
+    for (const typed of [redirectUrl, 'nonsense'])
+      expect(await logins.finishLogin({ attempt, redirectUrl: typed })).toMatchObject({ upstream: 'tracker' })
+    expect(restarted).toEqual(['tracker'])
+  })
+
   it('are given up by whoever stops waiting, or begins anew', async () => {
     const { logins } = await desk()
     const stop = new AbortController()

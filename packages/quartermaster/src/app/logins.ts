@@ -27,6 +27,8 @@ export interface LoginsDeps {
 interface Begun {
   readonly owner: LoginOwner
   readonly attempt: LoginAttempt
+  /** What came of it, when it is in use. */
+  readonly done: Promise<LoginFacts>
 }
 
 /** Each has a port open. */
@@ -55,8 +57,9 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
     }
   }
 
-  async function finished(id: string, { owner, attempt }: Begun): Promise<LoginFacts> {
-    const login = await attempt.ended.finally(() => begun.delete(id))
+  /** Whoever began it may be gone when the browser comes back. */
+  async function takeUp({ owner, attempt }: Omit<Begun, 'done'>): Promise<LoginFacts> {
+    const login = await attempt.ended
     await signedAnew(owner).catch(() => {
       // The login is kept; an upstream that does not start says so itself.
     })
@@ -75,20 +78,22 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       const attempt = await (await auth()).begin(owner, found, { isWanted })
       makeRoom(owner)
       const id = ids.next('login')
-      begun.set(id, { owner, attempt })
-      attempt.ended.catch(() => {}).finally(() => clock.after(KEPT_MS, () => begun.delete(id)))
+      const done = takeUp({ owner, attempt })
+      begun.set(id, { owner, attempt, done })
+      done.catch(() => {}).finally(() => clock.after(KEPT_MS, () => begun.delete(id)))
       return { attempt: id, url: attempt.url }
     },
     async finishLogin({ attempt: id, redirectUrl }, { signal } = {}) {
       const one = begun.get(id)
       if (!one)
         throw new AppError('NAME_UNKNOWN', 'That attempt to sign in is over. Begin another: quartermaster login NAME')
-      const { take, cancel } = one.attempt
+      const { isTaken, take, cancel } = one.attempt
       signal?.addEventListener('abort', cancel, { once: true })
       if (signal?.aborted) cancel()
       try {
-        if (redirectUrl !== undefined) await take(redirectUrl)
-        return await finished(id, one)
+        // The browser may have come back by itself before it was typed in.
+        if (redirectUrl !== undefined && !isTaken()) await take(redirectUrl)
+        return await one.done
       } finally {
         signal?.removeEventListener('abort', cancel)
       }

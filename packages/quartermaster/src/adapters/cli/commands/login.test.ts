@@ -11,7 +11,11 @@ async function run(args: string[], options: CliHostOptions = {}) {
   const inputs: unknown[] = []
   const control: Partial<Control> = {
     beginLogin: async input => (inputs.push(input), { attempt: 'login_1', url: URL_THERE }),
-    finishLogin: async input => (inputs.push(input), FACTS),
+    // The person is not back by themselves before they have typed where they ended.
+    finishLogin: async input => {
+      inputs.push(input)
+      return args.includes('--paste') && input.redirectUrl === undefined ? new Promise(() => {}) : FACTS
+    },
     logout: async input => (inputs.push(input), { wasSignedIn: true }),
     ...options.control,
   }
@@ -51,8 +55,41 @@ describe('quartermaster login', () => {
     expect(typed.inputs.at(-1)).toEqual({ attempt: 'login_1', redirectUrl: pasted })
     expect(piped.inputs).toEqual([
       { upstream: 'tracker', agent: 'researcher' },
+      { attempt: 'login_1' },
       { attempt: 'login_1', redirectUrl: pasted },
     ])
+  })
+
+  it('ends its question when the browser came back by itself, and gives up the attempt with it', async () => {
+    const asked: { readonly told: AbortSignal | undefined; readonly typed: string | undefined }[] = []
+    const beginLogin = async () => ({ attempt: 'login_1', url: URL_THERE })
+    const finishLogin: Control['finishLogin'] = async ({ redirectUrl }, options) => {
+      asked.push({ told: options?.signal, typed: redirectUrl })
+      return FACTS
+    }
+    const { host, seen } = createFakeCliHost({
+      terminal: { stdin: true, stderr: true },
+      control: { beginLogin, finishLogin },
+    })
+    let prompted: AbortSignal | undefined
+    host.io.stdin.question = (_, { signal }) => {
+      prompted = signal
+      return new Promise(() => {})
+    }
+    expect(await runCli(['login', 'tracker', '--paste'], host)).toBe(0)
+    expect(seen.stdout).toContain('Signed in at tracker.')
+    expect(prompted?.aborted).toBe(true)
+
+    const silent = createFakeCliHost({
+      terminal: { stdin: true },
+      control: {
+        beginLogin,
+        finishLogin: (given, options) => (void finishLogin(given, options), silent.interrupt(), new Promise(() => {})),
+      },
+    })
+    silent.host.io.stdin.question = () => new Promise(() => {})
+    expect(await runCli(['login', 'tracker', '--paste'], silent.host)).toBe(130)
+    expect(asked).toMatchObject([{ typed: undefined }, { typed: undefined, told: { aborted: true } }])
   })
 
   it('prints one JSON value for programs, and the address beside it', async () => {

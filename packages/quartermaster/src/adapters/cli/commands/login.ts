@@ -71,11 +71,24 @@ async function waitForBrowser(
 const PROMPT = 'Paste the address that your browser ends at (it need not show anything): '
 
 async function takePasted(session: Session, control: Control, { attempt }: Begun): Promise<LoginFacts> {
-  const { host } = session
-  const { stdin } = host.io
-  const pasted = stdin.isTTY ? stdin.question(PROMPT, { signal: host.signal }) : stdin.line()
-  const redirectUrl = (await session.untilAborted(pasted)).trim()
-  return session.attend('Signing in', options => control.finishLogin({ attempt, redirectUrl }, options))
+  const { stdin } = session.host.io
+  const over = new AbortController()
+  const signal = AbortSignal.any([session.host.signal, over.signal])
+  // It may come back by itself after all, as through a tunnel; and who waits for it is who gives it up.
+  const brought = control.finishLogin({ attempt }, { signal })
+  let isTyped = false
+  const pasted = stdin.isTTY ? stdin.question(PROMPT, { signal }) : stdin.line()
+  const typed = pasted.then(text => {
+    isTyped = true
+    return control.finishLogin({ attempt, redirectUrl: text.trim() }, { signal })
+  })
+  try {
+    return await session.untilAborted(Promise.race([brought, typed]))
+  } finally {
+    // The question still stands there.
+    if (stdin.isTTY && !isTyped) await session.notices.write('\n')
+    over.abort()
+  }
 }
 
 function loginText(facts: LoginFacts, { out }: Session): string {

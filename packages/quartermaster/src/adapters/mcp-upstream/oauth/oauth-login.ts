@@ -37,6 +37,8 @@ export interface LoginDeps {
 export interface LoginAttempt {
   /** Where the person signs in. */
   readonly url: string
+  /** Whether what it waits for was brought back, or does not matter any more. */
+  isTaken(): boolean
   /** What the browser brought back, typed in by hand. Rejects when it is not what this attempt waits for. */
   take(redirectUrl: string): Promise<UpstreamLogin>
   /** What came of it, however it came. */
@@ -70,6 +72,7 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
     waiting.ended.catch(() => {}).finally(() => (cancelTimer(), callback.close()))
     return {
       url: road.authorizationUrl.href,
+      isTaken: waiting.isUsed,
       take: async redirectUrl => takeParams(paramsIn(redirectUrl, { name, callback })),
       ended: waiting.ended,
       cancel: () => waiting.fail(new AppError('CANCELLED', `Signing in at "${name}" was given up.`)),
@@ -150,6 +153,7 @@ function refusalIn(params: URLSearchParams): string {
 
 interface Waiting {
   readonly ended: Promise<UpstreamLogin>
+  isUsed(): boolean
   /** Nobody waits any more. Too late once what came of it is being kept. */
   fail(error: AppError): void
   /** What came of it is about to be kept. Throws where nobody waits for it any more: somebody else may have signed in since. */
@@ -177,6 +181,7 @@ function createWaiting(name: string): Waiting {
   }
   return {
     ended,
+    isUsed: () => isUsed,
     // What is kept is kept: to say then that it was given up would not be so.
     fail: error => (stage === 'keeping' ? undefined : end(error)),
     keeping() {

@@ -55,6 +55,10 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   const away = new Map<string, Tried & { readonly at: number }>()
   /** Those whose issuers have said no for good. */
   const refused = new Map<string, Tried>()
+  /** What an issuer has given in place of a login, and could not be kept yet. The issuer takes what it was given for no more. */
+  const unkept = new Map<string, { readonly mark: string; readonly next: UpstreamLogin }>()
+
+  const allNotes = [away, refused, notBefore, unkept]
 
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
   function renew(one: Renewable): Promise<KeptLogin | undefined> {
@@ -91,14 +95,27 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   async function renewNow(one: Renewable) {
     const { owner, upstream, login } = one
     if (isRefused(one)) return undefined
-    const home = new URL(upstream.url)
-    const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
-    const next = await refreshLogin(login, { upstream, fetch, clock })
+    const next = await nextOf(one)
     if (!next) refused.set(keyOf(owner), triedOf(one))
-    if (next && (await credentials.replace(owner, { before: login, after: next }))) return { ...next, id: login.id }
+    const isKept = next !== undefined && (await credentials.replace(owner, { before: login, after: next }))
+    unkept.delete(keyOf(owner))
+    if (next && isKept) return { ...next, id: login.id }
     const now = await rereadOf(owner, upstream)
     // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
     return now?.refreshToken === login.refreshToken ? undefined : now
+  }
+
+  /** A store that fails is written to again, and the issuer not asked again: what it has given already may be the only one. */
+  async function nextOf({ owner, upstream, login }: Renewable): Promise<UpstreamLogin | undefined> {
+    const key = keyOf(owner)
+    const mark = markOf(login)
+    const before = unkept.get(key)
+    if (before?.mark === mark) return before.next
+    const home = new URL(upstream.url)
+    const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
+    const next = await refreshLogin(login, { upstream, fetch, clock })
+    if (next) unkept.set(key, { mark, next })
+    return next
   }
 
   /** What was refused once is refused again, unless the entry has changed: it may name another client, or another secret of it. */
@@ -159,11 +176,11 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
       return those.length > 0
     },
     forget(owner) {
-      for (const notes of [away, refused, notBefore]) notes.delete(keyOf(owner))
+      for (const notes of allNotes) notes.delete(keyOf(owner))
     },
     forgetAll(upstream) {
       const isAt = (key: string) => key.startsWith(keyOf({ upstream }))
-      for (const notes of [away, refused, notBefore]) for (const key of notes.keys()) if (isAt(key)) notes.delete(key)
+      for (const notes of allNotes) for (const key of notes.keys()) if (isAt(key)) notes.delete(key)
     },
   }
 }

@@ -38,6 +38,21 @@ describe('an issuer that could not be asked', () => {
     expect(await tokens.token()).toBe('access-2')
   })
 
+  it('is not asked again for what it gave and the store did not take', async () => {
+    const { storage, tokens, asked, restarted, place } = await signedIn()
+    const { commit } = storage.store
+    storage.store.commit = async () => {
+      throw new Error('The store is away.')
+    }
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('The store is away.')
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('The store is away.')
+    storage.store.commit = commit
+    expect(await tokens.renew('access-1', {})).toBe('renewed')
+    expect(asked()).toBe(1)
+    expect(await tokens.token()).toBe('access-2')
+    expect(await restarted().for(OWNER, place.upstream).token()).toBe('access-2')
+  })
+
   it.each([
     [503, {}],
     [502, 'no gateway'],
