@@ -1,10 +1,10 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { ResolutionEntry, ReviewItem } from '../../src/contracts/index.ts'
 import { freshFolder } from '../../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './upstream-desk.ts'
+import { type ClientEra, ILL_SERVER, openDesk, program, type UpstreamDesk } from './upstream-desk.ts'
 
 export const PATIENT = { timeout: 20_000 }
 
@@ -68,6 +68,44 @@ export async function watchingClient(desk: UpstreamDesk) {
   const seen = { changes: 0 }
   const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void seen.changes++ } } })
   return { client, seen, names: () => namesOf(client) }
+}
+
+/** A client that lists as often as it can and whenever it is told to, and keeps all that it was ever shown. */
+export interface RecordingClient {
+  /** The names in the list that it was shown last. */
+  names(): string[]
+  /** Whether these words were in any of its lists. */
+  hasSeen(words: string): boolean
+  /** Ends it when one more list has come. */
+  stop(): Promise<void>
+}
+
+export async function recordingClient(desk: UpstreamDesk, era: ClientEra): Promise<RecordingClient> {
+  const shown = new Set<string>()
+  let last: readonly { name: string }[] = []
+  const keep = (tools: typeof last) => {
+    last = tools
+    shown.add(JSON.stringify(tools))
+  }
+  const client = await desk.connect(era, {
+    listChanged: { tools: { debounceMs: 0, onChanged: (_error, tools) => tools && keep(tools) } },
+  })
+  const over = new AbortController()
+  const look = async () => keep((await client.listTools(undefined, { cacheMode: 'bypass' })).tools)
+  const looking = (async () => {
+    while (!over.signal.aborted) await look()
+    await look()
+  })()
+  const stop = () => {
+    over.abort()
+    return looking
+  }
+  onTestFinished(stop)
+  return {
+    names: () => last.map(({ name }) => name),
+    hasSeen: words => [...shown].some(list => list.includes(words)),
+    stop,
+  }
 }
 
 export async function namesOf(client: Client): Promise<string[]> {
