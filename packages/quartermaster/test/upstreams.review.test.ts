@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { definition, openListingDesk, PATIENT, watchingClient } from './support/listing-desk.ts'
-import { onDesk, textOf } from './support/upstream-desk.ts'
+import type { ReviewItem } from '../src/contracts/index.ts'
+import {
+  definition,
+  listingBy,
+  openListingDesk,
+  PATIENT,
+  recordingClient,
+  type Way,
+  watchingClient,
+} from './support/listing-desk.ts'
+import { onDesk, openDesk, textOf } from './support/upstream-desk.ts'
 
 const LONG = { timeout: 90_000 }
 
@@ -145,4 +154,46 @@ describe('a tool that is added later', LONG, () => {
     await desk.say(definition('note'), definition('late', { description: 'Another.' }))
     await expect.poll(names, PATIENT).toEqual(['desk_note'])
   })
+})
+
+describe('the tools of a server, however it is reached and whatever it speaks', LONG, () => {
+  it.each<Way>([
+    { transport: 'stdio', era: 'legacy' },
+    { transport: 'stdio', era: 'modern' },
+    { transport: 'http', era: 'legacy' },
+    { transport: 'http', era: 'modern' },
+  ])(
+    'wait when they change or are added later, and are offered or refused as a person says ($transport, $era)',
+    async way => {
+      const { entry, say } = await listingBy(way, [definition('note'), definition('same')])
+      const mcpServers = { desk: entry, open: { ...entry, newTools: 'offer' } }
+      const desk = await openDesk({ mcpServers })
+      const { client, names, hasSeen } = await recordingClient(desk, 'auto')
+      await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_note', 'open_same'])
+      expect(await desk.status('desk')).toMatchObject(way)
+
+      await say(definition('note', { description: 'Another.' }), definition('same'), definition('late'))
+      await expect.poll(names, PATIENT).toEqual(['desk_same', 'open_late', 'open_same'])
+      const changes = [{ field: 'description', before: 'About note.', after: 'Another.' }]
+      const review = async () => (await desk.run('upstreams', 'review', '--json')).json<ReviewItem[]>()
+      expect(await review()).toMatchObject([
+        { upstream: 'desk', name: 'late', state: 'new' },
+        { upstream: 'desk', name: 'note', state: 'changed', changes },
+        { upstream: 'open', name: 'note', state: 'changed', changes },
+      ])
+      expect(await textOf(client, 'open_note')).toContain('The server changed it, and nobody has looked at it yet.')
+      expect(hasSeen('Another.')).toBe(false)
+
+      expect((await desk.run('upstreams', 'accept', 'desk', 'note')).code).toBe(0)
+      expect((await desk.run('upstreams', 'reject', 'desk', 'late')).code).toBe(0)
+      await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_late', 'open_same'])
+      expect(await textOf(client, 'desk_note', { path: 'a' })).toBe('{"path":"a"}')
+      expect(await textOf(client, 'desk_late')).toContain('It was looked at and refused.')
+      expect(await review()).toMatchObject([
+        { upstream: 'desk', name: 'late', state: 'rejected' },
+        { upstream: 'open', name: 'note', state: 'changed' },
+      ])
+      expect(hasSeen('desk_late')).toBe(false)
+    },
+  )
 })

@@ -4,7 +4,15 @@ import type { Client } from '@modelcontextprotocol/client'
 import { expect, onTestFinished } from 'vitest'
 import type { ResolutionEntry, ReviewItem } from '../../src/contracts/index.ts'
 import { freshFolder } from '../../src/testing/store-contract/stage.ts'
-import { type ClientEra, ILL_SERVER, openDesk, program, type UpstreamDesk } from './upstream-desk.ts'
+import {
+  type ClientEra,
+  ILL_SERVER,
+  openDesk,
+  program,
+  SDK_SERVER,
+  startHttpServer,
+  type UpstreamDesk,
+} from './upstream-desk.ts'
 
 export const PATIENT = { timeout: 20_000 }
 
@@ -25,6 +33,24 @@ export interface Listing {
 }
 
 export async function listing(tools: readonly Definition[], ...flags: string[]): Promise<Listing> {
+  const { flag, say } = await definitionsFile(tools)
+  return { entry: program(ILL_SERVER, flag, ...flags), say }
+}
+
+/** How a server is reached, and what it speaks. */
+export interface Way {
+  readonly transport: 'stdio' | 'http'
+  readonly era: 'legacy' | 'modern'
+}
+
+/** The same with the ordinary server, which knows every way. */
+export async function listingBy({ transport, era }: Way, tools: readonly Definition[]) {
+  const { flag, say } = await definitionsFile(tools)
+  const entry = transport === 'http' ? { url: (await startHttpServer(flag)).url } : program(SDK_SERVER, flag)
+  return { entry: { ...entry, era }, say }
+}
+
+async function definitionsFile(tools: readonly Definition[]): Promise<{ flag: string; say: Listing['say'] }> {
   const file = join(await freshFolder(), 'tools.json')
   const say = async (...now: Definition[]) => {
     // In one step: a server that reads half of it would fall over.
@@ -32,7 +58,7 @@ export async function listing(tools: readonly Definition[], ...flags: string[]):
     await rename(`${file}.new`, file)
   }
   await say(...tools)
-  return { entry: program(ILL_SERVER, `--definitions=${file}`, ...flags), say }
+  return { flag: `--definitions=${file}`, say }
 }
 
 /** An `up` whose upstream `desk` lists what it is told to, seen for the first time with `tools`. */
@@ -72,6 +98,7 @@ export async function watchingClient(desk: UpstreamDesk) {
 
 /** A client that lists as often as it can and whenever it is told to, and keeps all that it was ever shown. */
 export interface RecordingClient {
+  readonly client: Client
   /** The names in the list that it was shown last. */
   names(): string[]
   /** Whether these words were in any of its lists. */
@@ -102,6 +129,7 @@ export async function recordingClient(desk: UpstreamDesk, era: ClientEra): Promi
   }
   onTestFinished(stop)
   return {
+    client,
     names: () => last.map(({ name }) => name),
     hasSeen: words => [...shown].some(list => list.includes(words)),
     stop,

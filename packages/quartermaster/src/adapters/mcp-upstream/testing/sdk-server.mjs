@@ -4,10 +4,12 @@
 //   --name=TEXT       what it says it is called ("sdk-server")
 //   --text=TEXT       the description of its tool "echo"; that of the variable ECHO_TEXT, if it is set
 //   --extra=NAME      one more tool of that name
+//   --definitions=FILE  tools from a JSON file, read whenever it is asked, instead of its own; calling one echoes. It
+//                     tells when the file has changed
 //   --log=FILE        appends a line for every call it carries out
 //   --port=N          where it listens (any free port)
 //   --token=TEXT      refuses whoever does not bring this token (--http)
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import {
   createMcpHandler,
@@ -182,6 +184,22 @@ function note(line) {
   if (file) appendFileSync(file, `${line}\n`)
 }
 
+const written = () => readFileSync(flags.get('definitions'), 'utf8')
+const definitions = () => (flags.has('definitions') ? JSON.parse(written()) : undefined)
+
+/** By what is in the file: a watch that begins late takes a file that has changed for the first one. */
+function watchDefinitions() {
+  let known = written()
+  const look = () => {
+    const now = written()
+    if (now !== known) void changed()
+    known = now
+  }
+  setInterval(look, 50).unref()
+}
+if (flags.has('definitions')) watchDefinitions()
+
+const ownTools = () => Object.entries(TOOLS).map(([name, { run: _run, ...tool }]) => ({ name, ...tool }))
 const extraTools = () =>
   [...extras, ...(flags.has('extra') ? [flags.get('extra')] : [])].map(name => ({
     name,
@@ -203,12 +221,11 @@ function build() {
       instructions: 'Ask at the desk.',
     },
   )
-  server.setRequestHandler('tools/list', () => ({
-    tools: [...Object.entries(TOOLS).map(([name, { run: _run, ...tool }]) => ({ name, ...tool })), ...extraTools()],
-  }))
+  server.setRequestHandler('tools/list', () => ({ tools: definitions() ?? [...ownTools(), ...extraTools()] }))
   server.setRequestHandler('tools/call', (request, context) => {
     const { name, arguments: args = {} } = request.params
     note(name)
+    if (definitions()) return text(JSON.stringify(args))
     if (extraTools().some(tool => tool.name === name)) return text(`this is ${name}`)
     return TOOLS[name].run(args, context)
   })
