@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type RunningProduct, startWithUpstreams } from '../support/running-product.ts'
+import { type RunningProduct, startWithAgents, startWithUpstreams } from '../support/running-product.ts'
 import { npmServer } from './npm-servers.ts'
 import { connectThrough, type ScriptedClient } from './scripted-client.ts'
 
@@ -11,6 +11,17 @@ interface UpstreamStatus {
   readonly state: string
   readonly pids: readonly number[]
   readonly tools: { readonly offered: number; readonly held: number }
+}
+
+const ALL_OF_OURS = {
+  delegation: {},
+  files: { dirs: ['.'] },
+  history: {},
+  inbox: {},
+  memory: {},
+  notes: { vault: '.' },
+  registry: {},
+  user: {},
 }
 
 describe('the reference servers from npm', () => {
@@ -48,6 +59,21 @@ describe('the reference servers from npm', () => {
       { name: 'thinking', offered: 1, held: 0 },
     ])
     expect((await product.run('upstreams', 'review', '--json')).json()).toEqual([])
+  })
+
+  it('are ordinary, as the product itself is behind another one: nothing is held back, and of at most 2 % is told', async () => {
+    const own = await startWithAgents(['default'], ALL_OF_OURS)
+    onTestFinished(own.stop)
+    const { token } = await own.issue('default')
+    await product.run('add', 'own', own.mcpUrl, '--header', `Authorization=Bearer ${token}`, '--no-grant')
+    onTestFinished(async () => void (await product.run('remove', 'own')))
+    await product.reaches('own')
+    const tools = (await upstreams()).map(one => one.tools)
+    const offered = tools.reduce((sum, one) => sum + one.offered, 0)
+    expect(tools.map(({ held }) => held)).toEqual([0, 0, 0, 0, 0])
+    expect(offered).toBeGreaterThanOrEqual(70)
+    const told = (await product.run('upstreams', 'review', '--json')).json<unknown[]>()
+    expect(told.length / offered).toBeLessThanOrEqual(0.02)
   })
 
   describe.each(['legacy', 'modern'] as const)('called by a %s client', era => {
