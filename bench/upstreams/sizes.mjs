@@ -24,7 +24,7 @@ export const QUICK = {
   wide: { many: 20, few: 2, inFlight: [1], warmUp: 5, rounds: 2, calls: 10, withinMs: 1_000 },
   start: { calls: 20, idleMs: 0 },
   broken: { broken: 4, repeats: 1 },
-  killed: { everyMs: 50, kills: 1, restMs: 500, hastyMs: 500, patienceMs: 2_000 },
+  killed: { everyMs: 50, kills: 1, restMs: 500, hastyMs: 500, patienceMs: 20_000 },
   repaired: { brokenMs: [500], patienceMs: 40_000, everyMs: 200 },
   'crash-loop': { everyMs: 50, forMs: 1_000, quietMs: 500 },
   hang: { everyMs: 50, settleMs: 500, patienceMs: 2_000 },

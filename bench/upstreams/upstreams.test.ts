@@ -40,6 +40,9 @@ beforeAll(async () => {
   rows = (JSON.parse(stdout) as { figures: Row[] }).figures
 }, TIMEOUT_MS)
 
+/** How many calls there was time for says nothing. */
+const named = (what: string) => what.replace(/\d+ calls/, 'N calls')
+
 const inPart = (part: string) => rows.filter(row => row.part === part)
 
 describe('the benchmark of upstreams', () => {
@@ -53,14 +56,62 @@ describe('the benchmark of upstreams', () => {
     expect(told).toEqual(OTHERS)
   })
 
-  it('sets the product against the same server alone and against a bridge written by hand', () => {
+  it('holds every goal that is set for servers behind against what it has measured', () => {
     const goals = rows
-      .filter(({ goal }) => goal !== undefined)
-      .map(({ what, goal, unit }) => `${what}: ${goal} ${unit}`)
-    expect(goals).toContain('1 in flight, Quartermaster against bridge by hand, p50: 1.2 times')
-    expect(goals).toContain('1 in flight, Quartermaster against direct HTTP, p50 beyond it: 0.6 ms')
-    expect(inPart('stdio').some(({ what }) => what.includes('against direct stdio'))).toBe(true)
-    expect(inPart('http').some(({ what }) => what.includes('against bridge by hand'))).toBe(true)
+      .filter(({ goal, measured }) => goal !== undefined && typeof measured === 'number')
+      .map(({ part, what, goal, unit }) => `${part}: ${named(what)}: ${goal} ${unit}`)
+    const processorTime = (part: string, inFlight: number) =>
+      `${part}: ${inFlight} in flight, Quartermaster, processor time of each: 500 µs`
+    const visible = (fault: string) =>
+      ['client of 2026-07-28', 'client in a session'].flatMap(client =>
+        ['told', 'called'].map(done => `repaired: ${fault} for 0.5 s, ${client}, ${done}: 2000 ms`),
+      )
+    expect(goals.toSorted()).toEqual(
+      [
+        processorTime('stdio', 1),
+        processorTime('stdio', 4),
+        processorTime('sessions', 4),
+        processorTime('http', 1),
+        processorTime('http', 4),
+        'stdio: 1 in flight, Quartermaster against bridge by hand, p50: 1.2 times',
+        'stdio: 1 in flight, Quartermaster against bridge by hand with the SDK, p50: 1.2 times',
+        'http: 1 in flight, Quartermaster against direct HTTP, p50 beyond it: 0.6 ms',
+        "killed: Quartermaster, back beyond the server's own start: 150 ms",
+        'killed: Quartermaster, failed of N calls: 0 calls',
+        'killed: Quartermaster, three in a row, failed of N calls: 0 calls',
+        ...visible('its program is missing'),
+        ...visible('its port is closed'),
+        'crash-loop: Quartermaster, another server meanwhile, failed: 0 calls',
+        'hang: Quartermaster, another server meanwhile, failed: 0 calls',
+      ].toSorted(),
+    )
+  })
+
+  it.each([
+    ['stdio', ['Quartermaster', 'direct stdio', 'bridge by hand'], [1, 4]],
+    ['sessions', ['Quartermaster'], [4]],
+    ['http', ['Quartermaster', 'direct HTTP', 'bridge by hand'], [1, 4]],
+  ])('measures latency, throughput and processor time of each in %s', (part, names, levels) => {
+    const measured = inPart(part).map(({ what, unit }) => `${what}: ${unit}`)
+    const expected = levels.flatMap(inFlight =>
+      names.flatMap(name =>
+        [', p50: ms', ', p99: ms', ': calls/s', ', processor time of each: µs'].map(
+          figure => `${inFlight} in flight, ${name}${figure}`,
+        ),
+      ),
+    )
+    expect(measured).toEqual(expect.arrayContaining(expected))
+  })
+
+  it.each([
+    ['stdio', ['1 in flight, Quartermaster against direct stdio, p50']],
+    ['http', ['1 in flight, Quartermaster against bridge by hand, p50']],
+    ['start', ['Quartermaster, first answer', 'Quartermaster, idle after N calls, resident memory']],
+    ['broken', ['Quartermaster, ready', 'Quartermaster, ready, beside 4 that do not work against none']],
+    ['crash-loop', ['Quartermaster, starts in 1 s and its own', 'Quartermaster, another server meanwhile, p99']],
+    ['hang', ['Quartermaster, until calls work again', 'Quartermaster, another server meanwhile, p99']],
+  ])('says in %s what else people ask of it', (part, whats) => {
+    expect(inPart(part).map(({ what }) => named(what))).toEqual(expect.arrayContaining(whats))
   })
 
   it('loses no call that only reads when the server is killed, and tells clients of a repaired one', () => {
