@@ -1,6 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isReached, OTHER_ADDRESS } from '../src/testing/other-address.ts'
 import { makeProject, quartermaster, startUp, startUpProcess, writeFiles } from './support/product.ts'
 
 const AGENT = JSON.stringify({ capabilities: { clock: {} } })
@@ -25,6 +26,13 @@ describe('up', () => {
     const status = await quartermaster(['status', '--json'], { cwd: dir })
     expect(status.json()).toMatchObject({ from: 'up', ready: true, agents: 1 })
     expect((await quartermaster(['call', 'now'], { cwd: dir })).stdout).toContain('tick')
+  })
+
+  it('is reached from this machine alone, unless it is told to listen elsewhere', async () => {
+    const portOf = async (...args: string[]) => Number(new URL((await startUp(await makeProject(), args)).url).port)
+    const own = await portOf()
+    expect([await isReached('127.0.0.1', own), await isReached(OTHER_ADDRESS, own)]).toEqual([true, false])
+    expect(await isReached(OTHER_ADDRESS, await portOf('--host', '0.0.0.0'))).toBe(true)
   })
 
   it('lets nobody in without the credential, which only the owner can read', async () => {

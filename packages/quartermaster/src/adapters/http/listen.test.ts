@@ -5,6 +5,7 @@ import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { fakeControl, STATUS_REPORT } from '../../testing/fake-control.ts'
 import { startHttpServer, type TestServer, type TestServerOptions } from '../../testing/http-server.ts'
+import { isReached, OTHER_ADDRESS } from '../../testing/other-address.ts'
 import { listen } from './index.ts'
 
 let server: TestServer | undefined
@@ -53,6 +54,8 @@ describe('listening', () => {
     const { url, port } = await started()
     expect(port).toBeGreaterThan(0)
     expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect(await isReached('127.0.0.1', port)).toBe(true)
+    expect(await isReached(OTHER_ADDRESS, port)).toBe(false)
   })
 
   it('names an IPv6 address in brackets', async () => {
@@ -64,6 +67,7 @@ describe('listening', () => {
   it('names this machine when it listens everywhere', async () => {
     const { url, port } = await started({ host: '0.0.0.0' })
     expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect(await isReached(OTHER_ADDRESS, port)).toBe(true)
   })
 
   it('says what to do when the port is taken', async () => {
