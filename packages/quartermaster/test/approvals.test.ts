@@ -7,9 +7,11 @@ import { runProcess } from './support/product.ts'
 import {
   type ClientEra,
   type DeskOptions,
+  ILL_SERVER,
   onProcessDesk,
   openDesk,
   openProcessDesk,
+  program,
   type UpstreamDesk,
 } from './support/upstream-desk.ts'
 
@@ -238,7 +240,8 @@ describe('the word of a client', { timeout: 90_000 }, () => {
 
   it('counts with the state it was asked with, unchanged, for the same call, and once', async () => {
     const at = await desk(0, { agents })
-    const call = await rawCall(at)
+    const send = await rawCall(at, 'write_file')
+    const call = (path: string, more?: object) => send({ path, content: 'one' }, more)
     const first = await call('a.txt')
     expect(first).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
     const [key = ''] = Object.keys(first.inputRequests as object)
@@ -262,16 +265,64 @@ describe('the word of a client', { timeout: 90_000 }, () => {
   })
 })
 
+describe('what a person allows of a server of others', { timeout: 90_000 }, () => {
+  const log = {
+    ...program(ILL_SERVER),
+    tools: { append: { consent: ['log.write'] } },
+    consentOperations: { 'log.write': { scope: '{file}', weight: 'moderate' } },
+  }
+  const withLog = (consent: object = {}) =>
+    desk(0, { mcpServers: { log }, agents: { default: { capabilities: { log: {} }, consent } } })
+  const line = (at: UpstreamDesk, text: string, path = 'a.txt') => ({ file: join(at.dir, path), text })
+
+  it.each(ERAS)('is done with the arguments that it was allowed for, and with no others (era %s)', async era => {
+    const at = await withLog()
+    await expect.poll(async () => (await at.status('log'))?.state, { timeout: 20_000 }).toBe('up')
+    const client = await at.connect(era)
+    const append = async (text: string, path?: string) =>
+      (await client.callTool({ name: 'log_append', arguments: line(at, text, path) })) as Answered
+    const [one, two] = [handleIn(await append('one')), handleIn(await append('two'))]
+    await at.control('answerApproval', { id: one, decision: 'allow', lasting: 'once' })
+    await expect.poll(() => stateOf(at, one), { timeout: 20_000 }).toBe('succeeded')
+    expect(await asked(at)).toEqual([two])
+    const again = handleIn(await append('one'))
+    expect(await asked(at, 2)).toEqual([two, again])
+    expect(await contentOf(at.dir)).toBe('one\n')
+
+    await at.control('answerApproval', { id: again, decision: 'deny', lasting: 'once' })
+    expect(await at.run('approvals', 'allow', two, '--for', '10m', '--yes')).toMatchObject({ code: 0 })
+    await expect.poll(() => stateOf(at, two), { timeout: 20_000 }).toBe('succeeded')
+    expect(textIn(await append('three'))).toBe('done')
+    expect(textIn(await append('three', 'b.txt'))).toContain('waits for a person')
+    expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual(['one\ntwo\nthree\n', undefined])
+  })
+
+  it('is not done with other arguments in the name of the question that a client has answered', async () => {
+    const at = await withLog({ askClient: true })
+    await expect.poll(async () => (await at.status('log'))?.state, { timeout: 20_000 }).toBe('up')
+    const call = await rawCall(at, 'log_append')
+    const first = await call(line(at, 'one'))
+    const [key = ''] = Object.keys(first.inputRequests as object)
+    const yes = { inputResponses: { [key]: { action: 'accept', content: { allow: true } } } }
+    const allowed = { ...yes, requestState: first.requestState }
+    for (const other of [line(at, 'two'), line(at, 'one', 'b.txt'), { ...line(at, 'one'), more: true }])
+      expect(JSON.stringify(await call(other, allowed))).toContain('CURSOR_GONE')
+    expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual([undefined, undefined])
+    expect(JSON.stringify(await call(line(at, 'one'), allowed))).toContain('"done"')
+    expect(await contentOf(at.dir)).toBe('one\n')
+  })
+})
+
 /** A client of the newer era that sends what it is told to; answers the result, or the error. */
-async function rawCall({ up, tokenFor }: UpstreamDesk) {
+async function rawCall({ up, tokenFor }: UpstreamDesk, name: string) {
   const token = await tokenFor('default')
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
   }
-  return async (path: string, more: object = {}): Promise<Record<string, unknown>> => {
-    const params = { name: 'write_file', arguments: { path, content: 'one' }, _meta: meta, ...more }
+  return async (args: object, more: object = {}): Promise<Record<string, unknown>> => {
+    const params = { name, arguments: args, _meta: meta, ...more }
     const answer = await fetch(`${up.url}/mcp`, {
       method: 'POST',
       headers: {
@@ -280,7 +331,7 @@ async function rawCall({ up, tokenFor }: UpstreamDesk) {
         accept: 'application/json, text/event-stream',
         'mcp-protocol-version': '2026-07-28',
         'mcp-method': 'tools/call',
-        'mcp-name': 'write_file',
+        'mcp-name': name,
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     })
