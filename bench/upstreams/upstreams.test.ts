@@ -40,6 +40,8 @@ beforeAll(async () => {
   rows = (JSON.parse(stdout) as { figures: Row[] }).figures
 }, TIMEOUT_MS)
 
+const started = (name: string) => [`${name}, first answer`, `${name}, idle after N calls, resident memory`]
+
 /** How many calls there was time for says nothing. */
 const named = (what: string) => what.replace(/\d+ calls/, 'N calls')
 
@@ -76,6 +78,8 @@ describe('the benchmark of upstreams', () => {
         'stdio: 1 in flight, Quartermaster against bridge by hand, p50: 1.2 times',
         'stdio: 1 in flight, Quartermaster against bridge by hand with the SDK, p50: 1.2 times',
         'http: 1 in flight, Quartermaster against direct HTTP, p50 beyond it: 0.6 ms',
+        'wide: 1 in flight, Quartermaster with 20 tools, processor time of each: 500 µs',
+        'wide: 1 in flight, Quartermaster with 20 tools against Quartermaster with 2 tools, p50: 1.5 times',
         "killed: Quartermaster, back beyond the server's own start: 150 ms",
         'killed: Quartermaster, failed of N calls: 0 calls',
         'killed: Quartermaster, three in a row, failed of N calls: 0 calls',
@@ -89,7 +93,7 @@ describe('the benchmark of upstreams', () => {
 
   it.each([
     ['stdio', ['Quartermaster', 'direct stdio', 'bridge by hand'], [1, 4]],
-    ['sessions', ['Quartermaster'], [4]],
+    ['sessions', ['Quartermaster', 'direct stdio', 'bridge by hand'], [4]],
     ['http', ['Quartermaster', 'direct HTTP', 'bridge by hand'], [1, 4]],
   ])('measures latency, throughput and processor time of each in %s', (part, names, levels) => {
     const measured = inPart(part).map(({ what, unit }) => `${what}: ${unit}`)
@@ -106,7 +110,7 @@ describe('the benchmark of upstreams', () => {
   it.each([
     ['stdio', ['1 in flight, Quartermaster against direct stdio, p50']],
     ['http', ['1 in flight, Quartermaster against bridge by hand, p50']],
-    ['start', ['Quartermaster, first answer', 'Quartermaster, idle after N calls, resident memory']],
+    ['start', ['Quartermaster', 'bridge by hand', 'direct stdio'].flatMap(started)],
     ['broken', ['Quartermaster, ready', 'Quartermaster, ready, beside 4 that do not work against none']],
     ['crash-loop', ['Quartermaster, starts in 1 s and its own', 'Quartermaster, another server meanwhile, p99']],
     ['hang', ['Quartermaster, until calls work again', 'Quartermaster, another server meanwhile, p99']],
