@@ -1,85 +1,128 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { spelled, withoutAdditions } from '../../packages/quartermaster/test/support/passed-on.ts'
 import { type RunningProduct, startWithUpstreams } from '../support/running-product.ts'
-import { withoutAdditions, withoutWrapping } from './comparison.ts'
-import { LONG_RUN, STEPS, type Step, VISIT } from './everything-steps.ts'
-import { npmServer } from './npm-servers.ts'
+import { withoutSessions, withoutWrapping } from './comparison.ts'
+import { asListed, listingOf } from './everything-listing.ts'
+import { type EverythingServer, openEverythingServer } from './everything-server.ts'
+import { LONG_RUN, RESEARCH, STEPS, type Step, VISIT } from './everything-steps.ts'
 import { connectDirectly, connectThrough, type ScriptedClient } from './scripted-client.ts'
-import type { Answer } from './wire-tap.ts'
 
 const PREFIX = 'everything_'
-const SERVER = npmServer('everything')
 const DOCUMENT = 'demo://resource/static/document/features.md'
+/** What it says every now and then where it was told to. */
+const LOGGED = {
+  stdio: { level: 'error', data: 'Error-level message' },
+  http: { level: 'error', data: 'Error-level message - SessionId ONE' },
+}
+const PAIRS = (['stdio', 'http'] as const).flatMap(transport =>
+  (['legacy', 'modern'] as const).map(era => ({ transport, era })),
+)
 
-// It remembers what it was told and gets new resources while it runs, so each era has one of its own.
-describe.each(['legacy', 'modern'] as const)('server-everything behind, a %s client in front', era => {
+describe.each(PAIRS)('server-everything behind over $transport, a $era client in front', ({ transport, era }) => {
+  // It remembers what it was told and gets new resources while it runs, so each has one of its own.
+  let behind: EverythingServer
+  let beside: EverythingServer
   let product: RunningProduct
   let through: ScriptedClient
   let directly: ScriptedClient
 
   beforeAll(async () => {
-    product = await startWithUpstreams({ everything: { ...SERVER, newTools: 'offer' } })
+    const opened = await Promise.all([openEverythingServer(transport), openEverythingServer(transport)])
+    ;[behind, beside] = opened
+    product = await startWithUpstreams({ everything: { ...behind.entry, newTools: 'offer' } })
     await product.reaches('everything')
     const { token } = await product.issue('default')
     through = await connectThrough({ mcpUrl: product.mcpUrl, token, era, prefix: PREFIX })
-    directly = await connectDirectly({ ...SERVER, env: await environmentOf(through), cwd: product.folder })
+    const surroundings = { env: await environmentOf(through), cwd: product.folder }
+    directly = await connectDirectly('url' in beside.entry ? beside.entry : { ...beside.entry, ...surroundings })
   })
   afterAll(async () => {
     await directly?.close()
     await through?.close()
     await product?.stop()
+    await behind?.stop()
+    await beside?.stop()
   })
 
-  const answers = async (step: Step) => {
-    const [expected, answer] = [await answerOf(directly, step), await answerOf(through, step)]
-    return { expected, answer: withoutAdditions(answer, era) }
+  /** To the letter what was answered on both ways, once a step was taken on both. */
+  async function answersTo(step: Pick<Step, 'method' | 'take'>) {
+    for (const one of [directly, through]) await step.take(one)
+    const [expected, answer] = [directly.resultOf(step.method), through.resultOf(step.method)].map(withoutSessions)
+    return { expected: spelled(expected ?? ''), answer: withoutAdditions(answer ?? '', era) }
   }
 
-  it.each(STEPS)('answers the same as without a gateway: $what', async step => {
-    const { expected, answer } = await answers(step)
+  it.each(STEPS)('answers to the letter as without a gateway: $what', async step => {
+    const { expected, answer } = await answersTo(step)
     expect(answer).toEqual(expected)
-    expect(JSON.stringify(answer)).toBe(JSON.stringify(expected))
+    expect(new Map(answer).get('isError')).toBe(step.isRefused ? 'true' : undefined)
+  })
+
+  it('tells the same progress, and what the server logs meanwhile', async () => {
+    const told = async (one: ScriptedClient) => {
+      const toggle = () => one.client.callTool({ name: `${one.prefix}toggle-simulated-logging`, arguments: {} })
+      const progress: unknown[] = []
+      await toggle()
+      await LONG_RUN.take(one, { seconds: 0.9, onprogress: step => progress.push(step) })
+      const result = one.resultOf(LONG_RUN.method)
+      await toggle()
+      return { progress, result, logs: JSON.parse(withoutSessions(JSON.stringify(one.logs))) }
+    }
+    const [expected, answer] = await Promise.all([told(directly), told(through)])
+    expect(answer.progress).toEqual(expected.progress)
+    expect(answer.progress).toHaveLength(4)
+    expect(withoutAdditions(answer.result, era)).toEqual(spelled(expected.result))
+    expect(expected.logs).toContainEqual(LOGGED[transport])
+    expect(answer.logs).toContainEqual(LOGGED[transport])
+  })
+
+  it('runs a tool that the server only runs as a task, for clients that know nothing of that', async () => {
+    const asked = { name: 'simulate-research-query', arguments: RESEARCH.arguments }
+    expect(await directly.client.callTool(asked)).toMatchObject({ isError: true })
+    await through.client.callTool({ ...asked, name: `${PREFIX}${asked.name}` })
+    const { task } = await directly.ask('tools/call', { ...asked, task: {} })
+    await directly.ask('tasks/result', { taskId: (task as { taskId: string }).taskId })
+    // Which task it was means something to whoever asked for one.
+    const { _meta, ...expected } = Object.fromEntries(spelled(directly.resultOf('tasks/result')))
+    expect(withoutAdditions(through.resultOf('tools/call'), era)).toEqual(Object.entries(expected))
   })
 
   it('asks the same', () => {
-    expect(directly.questions.length).toBeGreaterThan(2)
+    expect(directly.questions.length).toBeGreaterThan(3)
     expect(through.questions.map(withoutWrapping)).toEqual(directly.questions.map(withoutWrapping))
-  })
-
-  it('tells the same progress', async () => {
-    const told = async (one: ScriptedClient) => {
-      const steps: unknown[] = []
-      await LONG_RUN.take(one, step => steps.push(step))
-      return { steps, answer: withoutAdditions(one.last(), era) }
-    }
-    expect(await told(through)).toEqual(await told(directly))
   })
 
   it('sends a person to an address by itself where the server refuses a call until then', async () => {
     await expect(VISIT.take(directly)).rejects.toThrow()
-    const { expected, answer } = await answers(VISIT)
-    expect(JSON.stringify(answer)).toBe(JSON.stringify(expected))
-  })
-
-  it('runs a tool that the server only runs as a task, for clients that know nothing of that', async () => {
-    const research = { name: 'simulate-research-query', arguments: { topic: 'tea' } }
-    expect(await directly.client.callTool(research)).toMatchObject({ isError: true })
-    const { content, isError } = await through.client.callTool({ ...research, name: `${PREFIX}${research.name}` })
-    expect(isError).toBeFalsy()
-    expect(JSON.stringify(content)).toContain('tea')
+    const { expected, answer } = await answersTo(VISIT)
+    expect(answer).toEqual(expected)
   })
 
   it('tells of resources that changed', async () => {
     for (const one of [directly, through]) {
       await watch(one, era === 'modern' && one === through)
       await one.client.callTool({ name: `${one.prefix}toggle-subscriber-updates`, arguments: {} })
-      await vi.waitFor(() => expect(one.updates).toContain(DOCUMENT), { timeout: 20_000 })
+      await expect.poll(() => one.updates, { timeout: 20_000 }).toContain(DOCUMENT)
     }
   })
 
   it('lists all that the server has, as the server describes it', async () => {
-    const [expected, listed] = [await definitionsOf(directly), await definitionsOf(through)]
-    expect([...listed.keys()]).toEqual([...expected.keys()])
-    for (const [name, definition] of expected) expect(listed.get(name)).toMatchObject(definition)
+    const expected = await listingOf(directly)
+    expect(await listingOf(through)).toEqual(expected.map(asListed))
+    const tried = new Set([...STEPS, LONG_RUN, RESEARCH].map(({ about }) => about))
+    expect(expected.filter(({ name }) => !tried.has(name))).toEqual([])
+  })
+
+  it('takes back behind what is taken back in front', async () => {
+    for (const [one, server] of [
+      [directly, beside],
+      [through, behind],
+    ] as const) {
+      const taking = new AbortController()
+      const { signal } = taking
+      const call = LONG_RUN.take(one, { seconds: 8, signal, onprogress: () => taking.abort('Enough.') })
+      await expect(call).rejects.toThrow()
+      await expect.poll(() => isTakenBack(server)).toBe(true)
+    }
   })
 })
 
@@ -89,31 +132,14 @@ async function environmentOf(through: ScriptedClient): Promise<Record<string, st
   return JSON.parse((content as { text: string }[])[0]?.text ?? '')
 }
 
-async function answerOf(one: ScriptedClient, { take }: Step): Promise<Answer> {
-  // What was refused stands in the answer as well.
-  await take(one).catch(() => {})
-  return one.last()
-}
-
 async function watch({ client }: ScriptedClient, isModern: boolean): Promise<void> {
   if (isModern) await client.listen({ resourceSubscriptions: [DOCUMENT] })
   else await client.subscribeResource({ uri: DOCUMENT })
 }
 
-/** By kind and the name that the server gave, in their order. What the gateway has of its own is left out. */
-async function definitionsOf({ client, prefix }: ScriptedClient): Promise<Map<string, object>> {
-  const own = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
-  const { tools } = await client.listTools()
-  const { prompts } = await client.listPrompts()
-  const { resources } = await client.listResources()
-  const { resourceTemplates } = await client.listResourceTemplates()
-  const all = [
-    // Tasks as they were before 2026-07-28 end at the gateway, which has its own.
-    ...tools.map(({ execution: _execution, ...tool }) => [`tool ${own(tool.name)}`, { ...tool, name: own(tool.name) }]),
-    ...prompts.map(prompt => [`prompt ${own(prompt.name)}`, { ...prompt, name: own(prompt.name) }]),
-    ...resources.map(resource => [resource.uri, resource]),
-    ...resourceTemplates.map(template => [template.uriTemplate, template]),
-  ] as [string, object][]
-  const theirs = all.filter(([name]) => !name.startsWith('quartermaster://'))
-  return new Map(theirs.sort(([a], [b]) => (a < b ? -1 : 1)))
+/** Whether the server was told that nobody waits any more for the call that it was given last. */
+async function isTakenBack(server: EverythingServer): Promise<boolean> {
+  const heard = await server.heard()
+  const call = heard.findLast(({ method }) => method === 'tools/call')
+  return heard.some(({ method, params }) => method === 'notifications/cancelled' && params?.requestId === call?.id)
 }

@@ -1,7 +1,5 @@
 import { fileURLToPath } from 'node:url'
 
-const STILL_CLOCK = new URL('./still-clock.mjs', import.meta.url).href
-
 /** A server from npm as an entry of `mcpServers`. */
 export interface NpmServer {
   readonly command: string
@@ -10,6 +8,14 @@ export interface NpmServer {
 
 /** One of the reference servers, in the version of the lockfile. */
 export function npmServer(name: string, ...args: readonly string[]): NpmServer {
-  const program = new URL(`../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url)
-  return { command: process.execPath, args: ['--import', STILL_CLOCK, fileURLToPath(program), ...args] }
+  return { command: process.execPath, args: [programOf(name), ...args] }
 }
+
+/** The same where it answers and tells the same whenever it is asked. What it hears is kept in a file. */
+export function steadyNpmServer(name: string, { heard, args = [] }: { heard: string; args?: string[] }): NpmServer {
+  const steady = new URL(`./steady.mjs?${new URLSearchParams({ heard })}`, import.meta.url)
+  return { command: process.execPath, args: ['--import', steady.href, programOf(name), ...args] }
+}
+
+const programOf = (name: string) =>
+  fileURLToPath(new URL(`../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url))

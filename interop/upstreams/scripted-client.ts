@@ -1,7 +1,9 @@
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
-import { type Answer, createWireTap, type Program, tappedFetch, tappedStdio, type WireTap } from './wire-tap.ts'
+import type { FrontEra } from '../../packages/quartermaster/test/support/passed-on.ts'
+import { createWireTap, tappedFetch, type WireTap } from '../../packages/quartermaster/test/support/wire-tap.ts'
+import { type Program, tappedStdio } from './tapped-stdio.ts'
 
-export type FrontEra = 'legacy' | 'modern'
+export type { FrontEra }
 
 /** A client that answers whatever it is asked, always the same, and remembers what that was. */
 export interface ScriptedClient {
@@ -12,8 +14,12 @@ export interface ScriptedClient {
   readonly questions: readonly Question[]
   /** Addresses it was told have changed. */
   readonly updates: readonly string[]
-  /** The newest answer as it stood on the wire. */
-  last(): Answer
+  /** What it was told that the server logs. */
+  readonly logs: readonly unknown[]
+  /** The result of the newest request of a method, as it stood on the wire. */
+  resultOf(method: string): string
+  /** Asks what the client has no words for. */
+  ask(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
@@ -22,10 +28,14 @@ export interface Question {
   readonly params: Record<string, unknown>
 }
 
-/** Connects to a program without anything in between. */
-export function connectDirectly(program: Program): Promise<ScriptedClient> {
+/** Connects to a server from before 2026-07-28 without anything in between. */
+export function connectDirectly(server: Program | { readonly url: string }): Promise<ScriptedClient> {
   const tap = createWireTap()
-  return connect({ transport: tappedStdio(program, tap), tap, era: 'legacy', prefix: '' })
+  const transport =
+    'url' in server
+      ? new StreamableHTTPClientTransport(new URL(server.url), { fetch: tappedFetch(tap) })
+      : tappedStdio(server, tap)
+  return connect({ transport, tap, era: 'legacy', prefix: '' })
 }
 
 export interface GatewayFacts {
@@ -61,8 +71,27 @@ async function connect({ transport, tap, era, prefix }: Connecting): Promise<Scr
   const questions = answerEverything(client)
   const updates: string[] = []
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => void updates.push(params.uri))
+  const logs: unknown[] = []
+  client.setNotificationHandler('notifications/message', ({ params }) => void logs.push(params))
   await client.connect(transport)
-  return { client, prefix, questions, updates, last: tap.last, close: () => client.close() }
+  return {
+    client,
+    prefix,
+    questions,
+    updates,
+    logs,
+    resultOf: tap.resultOf,
+    ask: (method, params) => client.request({ method, params }, ANYTHING),
+    close: () => client.close(),
+  }
+}
+
+const ANYTHING = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'anything',
+    validate: (value: unknown) => ({ value: value as Record<string, unknown> }),
+  },
 }
 
 function answerEverything(client: Client): Question[] {
@@ -72,7 +101,10 @@ function answerEverything(client: Client): Question[] {
   client.setRequestHandler('elicitation/create', request => {
     note(request)
     if (request.params.mode === 'url') return { action: 'accept' }
-    return { action: 'accept', content: { name: 'Ada', check: true, integer: 7, email: 'ada@example.com' } }
+    return {
+      action: 'accept',
+      content: { name: 'Ada', check: true, integer: 7, email: 'ada@example.com', interpretation: 'snake' },
+    }
   })
   client.setRequestHandler('sampling/createMessage', request => {
     note(request)
