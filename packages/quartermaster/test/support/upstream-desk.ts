@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client, type ClientOptions, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { onTestFinished } from 'vitest'
 import type { UpstreamStatus } from '../../src/contracts/index.ts'
 import { makeProject, quartermaster, type RunningUp, startUp, startUpProcess, type UpProcess } from './product.ts'
@@ -23,7 +23,7 @@ export interface UpstreamDesk<Up extends RunningUp = RunningUp> {
   readonly dir: string
   readonly up: Up
   tokenFor(agent: string): Promise<string>
-  connect(era?: ClientEra, options?: ClientOptions & { agent?: string }): Promise<Client>
+  connect(era?: ClientEra, options?: ClientOptions & { agent?: string; fetch?: FetchLike }): Promise<Client>
   status(name: string): Promise<UpstreamStatus | undefined>
   /** One operation of the control API, without the time that a command takes to start. */
   control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
@@ -89,11 +89,11 @@ function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
     up,
     run,
     tokenFor,
-    async connect(era = 'auto', { agent = 'default', ...options } = {}) {
+    async connect(era = 'auto', { agent = 'default', fetch: fetched = fetch, ...options } = {}) {
       const token = await tokenFor(agent)
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era }, ...options })
       const requestInit = { headers: { authorization: `Bearer ${token}` } }
-      await client.connect(new StreamableHTTPClientTransport(new URL(`${up.url}/mcp`), { requestInit }))
+      await client.connect(new StreamableHTTPClientTransport(new URL(`${up.url}/mcp`), { requestInit, fetch: fetched }))
       onTestFinished(() => client.close())
       return client
     },

@@ -41,6 +41,7 @@
 //                         it gathers and what is cancelled on standard error
 //   --silent-on-unknown   does not answer what it does not know, instead of saying so
 //   --dies-on-unknown     ends instead
+//   --answers=FILE        by method what it answers, to the letter: texts of JSON in a JSON file
 //   --version=TEXT        the revision it claims ("2025-11-25")
 // What it has
 //   --tools=N             so many more tools, "extra_0" and on
@@ -345,6 +346,8 @@ async function serve({ id, method, params = {} }) {
   if (has('hang-after') && read > number('hang-after', 1)) return
   if (text('garbage-on') === method) return babble(1_000)
   if (has('gather') && method === 'tools/call') return gather({ id, params })
+  const letters = has('answers') ? JSON.parse(readFileSync(text('answers'), 'utf8'))[method] : undefined
+  if (letters !== undefined) return print(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${letters}}`)
   const run = METHODS[method]
   if (!run && has('dies-on-unknown')) process.exit(1)
   if (!run && has('silent-on-unknown')) return
