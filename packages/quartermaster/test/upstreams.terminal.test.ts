@@ -10,10 +10,8 @@ import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upst
 const EVIL =
   'e\u001b[31mvil\u001b]0;title\u0007\u009b2J\rover\u202e\u061c\u2066\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\u{e0041}\nFORGED'
 
-/** What a terminal obeys, and what nobody sees. */
-const UNSAFE = /[^\P{Cc}\n]|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u
-/** The same, and a line that is the server's from its beginning. */
-const FORGED = new RegExp(`${UNSAFE.source}|^FORGED`, 'mu')
+/** What a terminal obeys, what nobody sees, and a line that is the server's from its beginning. */
+const FORGED = /[^\P{Cc}\n]|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|^FORGED/mu
 
 const PARAMETER = { type: 'string', title: EVIL, description: EVIL, enum: [EVIL], default: EVIL }
 const TOOL = {
@@ -60,12 +58,12 @@ async function evilServer() {
 }
 
 /** Runs these for people and for programs, and answers what each of them has let through, and all that they wrote. */
-async function shown(desk: UpstreamDesk, commands: readonly string[][], pattern = FORGED) {
+async function shown(desk: UpstreamDesk, commands: readonly string[][]) {
   let all = ''
   const unsafe: string[] = []
   for (const command of commands.flatMap(words => [words, [...words, '--json']])) {
     const { stdout, stderr } = await desk.run(...command)
-    const [found] = pattern.exec(stdout + stderr) ?? []
+    const [found] = FORGED.exec(stdout + stderr) ?? []
     if (found !== undefined) unsafe.push(`${command.join(' ')}: ${JSON.stringify(found)}`)
     all += stdout + stderr
   }
@@ -111,15 +109,12 @@ describe('what a server says at a terminal', { timeout: 120_000 }, () => {
     expect(looks.all).toContain('UPSTREAM_ERROR')
     const offered = (await desk.run('tools', '--json')).json<{ name: string }[]>().map(({ name }) => name)
     const called = offered.find(name => name.startsWith('open_e')) ?? ''
-    const prose = await shown(
-      desk,
-      [
-        ['capabilities', 'open'],
-        ['tools', called],
-      ],
-      UNSAFE,
-    )
+    const prose = await shown(desk, [
+      ['capabilities', 'open'],
+      ['tools', called],
+    ])
     expect(prose.unsafe).toEqual([])
+    expect(prose.all).toMatch(/^ +.*FORGED/m)
     const deeds = await shown(desk, [
       ...['desk', 'open', 'refuses', 'gone'].map(name => ['upstreams', 'restart', name]),
       ['call', called],

@@ -1,7 +1,7 @@
 import {
   escapeCharacter,
   escapeLine,
-  toJsonEscape,
+  toSafeJson,
   toVisibleJson,
   UNSAFE,
   UNSEEN,
@@ -59,8 +59,5 @@ export function toVisibleJsonText(value: unknown, options: { pretty: boolean }):
 
 /** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
 export function toJsonText(value: unknown, options: { pretty: boolean }): string {
-  const text = JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null'
-  return text
-    .replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
-    .replace(UNSEEN, toJsonEscape)
+  return toSafeJson(JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null')
 }

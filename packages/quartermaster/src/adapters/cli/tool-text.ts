@@ -12,8 +12,9 @@ export function toolText(tool: ToolDetail, frame: Frame, look: Look): string {
   const heading = (title: string) => `\n${paint.bold(title)}\n`
   return [
     `${paint.bold(escapeBlock(tool.name))}  ${stateText(tool, frame)}\n`,
-    paragraph(tool.short, frame),
-    tool.whenToUse === '' ? '' : `\n${paragraph(tool.whenToUse, frame)}`,
+    // Indented, so that no line of a stranger stands where ours begin.
+    paragraph(tool.short, frame, '  '),
+    tool.whenToUse === '' ? '' : `\n${paragraph(tool.whenToUse, frame, '  ')}`,
     ...tool.missing.map(missing => missingBlock(missing, look, frame)),
     '\n',
     facts(tool, frame),

@@ -28,6 +28,13 @@ describe('a log line', () => {
     })
   })
 
+  it('holds nothing that a terminal could act on, and says the same', () => {
+    const strange = 'a\u009b2J\u202eb\u{e0041}\u2060'
+    const { text, json } = lineOf(log => log.warn(strange, { [strange]: strange }))
+    expect(text).not.toMatch(/[\u009b\u202e\u2060]|\u{e0041}/u)
+    expect(json).toMatchObject({ message: strange, [strange]: strange })
+  })
+
   it('keeps its own time, level and message whatever the facts say', () => {
     const { json } = lineOf(log => log.info('real', { message: 'forged', level: 'error', time: 'never' }))
     expect(json).toMatchObject({ message: 'real', level: 'info', time: expect.stringContaining('T') })

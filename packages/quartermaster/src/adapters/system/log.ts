@@ -1,5 +1,5 @@
 import type { Settings } from '../../contracts/index.ts'
-import type { Log } from '../../core/kernel/index.ts'
+import { type Log, toSafeJson } from '../../core/kernel/index.ts'
 import { redactFields, redactText } from './redact.ts'
 
 type Level = keyof Log
@@ -25,7 +25,8 @@ export function createLevelledLog(threshold: () => Settings['logLevel'], write: 
 export function createJsonLog(options: { write: (line: string) => void; level: () => Settings['logLevel'] }): Log {
   return createLevelledLog(options.level, (level, message, fields) => {
     const head = { time: new Date().toISOString(), level, message }
-    options.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`)
+    // Whoever looks at it may do so at a terminal.
+    options.write(`${toSafeJson(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
   })
 }
 

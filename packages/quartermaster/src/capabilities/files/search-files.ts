@@ -27,7 +27,7 @@ const Input = z.strictObject({
     .min(1)
     .max(4096)
     .default('.')
-    .describe('The folder or file to search; everything you were given when left out.'),
+    .describe('The folder or file to search; all folders that are yours when left out.'),
   glob: z
     .string()
     .min(1)

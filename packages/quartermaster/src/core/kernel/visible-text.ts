@@ -35,6 +35,13 @@ export function toVisibleJson(value: unknown, indent: string): string {
     .join('\n')
 }
 
+/** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
+export function toSafeJson(json: string): string {
+  return json
+    .replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
+    .replace(UNSEEN, toJsonEscape)
+}
+
 /** What stands for a character that must not stand for itself. */
 export function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0

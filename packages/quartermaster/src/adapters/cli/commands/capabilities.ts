@@ -69,7 +69,7 @@ function detailText(capability: CapabilityDescriptor, printer: Printer): string 
       ? ''
       : `\n${paint.bold('Configuration')}\n${toJsonText(configSchema, { pretty: true }).replace(/^/gm, '  ')}\n`
   return [
-    `${paint.bold(key)}  ${escapeLine(title)}\n${paragraph(short, printer)}\n`,
+    `${paint.bold(key)}  ${escapeLine(title)}\n${paragraph(short, printer, '  ')}\n`,
     toolsTable(tools, printer),
     ...readingTables(capability, printer),
     schema,

@@ -109,7 +109,7 @@ describe('tools', () => {
 
   it('shows one tool whole, with its schema and a line that calls it', async () => {
     const { stdout } = await run(['read_file'], { tool: async () => READ_FILE_DETAIL })
-    expect(stdout).toContain('read_file  active\nReads a text file.\n\nWhen the text of one file is needed.\n')
+    expect(stdout).toContain('read_file  active\n  Reads a text file.\n\n  When the text of one file is needed.\n')
     expect(stdout).toMatch(/Time limit\s+30 seconds/)
     expect(stdout).toContain('    "properties": {\n')
     expect(stdout).toContain("# Read my notes\n  quartermaster call read_file 'path=my notes.txt' offset=10\n")
