@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import {
@@ -165,35 +165,6 @@ describe('a connection of one agent', LONG, () => {
     await direct.callTool({ name: 'grow', arguments: { name: 'late' } })
     const waits = async () => JSON.stringify(await desk.control('reviewItems'))
     await expect.poll(waits, PATIENT).toContain('late')
-  })
-})
-
-describe('an upstream that falls again and again', LONG, () => {
-  it('does not storm clients: its tools stay listed, and nobody is told of anything', async () => {
-    const settings = { recoveringSeconds: 60 }
-    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) }, settings })
-    await isUp(desk)
-    const heard: string[] = []
-    const hear = (tools: readonly Tool[] | null) =>
-      heard.push(tools?.find(tool => tool.name === 'desk_echo')?.description ?? 'not listed')
-    const onChanged = (_error: unknown, tools: Tool[] | null) => void hear(tools)
-    const client = await desk.connect('auto', { listChanged: { tools: { debounceMs: 0, onChanged } } })
-    /** Whatever else there was to be told has been told once this change has. */
-    const tell = async (short: string) => {
-      const mcpServers = { desk: { ...program(ILL_SERVER), tools: { echo: { short } } } }
-      await configure(desk, { mcpServers, settings })
-      await expect.poll(() => heard.at(-1), PATIENT).toBe(short)
-    }
-    await tell('Before.')
-    const before = heard.length
-    for (let fall = 1; fall <= 4; fall++) {
-      const [pid = 0] = (await pidsOf(desk)) ?? []
-      process.kill(pid, 'SIGKILL')
-      expect(await textOf(client, 'desk_echo', { text: `fall ${fall}` })).toBe(`fall ${fall}`)
-      await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', restarts: fall })
-    }
-    await tell('After.')
-    expect(heard.slice(before)).toEqual(['After.'])
   })
 })
 
