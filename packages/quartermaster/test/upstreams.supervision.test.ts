@@ -5,7 +5,7 @@ import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/c
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing } from './support/listing-desk.ts'
-import { childrenOf, createFootprintScale } from './support/process-footprint.ts'
+import { childrenOf } from './support/process-footprint.ts'
 import {
   ILL_SERVER,
   onDesk,
@@ -236,36 +236,7 @@ describe('an upstream that hangs', LONG, () => {
   })
 })
 
-/** What `up` holds with two upstreams, several times over. */
-const MOST_HEAP = 80 * 1024 * 1024
-
 describe('an upstream that says too much', LONG, () => {
-  it.each([
-    ['a line of 200 megabytes', ['--huge-line=200000000']],
-    ['notifications without end', ['--flood=0']],
-    ['lines on standard error without end', ['--stderr-flood=0']],
-    ['a hundred thousand tools', ['--tools=100000']],
-    ['pages without end', ['--pages=0']],
-  ])('as %s hurts nobody else', async (_, flags) => {
-    const scale = await createFootprintScale()
-    const mcpServers = { loud: program(ILL_SERVER, ...flags), desk: program(SDK_SERVER) }
-    const desk = await openProcessDesk({ mcpServers, env: scale.env })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    // Many at a time, and again and again, while the other one goes on.
-    for (let round = 0; round < 8; round++) {
-      const texts = Array.from({ length: 10 }, (_, index) => `${round}.${index}`)
-      expect(await Promise.all(texts.map(text => textOf(client, 'desk_echo', { text })))).toEqual(texts)
-    }
-    expect((await fetch(`${desk.up.url}/health`)).status).toBe(200)
-    expect((await desk.status('desk'))?.restarts).toBe(0)
-    if (process.platform !== 'linux') return
-    const heap = async () => (await scale.measure(Number(desk.up.child.pid))).heap
-    // While it reads what came it holds that, and nothing of it afterwards.
-    expect(await heap()).toBeLessThan(2 * MOST_HEAP)
-    await expect.poll(heap, PATIENT).toBeLessThan(MOST_HEAP)
-  })
-
   it('that is no message is ended, and people are told what it wrote', async () => {
     const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
     const desk = await openDesk({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
