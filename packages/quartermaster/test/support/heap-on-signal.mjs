@@ -1,5 +1,5 @@
 // Loaded into a process whose memory is to be measured: on SIGUSR2 it collects what is garbage and appends what is left, in
-// bytes, as a line to the file that HEAP_FILE names.
+// bytes, and how many things keep it running, as a line to the file that HEAP_FILE names.
 import { appendFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -17,6 +17,6 @@ if (file) {
       collect()
       await new Promise(resolve => setImmediate(resolve))
     }
-    appendFileSync(file, `${process.memoryUsage().heapUsed}\n`)
+    appendFileSync(file, `${process.memoryUsage().heapUsed} ${process.getActiveResourcesInfo().length}\n`)
   })
 }

@@ -10,6 +10,8 @@ export interface Footprint {
   readonly children: number
   /** In bytes, after garbage was collected. */
   readonly heap: number
+  /** Sockets, pipes, timers and the like that keep it running. */
+  readonly handles: number
 }
 
 /** Measures one process from outside. Linux only. */
@@ -25,23 +27,24 @@ export async function createFootprintScale(): Promise<FootprintScale> {
   const file = join(await freshFolder(), 'heap')
   const heaps = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
 
-  async function heapOf(pid: number): Promise<number> {
+  async function insideOf(pid: number): Promise<Pick<Footprint, 'heap' | 'handles'>> {
     const { length } = await heaps()
     process.kill(pid, 'SIGUSR2')
     await expect.poll(async () => (await heaps()).length, { timeout: 15_000 }).toBe(length + 1)
-    return Number((await heaps()).at(-1))
+    const [heap, handles] = (await heaps()).at(-1)?.split(' ').map(Number) ?? []
+    return { heap: Number(heap), handles: Number(handles) }
   }
 
   return {
     env: { NODE_OPTIONS: `--import=${ON_SIGNAL}`, HEAP_FILE: file },
     async measure(pid) {
-      const heap = await heapOf(pid)
+      const inside = await insideOf(pid)
       const [descriptors, threads, children] = await Promise.all([
         readdir(`/proc/${pid}/fd`),
         readdir(`/proc/${pid}/task`),
         childrenOf(pid),
       ])
-      return { descriptors: descriptors.length, threads: threads.length, children: children.length, heap }
+      return { descriptors: descriptors.length, threads: threads.length, children: children.length, ...inside }
     },
   }
 }

@@ -9,7 +9,9 @@ export interface RudeServer {
   readonly url: string
   /** Connections that are open now. */
   open(): number
-  /** Breaks all connections, is gone for a moment, and is back at the same address as if nothing had been. */
+  /** How often somebody has asked it what it is. */
+  met(): number
+  /** Breaks all connections, is gone for a moment, and is back at the same address. It knows no session of before. */
   restart(): Promise<void>
   /** From now on every answer is called this, and says nothing. */
   answerAs(contentType: string): void
@@ -36,13 +38,20 @@ export async function startRudeServer(era: 'legacy' | 'modern'): Promise<RudeSer
   const sockets = new Set<Socket>()
   let contentType: string | undefined
   let server: Server | undefined
+  let session = ''
+  let met = 0
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     if (contentType !== undefined) return void response.writeHead(200, { 'content-type': contentType }).end('x')
     if (request.method !== 'POST') return void response.writeHead(405).end()
-    answer(JSON.parse(text) as Json, response, era)
+    const known = request.headers['mcp-session-id']
+    if (known !== undefined && known !== session) return void response.writeHead(404).end()
+    const asked = JSON.parse(text) as Json
+    if (asked.method === (era === 'legacy' ? 'initialize' : 'server/discover')) met++
+    if (asked.method === 'initialize') response.setHeader('mcp-session-id', session)
+    answer(asked, response, era)
   }
 
   async function listen(port = 0): Promise<number> {
@@ -53,6 +62,7 @@ export async function startRudeServer(era: 'legacy' | 'modern'): Promise<RudeSer
     })
     await new Promise<void>(resolve => made.listen(port, '127.0.0.1', resolve))
     server = made
+    session = crypto.randomUUID()
     return (made.address() as AddressInfo).port
   }
 
@@ -67,6 +77,7 @@ export async function startRudeServer(era: 'legacy' | 'modern'): Promise<RudeSer
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     open: () => sockets.size,
+    met: () => met,
     async restart() {
       await close()
       await listen(port)

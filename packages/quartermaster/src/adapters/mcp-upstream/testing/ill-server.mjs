@@ -43,6 +43,7 @@
 //   --dies-on-unknown     ends instead
 //   --answers=FILE        by method what it answers, to the letter: texts of JSON in a JSON file
 //   --version=TEXT        the revision it claims ("2025-11-25")
+//   --modern              is of the newer era instead (2026-07-28)
 // What it has
 //   --tools=N             so many more tools, "extra_0" and on
 //   --pages=N             its tools on N pages; 0 never ends
@@ -287,14 +288,16 @@ function fallOnce(name) {
 
 // --- what it is asked
 
+const about = () => ({
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'ill-server', version: '1.0.0', ...(has('title') ? { title: text('title') } : {}) },
+  ...(has('instructions') ? { instructions: text('instructions') } : {}),
+})
+
 const METHODS = {
-  initialize: () => ({
-    protocolVersion: text('version', '2025-11-25'),
-    capabilities: { tools: { listChanged: true } },
-    serverInfo: { name: 'ill-server', version: '1.0.0', ...(has('title') ? { title: text('title') } : {}) },
-    ...(has('instructions') ? { instructions: text('instructions') } : {}),
-  }),
-  ping: () => ({}),
+  ...(has('modern')
+    ? { 'server/discover': () => ({ supportedVersions: ['2026-07-28'], ...about() }) }
+    : { initialize: () => ({ protocolVersion: text('version', '2025-11-25'), ...about() }), ping: () => ({}) }),
   'tools/list': listTools,
   'tools/call': callTool,
 }
