@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { CallAnswer } from '../src/contracts/index.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openDesk, textOf } from './support/upstream-desk.ts'
 
 const DAY_MS = 86_400_000
 const POST = { name: 'post', description: 'Posts a letter.', inputSchema: { type: 'object', properties: {} } }
+const OFFICE = { name: 'office', version: '1' }
 /** A call does not wait for the server by itself, and what is tried again waits as long as the server says. */
 const SETTINGS = { restartWaitSeconds: 0, retryFirstSeconds: 5, retryLongestSeconds: 5 }
 
@@ -71,6 +72,7 @@ describe('a call of a server that is busy', { timeout: 60_000 }, () => {
       expect(usual.most).toBeGreaterThanOrEqual(4_000)
     }
   })
+
   it('says in its text when to try again', async () => {
     const { desk, refuse } = await busyOffice()
     refuse(429, '300')
@@ -78,4 +80,38 @@ describe('a call of a server that is busy', { timeout: 60_000 }, () => {
     const said = 'The tool "post" of "office" cannot be reached: The server is busy (HTTP 429). Try again in 300 s.'
     expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(said) }] })
   })
+
+  it.each([429, 503])('is answered by that same call when the server has time soon (HTTP %i)', async status => {
+    const offices = { older: await closedOffice(status, 'legacy'), newer: await closedOffice(status, 'modern') }
+    const desk = await openDesk({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
+    for (const name of ['older', 'newer'])
+      await expect.poll(async () => (await desk.status(name))?.tools.offered, { timeout: 20_000 }).toBe(1)
+    const client = await desk.connect()
+    const posted = await Promise.all([textOf(client, 'older_post'), textOf(client, 'newer_post')])
+    expect(posted).toEqual(['posted', 'posted'])
+    // Whoever does not wait is turned away again.
+    expect([offices.older.calls(), offices.newer.calls()]).toEqual([2, 2])
+    expect(await desk.status('older')).toMatchObject({ state: 'up', restarts: 0 })
+  })
 })
+
+/** A little less than the second that it asks for: timers are not exact. */
+const CLOSED_MS = 900
+
+/** A server that turns everybody away from the first call on, for a second. */
+async function closedOffice(status: number, era: 'legacy' | 'modern') {
+  let opensAt: number | undefined
+  const server = await httpEndpoint(visit => {
+    if (visit.body['method'] === 'tools/call') {
+      opensAt ??= Date.now() + CLOSED_MS
+      if (Date.now() < opensAt) return visit.json(status, undefined, { 'retry-after': '1' })
+    }
+    answerLegacy(visit, {
+      'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: OFFICE }),
+      'tools/list': () => ({ tools: [POST] }),
+      'tools/call': () => ({ content: [{ type: 'text', text: 'posted' }] }),
+    })
+  })
+  const calls = () => server.visits.filter(({ body }) => body['method'] === 'tools/call').length
+  return { entry: { url: server.url, era }, calls }
+}

@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
+import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { ILL_SERVER, onDesk, openDesk, program, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+
+const PATIENT = { timeout: 20_000 }
+const LONG = { timeout: 60_000 }
+
+async function isUp(desk: UpstreamDesk): Promise<void> {
+  await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+}
+
+describe('a program that falls over when it is asked in the newer era', LONG, () => {
+  it('is asked so once, and neither when it is started again nor by the next up', async () => {
+    const file = join(await freshFolder(), 'pids')
+    const server = program(ILL_SERVER, '--dies-on-unknown', `--pids=${file}`)
+    const desk = await openDesk({ mcpServers: { desk: server } })
+    await isUp(desk)
+    const [fallen, running = 0, ...more] = await pidsIn(file)
+    expect([typeof fallen, more]).toEqual(['number', []])
+    process.kill(running, 'SIGKILL')
+    const client = await desk.connect()
+    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
+    expect(await pidsIn(file)).toHaveLength(3)
+    await client.close()
+    await desk.up.stop()
+
+    const next = await (await onDesk(desk.dir)).connect()
+    await expect.poll(() => textOf(next, 'desk_echo', { text: 'again' }), PATIENT).toBe('again')
+    expect(await pidsIn(file)).toHaveLength(4)
+  })
+})
+
+describe('a server by HTTP that is met for many calls at a time', LONG, () => {
+  const ABOUT = { capabilities: { tools: {} }, serverInfo: { name: 'tracker', version: '1' } }
+  const MODERN = { 'server/discover': () => ({ supportedVersions: ['2026-07-28'], ...ABOUT }) }
+
+  it.each([
+    ['legacy', {}, 'initialize'],
+    ['modern', MODERN, 'server/discover'],
+  ])('is asked once what it is, and in its own era (%s)', async (_, answers, greeting) => {
+    const server = await httpEndpoint(visit => answerLegacy(visit, answers))
+    const first = await openDesk({ mcpServers: { desk: { url: server.url, start: 'lazy' } } })
+    await isUp(first)
+    await first.up.stop()
+
+    const desk = await onDesk(first.dir)
+    const clients = await Promise.all([desk.connect(), desk.connect(), desk.connect('legacy')])
+    expect(await desk.status('desk')).toMatchObject({ state: 'idle' })
+    server.visits.length = 0
+    const calls = clients.flatMap(client => Array.from({ length: 10 }, () => textOf(client, 'desk_count')))
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['3 issues']))
+    const asked = server.visits.map(({ body }) => String(body['method']))
+    expect(asked.filter(method => method === 'tools/call')).toHaveLength(30)
+    expect(asked.filter(method => method === 'initialize' || method === 'server/discover')).toEqual([greeting])
+  })
+})
