@@ -4,6 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import type { ApprovalFacts, ApprovalSummary, CallAnswer, GrantFacts, OperationFacts } from '../src/contracts/index.ts'
 import { runProcess } from './support/product.ts'
+import { rawCall, tampered } from './support/raw-call.ts'
 import {
   type ClientEra,
   type DeskOptions,
@@ -240,16 +241,15 @@ describe('the word of a client', { timeout: 90_000 }, () => {
 
   it('counts with the state it was asked with, unchanged, for the same call, and once', async () => {
     const at = await desk(0, { agents })
-    const send = await rawCall(at, 'write_file')
-    const call = (path: string, more?: object) => send({ path, content: 'one' }, more)
+    const send = await rawCall(at)
+    const call = (path: string, more = {}) => send('write_file', { path, content: 'one' }, more)
     const first = await call('a.txt')
     expect(first).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
     const [key = ''] = Object.keys(first.inputRequests as object)
     const yes = { inputResponses: { [key]: { action: 'accept', content: { allow: true } } } }
     const state = String(first.requestState)
 
-    const tampered = `${state.slice(0, -4)}${state.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`
-    expect(await call('a.txt', { ...yes, requestState: tampered })).toHaveProperty('code')
+    expect(await call('a.txt', { ...yes, requestState: tampered(state) })).toHaveProperty('code')
     expect(JSON.stringify(await call('b.txt', { ...yes, requestState: state }))).toContain('CURSOR_GONE')
     expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual([undefined, undefined])
 
@@ -300,7 +300,8 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
   it('is not done with other arguments in the name of the question that a client has answered', async () => {
     const at = await withLog({ askClient: true })
     await expect.poll(async () => (await at.status('log'))?.state, { timeout: 20_000 }).toBe('up')
-    const call = await rawCall(at, 'log_append')
+    const send = await rawCall(at)
+    const call = (args: object, more = {}) => send('log_append', args, more)
     const first = await call(line(at, 'one'))
     const [key = ''] = Object.keys(first.inputRequests as object)
     const yes = { inputResponses: { [key]: { action: 'accept', content: { allow: true } } } }
@@ -312,32 +313,3 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
     expect(await contentOf(at.dir)).toBe('one\n')
   })
 })
-
-/** A client of the newer era that sends what it is told to; answers the result, or the error. */
-async function rawCall({ up, tokenFor }: UpstreamDesk, name: string) {
-  const token = await tokenFor('default')
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
-  }
-  return async (args: object, more: object = {}): Promise<Record<string, unknown>> => {
-    const params = { name, arguments: args, _meta: meta, ...more }
-    const answer = await fetch(`${up.url}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': name,
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-    })
-    const text = await answer.text()
-    const message = text.startsWith('{') ? text : (text.match(/^data: (.*"id":.*)$/m)?.[1] ?? '{}')
-    const { result, error } = JSON.parse(message)
-    return result ?? error
-  }
-}

@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { deferred } from '../src/testing/deferred.ts'
-import { openDesk, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import { rawCall, tampered } from './support/raw-call.ts'
+import { type ClientEra, openDesk, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
 
 /**
  * Asks with "asks", cancels that question with "never_mind", and ends the first call with "finish". "fires" asks and waits
@@ -69,6 +70,7 @@ createInterface(process.stdin).on('line', line => {
 async function openFickle() {
   const desk = await openDesk({
     mcpServers: { fickle: { command: process.execPath, args: ['fickle.mjs'], era: 'legacy' } },
+    agents: { default: { capabilities: { fickle: {} } }, stranger: { capabilities: { fickle: {} } } },
     files: { 'fickle.mjs': FICKLE },
   })
   await expect.poll(async () => (await desk.status('fickle'))?.state, { timeout: 15_000 }).toBe('up')
@@ -129,10 +131,17 @@ function timeForAnswers() {
   return { due, pass: () => due.splice(0).forEach(task => task()) }
 }
 
-/** Calls a tool that asks, for a client of the newer era, and lets the time for an answer pass. */
-async function callInVain(desk: UpstreamDesk, tool: string, before = async () => {}): Promise<Client> {
+interface InVain {
+  readonly tool: string
+  readonly era: ClientEra
+  /** What is so for as long as there is time. */
+  before(): Promise<void>
+}
+
+/** Calls a tool that asks, and lets the time for an answer pass. */
+async function callInVain(desk: UpstreamDesk, { tool, era, before }: InVain): Promise<Client> {
   const time = timeForAnswers()
-  const client = await desk.connect('auto', { capabilities: { elicitation: { form: {} } } })
+  const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
   const thinking = deferred<void>()
   client.setRequestHandler('elicitation/create', () => {
     thinking.resolve()
@@ -147,28 +156,59 @@ async function callInVain(desk: UpstreamDesk, tool: string, before = async () =>
   return client
 }
 
-it('takes back a call at a program when nobody has answered its question in time', { timeout: 60_000 }, async () => {
-  const desk = await openFickle()
-  const other = await desk.connect()
-  const client = await callInVain(desk, 'fickle_asks', async () =>
-    expect(await textOf(other, 'fickle_given_up')).toBe('waited for'),
-  )
-  await expect.poll(() => textOf(client, 'fickle_given_up'), { timeout: 15_000 }).toBe('given up')
-})
+describe.each(['auto', 'legacy'] as const)(
+  'takes back a call when nobody has answered its question in time (%s)',
+  era => {
+    it('at a program', { timeout: 60_000 }, async () => {
+      const desk = await openFickle()
+      const other = await desk.connect()
+      const before = async () => expect(await textOf(other, 'fickle_given_up')).toBe('waited for')
+      const client = await callInVain(desk, { tool: 'fickle_asks', era, before })
+      await expect.poll(() => textOf(client, 'fickle_given_up'), { timeout: 15_000 }).toBe('given up')
+    })
 
-it('takes back a call by HTTP when nobody has answered its question in time', { timeout: 60_000 }, async () => {
-  const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
-  const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params }
-  const server = await httpEndpoint(visit => {
-    if (visit.body.method !== 'tools/call') return answerLegacy(visit)
-    visit.events()(`data: ${JSON.stringify(question)}\n\n`)
+    it('by HTTP', { timeout: 60_000 }, async () => {
+      const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
+      const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params }
+      const server = await httpEndpoint(visit => {
+        if (visit.body.method !== 'tools/call') return answerLegacy(visit)
+        visit.events()(`data: ${JSON.stringify(question)}\n\n`)
+      })
+      const desk = await openDesk({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
+      await expect.poll(async () => (await desk.status('post'))?.state, { timeout: 15_000 }).toBe('up')
+      const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
+      const before = async () => expect(told('notifications/cancelled')).toEqual([])
+      await callInVain(desk, { tool: 'post_count', era, before })
+      const [call] = told('tools/call')
+      await expect
+        .poll(() => told('notifications/cancelled'), { timeout: 15_000 })
+        .toMatchObject([{ params: { requestId: call?.id } }])
+    })
+  },
+)
+
+it('takes an answer to the question of a server with the state it was asked with, unchanged', {
+  timeout: 60_000,
+}, async () => {
+  const desk = await openFickle()
+  const call = await rawCall(desk)
+  const first = await call('fickle_honest', {})
+  expect(first).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
+  const [key = ''] = Object.keys(first['inputRequests'] as object)
+  const { requestState } = first
+  const answer = (action: string, state: unknown) => ({
+    inputResponses: { [key]: { action, content: {} } },
+    requestState: state,
   })
-  const desk = await openDesk({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
-  await expect.poll(async () => (await desk.status('post'))?.state, { timeout: 15_000 }).toBe('up')
-  const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
-  await callInVain(desk, 'post_count', async () => expect(told('notifications/cancelled')).toEqual([]))
-  const [call] = told('tools/call')
-  await expect
-    .poll(() => told('notifications/cancelled'), { timeout: 15_000 })
-    .toMatchObject([{ params: { requestId: call?.id } }])
+  const forged = await call('fickle_honest', {}, answer('accept', tampered(requestState)))
+  expect(forged).toMatchObject({ code: -32_602, data: { reason: 'invalid_request_state' } })
+  const gone = { isError: true, structuredContent: { error: { code: 'CURSOR_GONE' } } }
+  const stranger = await rawCall(desk, 'stranger')
+  expect(await stranger('fickle_honest', {}, answer('accept', requestState))).toMatchObject(gone)
+  expect(await call('fickle_roots', {}, answer('accept', requestState))).toMatchObject(gone)
+  expect(await call('fickle_honest', { other: 1 }, answer('accept', requestState))).toMatchObject(gone)
+  // None of these has reached the server.
+  expect(await call('fickle_honest', {}, answer('decline', requestState))).toMatchObject({
+    content: [{ text: 'decline' }],
+  })
 })
