@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import {
   ILL_SERVER,
@@ -53,7 +55,48 @@ describe('an upstream that starts when it is needed', LONG, () => {
     expect(await textOf(client, 'desk_echo', { text: 'awake again' })).toBe('awake again')
     expect(await desk.status('desk')).toMatchObject({ restarts: 0 })
   })
+
+  it.each(['legacy', 'modern'])(
+    'is by HTTP not asked anything before the first call, nor when it is not used (%s)',
+    async era => {
+      const server = await sessionServer()
+      const lazy = { url: server.url, era, start: 'lazy', idleSeconds: 1 }
+      const first = await openDesk({ mcpServers: { desk: lazy } })
+      await expect.poll(async () => (await first.status('desk'))?.tools.offered, PATIENT).toBe(1)
+      await first.up.stop()
+
+      server.visits.length = 0
+      const desk = await onDesk(first.dir)
+      const client = await desk.connect()
+      await expect.poll(() => namesIn(client), PATIENT).toContain('desk_count')
+      expect(await desk.status('desk')).toMatchObject({ state: 'idle', connections: 0 })
+      expect(server.visits).toEqual([])
+      const asleep = { state: 'idle', connections: 0, restarts: 0 }
+      for (const time of [1, 2]) {
+        expect(await textOf(client, 'desk_count')).toBe('3 issues')
+        await expect.poll(() => desk.status('desk'), PATIENT).toMatchObject(asleep)
+        // A session is given back, where there is one.
+        const ended = () => server.visits.filter(({ method }) => method === 'DELETE').length
+        await expect.poll(ended, PATIENT).toBe(era === 'legacy' ? time : 0)
+        expect(await namesIn(client)).toContain('desk_count')
+      }
+    },
+  )
 })
+
+/** A server of either era, with sessions in the older one. */
+async function sessionServer() {
+  const discovered = {
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+    serverInfo: { name: 'desk', version: '1' },
+  }
+  return httpEndpoint(visit => {
+    if (visit.method === 'DELETE') return visit.json(200)
+    if (visit.body['method'] === 'initialize') visit.response.setHeader('mcp-session-id', 'one')
+    answerLegacy(visit, { 'server/discover': () => discovered })
+  })
+}
 
 describe('a connection that agents share', LONG, () => {
   it('gives every agent its own answers, however many calls are under way', async () => {
@@ -68,31 +111,37 @@ describe('a connection that agents share', LONG, () => {
     expect(await desk.status('desk')).toMatchObject({ connections: 1, latency: { calls: 300 } })
   })
 
-  it('is given up when its server asks something and nobody knows whom: then each agent can be asked', async () => {
-    const log = join(await freshFolder(), 'log')
-    const server = { ...program(SDK_SERVER, `--log=${log}`), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
-    await isUp(desk)
-    const connect = async (agent: string) => {
-      const client = await desk.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
-      client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: agent } }))
-      return client
-    }
-    const [ada, bob] = await Promise.all([connect('ada'), connect('bob')])
-    const controller = new AbortController()
-    const waiting = ada.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
-    await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
-    const refused = await bob.callTool({ name: 'desk_ask', arguments: {} })
-    expect(JSON.stringify(refused.content)).toMatch(/decline.*no person refused/)
+  it.each<[string, (flag: string) => object]>([
+    ['a program', flag => program(SDK_SERVER, flag)],
+    ['by HTTP', async flag => ({ url: (await startHttpServer(flag)).url })],
+  ])(
+    'is given up when its server asks something and nobody knows whom: then each agent can be asked (%s)',
+    async (_, entry) => {
+      const log = join(await freshFolder(), 'log')
+      const server = { ...(await entry(`--log=${log}`)), era: 'legacy' }
+      const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
+      await isUp(desk)
+      const connect = async (agent: string) => {
+        const client = await desk.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
+        client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: agent } }))
+        return client
+      }
+      const [ada, bob] = await Promise.all([connect('ada'), connect('bob')])
+      const controller = new AbortController()
+      const waiting = ada.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
+      await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+      const refused = await bob.callTool({ name: 'desk_ask', arguments: {} })
+      expect(JSON.stringify(refused.content)).toMatch(/decline.*no person refused/)
 
-    const [toAda, toBob] = await Promise.all([textOf(ada, 'desk_ask'), textOf(bob, 'desk_ask')])
-    expect(toAda).toContain('"ada"')
-    expect(toBob).toContain('"bob"')
-    expect(await desk.status('desk')).toMatchObject({ connections: 3, unasked: { questions: 1 } })
-    expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each agent has its own connection.')
-    controller.abort()
-    await waiting
-  })
+      const [toAda, toBob] = await Promise.all([textOf(ada, 'desk_ask'), textOf(bob, 'desk_ask')])
+      expect(toAda).toContain('"ada"')
+      expect(toBob).toContain('"bob"')
+      expect(await desk.status('desk')).toMatchObject({ connections: 3, unasked: { questions: 1 } })
+      expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each agent has its own connection.')
+      controller.abort()
+      await waiting
+    },
+  )
 
   it('asks no person what another client of the same agent has caused, and one client whatever else it is doing', async () => {
     const log = join(await freshFolder(), 'log')
