@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest'
 import type { ResolutionEntry } from '../src/contracts/index.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing, openListingDesk, PATIENT, watchingClient } from './support/listing-desk.ts'
-import { ILL_SERVER, onDesk, openDesk, program, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import {
+  ILL_SERVER,
+  onDesk,
+  openDesk,
+  program,
+  SDK_SERVER,
+  textOf,
+  type UpstreamDesk,
+} from './support/upstream-desk.ts'
 
 const LONG = { timeout: 90_000 }
 
@@ -55,6 +63,58 @@ describe('the tools of a server whose program is gone', LONG, () => {
     })
     expect((await check(desk, 'wrong')).problems[0]?.message).toContain('Did you mean "note"?')
     expect((await check(desk, 'prefixed')).problems[0]?.message).toContain('as its server calls it: "note"')
+  })
+})
+
+/** An `up` that had a server with tools, prompts and resources, and cannot start it any more. */
+async function openWithout(recoveringSeconds: number) {
+  const capabilities = { desk: {} }
+  const agents = { ada: { capabilities }, finder: { capabilities, view: 'gateway' } }
+  const first = await openDesk({ mcpServers: { desk: program(SDK_SERVER) }, agents })
+  await expect.poll(async () => (await first.status('desk'))?.resources, PATIENT).toBe(2)
+  await first.up.stop()
+  const config = { mcpServers: { desk: { command: 'no-such-program-here' } }, settings: { recoveringSeconds } }
+  await writeFile(join(first.dir, 'quartermaster.config.json'), JSON.stringify(config))
+  return onDesk(first.dir)
+}
+
+describe('what a server had whose program is gone', LONG, () => {
+  it('is listed from what was seen last while it may come back: tools, prompts, resources and templates', async () => {
+    const desk = await openWithout(600)
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('recovering')
+    for (const era of ['auto', 'legacy'] as const) {
+      const client = await desk.connect(era, { agent: 'ada' })
+      const [{ tools }, { prompts }, { resources }, { resourceTemplates }] = await Promise.all([
+        client.listTools(),
+        client.listPrompts(),
+        client.listResources(),
+        client.listResourceTemplates(),
+      ])
+      expect(tools).toContainEqual(expect.objectContaining({ name: 'desk_echo', description: 'Says the same.' }))
+      expect(prompts).toContainEqual(expect.objectContaining({ name: 'desk_greet', description: 'A greeting.' }))
+      expect(resources).toContainEqual(expect.objectContaining({ uri: 'desk://a', mimeType: 'text/plain' }))
+      expect(resourceTemplates).toContainEqual(expect.objectContaining({ uriTemplate: 'desk://files/{+path}' }))
+    }
+  })
+
+  it('is found and described when it is down, and whoever wants to use it is told why it cannot be', async () => {
+    const desk = await openWithout(0)
+    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('down')
+    const finder = await desk.connect('auto', { agent: 'finder' })
+    const reason = expect.stringContaining('no-such-program-here')
+    const ask = async (name: string, args: Record<string, unknown>) =>
+      (await finder.callTool({ name, arguments: args })).structuredContent
+    const found = { name: 'desk_echo', short: 'Says the same.', state: 'disabled', reason }
+    expect(await ask('find_tools', { query: 'says the same', limit: 1 })).toMatchObject({ tools: [found] })
+    const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
+    expect(await ask('describe_tool', { names: ['desk_echo'] })).toMatchObject({ tools: [{ ...found, inputSchema }] })
+
+    const ada = await desk.connect('auto', { agent: 'ada' })
+    await expect(ada.getPrompt({ name: 'desk_greet', arguments: { who: 'Ada' } })).rejects.toThrow(
+      'no-such-program-here',
+    )
+    for (const uri of ['desk://a', 'desk://files/b'])
+      await expect(ada.readResource({ uri })).rejects.toThrow('no-such-program-here')
   })
 })
 
