@@ -8,6 +8,7 @@ import { ILL_SERVER, onDesk, openDesk, program, textOf, type UpstreamDesk } from
 
 const PATIENT = { timeout: 20_000 }
 const LONG = { timeout: 60_000 }
+const GREETINGS = new Set(['initialize', 'server/discover'])
 
 async function isUp(desk: UpstreamDesk): Promise<void> {
   await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBeGreaterThan(0)
@@ -55,6 +56,32 @@ describe('a server by HTTP that is met for many calls at a time', LONG, () => {
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['3 issues']))
     const asked = server.visits.map(({ body }) => String(body['method']))
     expect(asked.filter(method => method === 'tools/call')).toHaveLength(30)
-    expect(asked.filter(method => method === 'initialize' || method === 'server/discover')).toEqual([greeting])
+    // Who was greeted is asked what it has. In the newer era the greeting is also how a slow one is asked whether it is there.
+    expect(asked.filter(method => method === 'tools/list')).toHaveLength(1)
+    expect(new Set(asked.filter(method => GREETINGS.has(method)))).toEqual(new Set([greeting]))
+  })
+})
+
+describe('a server that has tools and does not list them', LONG, () => {
+  it('is said to be one from the first time on, with its reason, until it lists them', async () => {
+    let isBroken = true
+    const server = await httpEndpoint(visit => {
+      if (!isBroken || visit.body['method'] !== 'tools/list') return answerLegacy(visit, {})
+      const error = { code: -32_603, message: 'The table of tools is locked.' }
+      return visit.json(200, { jsonrpc: '2.0', id: visit.body['id'], error })
+    })
+    const desk = await openDesk({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    await expect.poll(async () => (await desk.status('desk'))?.unlisted, PATIENT).toEqual(['tools'])
+    const told = '"desk" does not list its tools. None of them is used until it does.'
+    expect((await desk.run('doctor')).stdout).toContain(told)
+    expect((await desk.run('logs', 'desk')).stdout).toContain(
+      'It does not list its tools: The table of tools is locked.',
+    )
+
+    isBroken = false
+    expect(await desk.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
+    await isUp(desk)
+    expect(await desk.status('desk')).not.toHaveProperty('unlisted')
+    expect((await desk.run('doctor')).stdout).not.toContain('does not list its tools')
   })
 })

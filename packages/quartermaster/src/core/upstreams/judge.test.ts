@@ -191,6 +191,17 @@ describe('a server that is seen again', () => {
     expect(listed.problems).toEqual([])
   })
 
+  it('misses tools that a server does not list when it is first seen, and nothing else', () => {
+    const { see } = server()
+    const unlisted = see({ resources: [] })
+    expect(unlisted.unlisted).toEqual(['tools'])
+    expect(unlisted.problems).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('"github" does not list its tools.') }),
+    ])
+    // They are its first, however late they come.
+    expect(offeredIn(see({ tools: [tool('a')] }))).toEqual(['a'])
+  })
+
   it('needs nobody for its resources unless they seem to steer the model', () => {
     const { see } = server()
     see({ resources: [{ uri: 'x://1', name: 'One' }] })

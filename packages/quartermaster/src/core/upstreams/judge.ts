@@ -64,7 +64,7 @@ export function judge(options: JudgeOptions): Judgement {
   const verdict = verdictOn(upstream, { present, absent }, { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
-  const missing = missingLists(unlisted)
+  const missing = missingLists(unlisted, seen.kinds)
   const problems = [...seen.problems, ...unlistedProblems(upstream, missing), ...verdict.problems]
   return {
     ...verdict,
@@ -82,10 +82,14 @@ const UNLISTED = [
   ['template', 'templates of resources'],
 ] as const satisfies readonly (readonly [PinKind, string])[]
 
-/** Nothing of such a kind is used, as nobody can tell what it is by now. Resources are data, and are. */
-function missingLists(unlisted: readonly PinRow[]): string[] {
-  const offered = new Set(unlisted.filter(pin => pin.listed && pin.state === 'accepted').map(({ kind }) => kind))
-  return UNLISTED.filter(([kind]) => offered.has(kind)).map(([, things]) => things)
+/**
+ * Nothing of such a kind is used, as nobody can tell what it is by now. Resources are data, and are. Tools are what a server is
+ * there for, and missed also where none was known; of the others many servers say that they have some and list none.
+ */
+function missingLists(unlisted: readonly PinRow[], kinds: ReadonlySet<PinKind>): string[] {
+  const known = new Set(unlisted.filter(pin => pin.listed && pin.state === 'accepted').map(({ kind }) => kind))
+  const isMissing = (kind: PinKind) => known.has(kind) || (kind === 'tool' && !kinds.has(kind))
+  return UNLISTED.filter(([kind]) => isMissing(kind)).map(([, things]) => things)
 }
 
 function unlistedProblems(upstream: string, missing: readonly string[]): Problem[] {
@@ -93,7 +97,7 @@ function unlistedProblems(upstream: string, missing: readonly string[]): Problem
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where: upstreamUnit(upstream),
-    message: `"${upstream}" does not list its ${things}. Those it listed before are not used until it does.`,
+    message: `"${upstream}" does not list its ${things}. None of them is used until it does.`,
     mend: `Look at what it says: quartermaster logs ${upstream}. Then: quartermaster upstreams restart ${upstream}`,
   }))
 }

@@ -6,6 +6,7 @@ import type { OwnDefinitions } from '../offer/own-definitions.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { busyMsOf, SendFailure } from '../session/channel.ts'
 import { fetchListing, listedKinds, unlistedBy } from '../session/fetch-listing.ts'
+import { RPC, type RpcError } from '../session/rpc-error.ts'
 import type { ListKind, Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Acquaintance } from './acquaintance.ts'
@@ -66,6 +67,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const busyPauses = createBusyPauses()
   /** Of what each connection has given a list. */
   const kinds = new WeakMap<Session, readonly ListKind[]>()
+  /** Why it does not list what it has, as it was noted last. */
+  const refusals = new Map<ListKind, string>()
   let isOver = false
   /** When it was last asked what it has, where it listed all that is known of it. */
   let askedAt = NEVER
@@ -73,7 +76,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
   async function take(session: Session, signal: AbortSignal, isStillThere = () => true): Promise<void> {
     const begunAt = clock.now()
     relisting.begun()
-    const listing = await fetchListing(session, signal)
+    const listing = await fetchListing(session, signal, refused)
+    for (const kind of listedKinds(listing)) refusals.delete(kind)
     // What one has that is about to stop says nothing of the one in its place.
     if (!isStillThere()) throw new Error('Another one is there in its place.')
     const missing = kinds.get(session)?.some(kind => listing[kind] === undefined) ?? false
@@ -82,6 +86,14 @@ export function createSightings(deps: SightingsDeps): Sightings {
     await see(session, listing, { begunAt, signal, isSpared })
     if (isSpared) throw new Unlisted('It refuses to list all that it has.')
     if (!missing) failures = { count: 0, since: 0 }
+  }
+
+  /** Many a server has no such method for things of which it says that it may have some: then it has none. */
+  function refused(kind: ListKind, { code, message }: RpcError): void {
+    const isNone = code === RPC.methodNotFound && kind !== 'tools'
+    if (isNone || refusals.get(kind) === message) return
+    refusals.set(kind, message)
+    note(`It does not list its ${kind}: ${message}`)
   }
 
   async function see(session: Session, listing: Listing, { begunAt, signal, isSpared }: ListingRound): Promise<void> {
@@ -93,7 +105,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (!isSpared) kinds.set(session, listedKinds(listing))
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
-    askedAt = isWhole ? begunAt : NEVER
+    askedAt = isWhole && listing.tools !== undefined ? begunAt : NEVER
     busyPauses.over()
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()

@@ -220,9 +220,9 @@ describe('a name that an upstream has', () => {
   it('may be that of a prompt as well, which has no other than by its server', async () => {
     const { upstream, read, hub } = await stage()
     const [a, ab] = [upstream('a', { newTools: 'offer' }), upstream('a_b')]
-    await a.lists({ prompts: [] })
-    await ab.lists({ prompts: [{ name: 'c' }] })
-    await a.lists({ prompts: [{ name: 'b_c' }] })
+    await a.lists({ tools: [], prompts: [] })
+    await ab.lists({ tools: [], prompts: [{ name: 'c' }] })
+    await a.lists({ tools: [], prompts: [{ name: 'b_c' }] })
     expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
     expect(hub.catalogue.problems()).toMatchObject([{ mend: expect.stringMatching(/"prefix".*"prompts": false/) }])
   })

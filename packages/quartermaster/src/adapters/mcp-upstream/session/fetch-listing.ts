@@ -8,11 +8,18 @@ import type { ListKind, Session } from './session.ts'
 /** A server that lists more of one kind than this is cut short: what is used of it is less. */
 export const FETCH_LIMITS = { items: 5_000, pages: 500, characters: LISTING_LIMITS.characters }
 
+/** Told of what a server says that it has and then does not list, with why. */
+export type OnRefused = (kind: ListKind, why: RpcError) => void
+
 /** Everything a server says it has. */
-export async function fetchListing(session: Session, signal: AbortSignal): Promise<Listing> {
+export async function fetchListing(
+  session: Session,
+  signal: AbortSignal,
+  onRefused: OnRefused = () => {},
+): Promise<Listing> {
   const { server, instructions, capabilities } = session.facts
   const list = async (kind: ListKind, capability: string) =>
-    isRecord(capabilities[capability]) ? fetchAll(session, kind, signal) : NONE
+    isRecord(capabilities[capability]) ? fetchAll(session, kind, { signal, onRefused }) : NONE
   const [tools, prompts, resources, templates] = await Promise.all([
     list('tools', 'tools'),
     list('prompts', 'prompts'),
@@ -56,7 +63,11 @@ interface Fetched {
 const NONE: Fetched = { items: [], isCut: false }
 
 /** Page by page; a place that comes again would go round for ever. */
-async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): Promise<Fetched | undefined> {
+async function fetchAll(
+  session: Session,
+  kind: ListKind,
+  { signal, onRefused }: { signal: AbortSignal; onRefused: OnRefused },
+): Promise<Fetched | undefined> {
   const items: unknown[] = []
   const places = new Set<string>()
   let cursor: string | undefined
@@ -76,9 +87,10 @@ async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): 
     }
     return { items, isCut: true }
   } catch (error) {
-    // It says that it has such things and then does not list them: what is known of them stays, and is not used until it does.
-    if (error instanceof RpcError) return undefined
-    throw error
+    if (!(error instanceof RpcError)) throw error
+    // What is known of them stays, and is not used until it lists them.
+    onRefused(kind, error)
+    return undefined
   }
 }
 
