@@ -81,7 +81,7 @@ async function connect({ transport, tap, era, prefix }: Connecting): Promise<Scr
     updates,
     logs,
     resultOf: tap.resultOf,
-    ask: (method, params) => client.request({ method, params }, ANYTHING),
+    ask: (method, params) => client.request({ method, params }, ANYTHING) as Promise<Record<string, unknown>>,
     close: () => client.close(),
   }
 }

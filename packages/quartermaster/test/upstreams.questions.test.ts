@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
@@ -211,4 +213,45 @@ it('takes an answer to the question of a server with the state it was asked with
   expect(await call('fickle_honest', {}, answer('decline', requestState))).toMatchObject({
     content: [{ text: 'decline' }],
   })
+})
+
+it('calls again in the same session when a person has been where the server sent them, whatever happens meanwhile', {
+  timeout: 60_000,
+}, async () => {
+  const data = {
+    elicitations: [{ mode: 'url', url: 'https://example.com/in', message: 'Sign in.', elicitationId: 'e1' }],
+  }
+  const ABOUT = { capabilities: { tools: {} }, serverInfo: { name: 'post', version: '1' } }
+  let sessions = 0
+  const calls: (string | undefined)[] = []
+  const server = await httpEndpoint(visit => {
+    const { body, headers } = visit
+    if (body.method === 'initialize')
+      return visit.result({ protocolVersion: '2025-11-25', ...ABOUT }, { 'mcp-session-id': `s${++sessions}` })
+    if (body.method !== 'tools/call') return answerLegacy(visit)
+    calls.push(String(headers['mcp-session-id']))
+    if (calls.length > 1) return answerLegacy(visit)
+    visit.json(200, { jsonrpc: '2.0', id: body.id, error: { code: -32_042, message: 'Sign in first.', data } })
+  })
+  const entry = { url: server.url, era: 'legacy' }
+  const desk = await openDesk({ mcpServers: { post: entry } })
+  await expect.poll(async () => (await desk.status('post'))?.tools.offered, { timeout: 15_000 }).toBe(1)
+  const client = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
+  const asked = deferred<void>()
+  const visited = deferred<void>()
+  client.setRequestHandler('elicitation/create', async () => {
+    asked.resolve()
+    await visited.promise
+    return { action: 'accept' }
+  })
+  const answer = textOf(client, 'post_count')
+  await asked.promise
+  // With another entry there is another connection, and one that has nothing to do is ended.
+  const changed = { mcpServers: { post: { ...entry, startSeconds: 50 } } }
+  await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(changed))
+  expect(await desk.run('reload')).toMatchObject({ code: 0 })
+  await expect.poll(() => sessions, { timeout: 15_000 }).toBe(2)
+  visited.resolve()
+  expect(await answer).toBe('3 issues')
+  expect(calls).toEqual(['s1', 's1'])
 })

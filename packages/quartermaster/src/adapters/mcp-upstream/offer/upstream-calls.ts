@@ -201,15 +201,28 @@ function callUntilVisited(session: Session, params: Params, options: AskOptions,
   return session.ask('tools/call', params, options).catch(async error => {
     const asked = addressesIn(error)
     if (asked.length === 0 || visits >= MOST_VISITS) throw error
-    for (const { url, message, elicitationId } of asked) {
-      const { action } = await options.behind.ask({ kind: 'url', url, message, elicitationId })
-      if (action !== 'accept') throw error
-    }
+    const { behind } = options
+    // What the server knows of the visit it may know in this session alone.
+    if (!(await session.hold(behind, () => areVisited(behind, asked)))) throw error
     return callUntilVisited(session, params, options, visits + 1)
   })
 }
 
-function addressesIn(error: unknown): { url: string; message: string; elicitationId: string | undefined }[] {
+async function areVisited(behind: Behind, asked: readonly Address[]): Promise<boolean> {
+  for (const { url, message, elicitationId } of asked) {
+    const { action } = await behind.ask({ kind: 'url', url, message, elicitationId })
+    if (action !== 'accept') return false
+  }
+  return true
+}
+
+interface Address {
+  readonly url: string
+  readonly message: string
+  readonly elicitationId: string | undefined
+}
+
+function addressesIn(error: unknown): Address[] {
   if (!(error instanceof RpcError) || error.code !== RPC.urlElicitationRequired || !isRecord(error.data)) return []
   const { elicitations } = error.data
   return (Array.isArray(elicitations) ? elicitations : []).flatMap(one => {

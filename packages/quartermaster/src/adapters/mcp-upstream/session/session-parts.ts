@@ -64,6 +64,18 @@ export function sessionOver({ line, desk, facts, probe }: SessionBasis): EitherE
         if (!(error instanceof RpcError)) throw error
       })
     },
+    async hold(behind, work) {
+      const answered = desk.asked()
+      try {
+        return await desk.attend(behind, onAnswer => {
+          // The server is done with what was asked of it before.
+          onAnswer()
+          return work()
+        })
+      } finally {
+        answered()
+      }
+    },
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
