@@ -93,6 +93,14 @@ describe('any file', () => {
     expect(translated).toBeUndefined()
   })
 
+  it.each(['http://192.168.1.5:9999/mcp', 'http://localhost:9999/mcp/', 'http://127.0.0.1:7420/mcp'])(
+    'has us in it at %s where we listen at an address of this machine',
+    async url => {
+      const { skipped } = await only({ url }, { ownUrl: 'http://192.168.1.5:9999' })
+      expect(skipped).toBe('It is Quartermaster itself.')
+    },
+  )
+
   it.each([
     [{ command: 'quartermaster-notes' }],
     [{ command: 'tsx', args: ['/x/quartermaster.tsx', 'connect'] }],

@@ -12,7 +12,8 @@ const USUAL_PORT = '7420'
 /** Whether a foreign entry leads back to us: mounting it would be a circle. */
 export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
   const { command, args, url, headers } = entry
-  if (typeof url === 'string') return isOurUrl(url, own) || hasOurToken(headers)
+  // Whoever is started later may listen where nobody does now.
+  if (typeof url === 'string') return isOwnAddress(url, { url: own }) || isOwnAddress(url, {}) || hasOurToken(headers)
   const words = (Array.isArray(args) ? args : []).filter(word => typeof word === 'string')
   return typeof command === 'string' && isOurCommand(command, words)
 }
@@ -47,15 +48,6 @@ export function isOwnAddress(text: string, { url: own }: OwnFace): boolean {
 }
 
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
-
-function isOurUrl(text: string, own: string | undefined): boolean {
-  if (!URL.canParse(text)) return false
-  const url = new URL(text)
-  if (url.pathname.replace(/\/+$/, '') !== '/mcp') return false
-  const isLocal = LOCAL_HOSTS.has(url.hostname)
-  const ownPort = own !== undefined && URL.canParse(own) ? new URL(own).port : USUAL_PORT
-  return isLocal && [ownPort, USUAL_PORT].includes(url.port)
-}
 
 /** Our tokens begin with these letters wherever they are used. */
 function hasOurToken(headers: unknown): boolean {

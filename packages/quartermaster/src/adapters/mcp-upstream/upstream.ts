@@ -134,7 +134,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     review: verdicts.review,
     async retire() {
       sightings.stop()
-      await verdicts.settled()
+      await Promise.all([verdicts.settled(), acquaintance.settled()])
     },
     leave: reason => endedBy(connections.leave(reason)),
     stop: reason => endedBy(connections.stop(reason)),

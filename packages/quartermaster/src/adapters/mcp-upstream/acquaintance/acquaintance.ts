@@ -15,6 +15,8 @@ export interface Acquaintance {
   recall(): Promise<void>
   /** For the next time. Nobody waits for it. */
   remember(session: Session): void
+  /** Resolves when nothing is being remembered. */
+  settled(): Promise<void>
 }
 
 export interface AcquaintanceDeps {
@@ -30,6 +32,7 @@ export function createAcquaintance({ name, memory, fingerprint, mountedAt, note 
   let era: Era | undefined
   let isMet = false
   let since = mountedAt
+  let remembering: Promise<void> | undefined
   return {
     era: () => era,
     turnedOut(next) {
@@ -47,10 +50,12 @@ export function createAcquaintance({ name, memory, fingerprint, mountedAt, note 
     },
     remember({ facts: { era: spoken, server } }) {
       isMet = true
-      memory.remember(name, { era: spoken, server: { ...server }, fingerprint }, since).catch(error => {
+      const facts = { era: spoken, server: { ...server }, fingerprint }
+      remembering = memory.remember(name, facts, since).catch(error => {
         // It only saves a question next time.
         note(`What it is could not be remembered: ${messageOf(error)}`)
       })
     },
+    settled: async () => remembering,
   }
 }

@@ -70,6 +70,7 @@ async function stage(
       since: () => 0,
       recall: async () => {},
       remember() {},
+      settled: async () => {},
     },
     config: () => config,
     separate: () => void (isSeparate = true),

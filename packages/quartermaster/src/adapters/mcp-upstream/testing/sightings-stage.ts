@@ -67,6 +67,7 @@ export function sightingsStage(tools = {}) {
       since: () => 0,
       recall: async () => {},
       remember: () => void written.push('facts'),
+      settled: async () => {},
     },
     config: () => config,
     main: () => ({ session: () => (server.isUp ? current : undefined), suspect: async () => {} }),
