@@ -33,7 +33,10 @@ export function offeredNames(options: OfferedNamesOptions): OfferedNames {
   const unique = [...new Set(names)].sort()
   const problems: Problem[] = []
   const tell = (own: string, message: string) =>
-    problems.push(problemWith(upstream, `${kind}:${excerptOf(own)}`, message))
+    problems.push({
+      ...problemWith(upstream, `${kind}:${excerptOf(own)}`, message),
+      mend: MENDS[kind](upstream),
+    })
   const result = new Map<string, string>()
   const taken = new Set<string>()
   const take = (own: string, name: string) => {
@@ -93,6 +96,13 @@ function distinct(name: string, own: string, taken: ReadonlySet<string>, digest:
   return candidates.find(candidate => !taken.has(candidate))
 }
 
+const MENDS = {
+  tool: (upstream: string) =>
+    `A tool can be given a name in the configuration: "mcpServers": { "${upstream}": { "tools": … } }.`,
+  prompt: (upstream: string) =>
+    `A prompt keeps its name. Leave them out where nobody needs them: "mcpServers": { "${upstream}": { "prompts": false } }.`,
+} as const
+
 function problemWith(upstream: string, subject: string, message: string): Problem {
   return {
     severity: 'warning',
@@ -100,6 +110,5 @@ function problemWith(upstream: string, subject: string, message: string): Proble
     where: upstreamUnit(upstream),
     subject,
     message: `${subject.replace(':', ' "')}" of "${upstream}" ${message}`,
-    mend: `A tool can be given a name in the configuration: "mcpServers": { "${upstream}": { "tools": … } }.`,
   }
 }
