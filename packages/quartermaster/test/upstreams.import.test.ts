@@ -104,12 +104,17 @@ describe('an import from an editor', LONG, () => {
 describe('a server that never answers, where nothing runs', LONG, () => {
   it('is called neither up nor recovering, and its commands are said not to be known', async () => {
     const hang = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
-    const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { hang } }) })
-    const run = (...args: string[]) => quartermaster(args, { cwd: dir })
-    const status = (await run('status', '--json')).json<{ dependencies: object[] }>()
-    expect(status.dependencies).toMatchObject([{ name: 'upstream-hang', state: 'unknown' }])
-    expect((await run('doctor')).stdout).not.toContain('it is tried again')
-    const help = await run('do', 'hang-wait', '--help')
+    const files = { 'quartermaster.config.json': JSON.stringify({ mcpServers: { hang } }) }
+    // Each gives it its time.
+    const run = async (...args: string[]) => quartermaster(args, { cwd: await makeProject(files) })
+    const [status, doctor, help] = await Promise.all([
+      run('status', '--json'),
+      run('doctor'),
+      run('do', 'hang-wait', '--help'),
+    ])
+    const { dependencies } = status.json<{ dependencies: object[] }>()
+    expect(dependencies).toMatchObject([{ name: 'upstream-hang', state: 'unknown' }])
+    expect(doctor.stdout).not.toContain('it is tried again')
     expect(help).toMatchObject({ code: 4, stderr: expect.stringContaining('"hang" has not been seen yet, so its') })
   })
 })
