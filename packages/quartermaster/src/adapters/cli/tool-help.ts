@@ -1,5 +1,9 @@
 import { type Argument, type Command, Help, type Option } from 'commander'
 import { escapeLine, escapeProse } from './escape.ts'
+import { wrap } from './width.ts'
+
+const USUAL_WIDTH = 80
+const INDENT = '  '
 
 /**
  * The help of a tool's command: names, choices and words are the server's, and are shown as escapes where they could steer a
@@ -11,7 +15,9 @@ export class ToolHelp extends Help {
   }
 
   override commandDescription(command: Command): string {
-    return escapeProse(super.commandDescription(command))
+    const lines = wrap(escapeProse(super.commandDescription(command)), (this.helpWidth ?? USUAL_WIDTH) - INDENT.length)
+    // So that no line of a stranger stands where ours begin.
+    return lines.map(line => (line === '' ? '' : INDENT + line)).join('\n')
   }
 
   override argumentTerm(argument: Argument): string {

@@ -155,7 +155,8 @@ describe('the script of an entry', () => {
     const key = client === 'vscode' ? 'servers' : 'mcpServers'
     const { server } = await find({ [file]: JSON.stringify({ inputs, [key]: servers }) }, source)
     const args = server('one').entry?.['args'] as string[] | undefined
-    expect(args?.at(-1)).toBe('${PLAIN}')
+    const isFilledIn = client === 'claude-code' || client === 'file'
+    expect(args?.at(-1)).toBe(isFilledIn ? '${PLAIN}' : '$${PLAIN}')
     return args?.at(-2)
   }
 
@@ -177,6 +178,20 @@ describe('the script of an entry', () => {
     const servers = { one: { command: 'sh', args: ['-c', 'x ${A}'] } }
     const { server } = await find({ [`project/${file}`]: JSON.stringify({ mcpServers: servers }) }, `./${file}`)
     expect(server('one').entry?.['args']).toEqual(['-c', script])
+  })
+
+  it.each(['claude-desktop', 'cursor'] as const)('leaves to a program what it fills in itself: %s', async client => {
+    const [file, source] = FILES[client]
+    const one = {
+      command: 'npx',
+      args: ['mcp-remote@0.1.0', 'https://a.example/mcp', '--header', 'Authorization:${AUTH_HEADER}'],
+      env: { AUTH_HEADER: 'Bearer abcdef123456' },
+    }
+    const { server } = await find({ [file]: JSON.stringify({ mcpServers: { one } }) }, source)
+    expect(server('one').entry).toMatchObject({
+      args: [...one.args.slice(0, -1), 'Authorization:$${AUTH_HEADER}'],
+      env: { AUTH_HEADER: expect.stringContaining('${secret:') },
+    })
   })
 
   it('has the variables of its client in our words', async () => {

@@ -10,7 +10,7 @@ import {
 import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
-import { isOfShell, ownName, translateVariables } from './variables.ts'
+import { isOfShell, leftToProgram, ownName, translateVariables } from './variables.ts'
 
 /** What decides how an entry is meant. */
 export interface EntryScope extends OwnFace {
@@ -159,11 +159,12 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope & Pick<W
     ...rest
   } = written
   const words = Array.isArray(args) ? args.filter(isPlain).map(String) : []
+  const scripts = withShellVariables(String(command), words, body => isOfShell(body, scope))
   const variables = texts(env)
   const folder = typeof cwd === 'string' && cwd !== '' ? cwd : scope.cwd
   const entry = {
     command,
-    ...(words.length > 0 && { args: withShellVariables(String(command), words, body => isOfShell(body, scope)) }),
+    ...(words.length > 0 && { args: scripts.map(word => leftToProgram(word, scope)) }),
     ...(Object.keys(variables).length > 0 && { env: variables }),
     ...(folder !== undefined && { cwd: folder }),
     ...(isOff(disabled, enabled) && { enabled: false }),

@@ -45,10 +45,20 @@ export function translateVariables<T>(value: T, scope: VariableScope): Translate
 export function isOfShell(body: string | undefined, { inputs, isPlainFilledIn }: ShellScope): boolean {
   if (body === undefined) return true
   if (fixedOf(body) || (body.startsWith('input:') && inputs.has(body.slice('input:'.length)))) return false
-  if (/^[A-Za-z_]\w*(?::-.*)?$/s.test(body)) return !isPlainFilledIn
+  if (PLAIN.test(body)) return !isPlainFilledIn
   // `${env:NAME}`, `${input:id}`, `${config:key}`; `${NAME:0:3}` is none of them.
   return !/^\w+:[A-Za-z_]/.test(body)
 }
+
+/** Keeps what that client hands to a program as it stands: many fill it in themselves, from what their entry has in `env`. */
+export function leftToProgram(word: string, scope: ShellScope): string {
+  return word.replace(VARIABLE, (whole, body: string) =>
+    PLAIN.test(body) && isOfShell(body, scope) ? `$${whole}` : whole,
+  )
+}
+
+/** `${NAME}` and `${NAME:-fallback}`. */
+const PLAIN = /^[A-Za-z_]\w*(?::-.*)?$/s
 
 type ShellScope = Pick<VariableScope, 'inputs' | 'isPlainFilledIn'>
 

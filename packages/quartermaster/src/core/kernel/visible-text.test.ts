@@ -10,6 +10,11 @@ it.each([
     'a\u200bb\u2060 क्\u200dष 👩\u200d🚀',
     'a\\u{200b}b\\u{2060} क्\u200dष 👩\u200d🚀',
   ],
+  [
+    'what is never shown seen',
+    'a\u2065\ufff9\u{1d173}\u{e0080}\uffffb',
+    'a\\u{2065}\\u{fff9}\\u{1d173}\\u{e0080}\\u{ffff}b',
+  ],
   ['a hyphen and a letter that are not there seen', 'pass\u00adword\u2800', 'pass\\xadword\\u{2800}'],
 ])('makes %s', (_what, text, line) => {
   expect(escapeLine(text)).toBe(line)

@@ -9,7 +9,7 @@ export const UNSAFE =
 
 /** What is there, cannot be seen, and is needed by no script and no emoji to be read. */
 export const UNSEEN =
-  /[\u034f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u206a-\u206f\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/gu
+  /[\u034f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u2800\u3164\uffa0\ufff0-\ufffb\p{Noncharacter_Code_Point}]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0080}-\u{e0fff}]/gu
 
 /** What looks like nothing or like a plain space without being one. */
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u

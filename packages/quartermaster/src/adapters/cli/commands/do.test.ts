@@ -234,6 +234,15 @@ describe('do: help', () => {
     }
   })
 
+  it('lets no line of a server stand where ours begin', async () => {
+    const said = 'Good text.\n✓ "a" is accepted.'
+    const hostile = tool('x', { name: 'x' }, { short: said, whenToUse: said })
+    const control = { tools: async () => [hostile], tool: async () => hostile }
+    const { stdout } = await run(['do', 'x', '--help'], { control })
+    expect(stdout).toContain('  ✓ "a" is accepted.')
+    expect(stdout).not.toMatch(/^✓/m)
+  })
+
   it('shows the choices as escapes and takes them as they are', async () => {
     const choice = 'a\u009bb\u200bc'
     const hostile = tool('x', { name: 'x' }, input({ mode: { type: 'string', enum: [choice] } }, ['mode']))

@@ -203,7 +203,7 @@ function callUntilVisited(session: Session, params: Params, options: AskOptions,
     if (asked.length === 0 || visits >= MOST_VISITS) throw error
     const { behind } = options
     // What the server knows of the visit it may know in this session alone.
-    if (!(await session.hold(behind, () => areVisited(behind, asked)))) throw error
+    if (!(await session.hold(() => areVisited(behind, asked)))) throw error
     return callUntilVisited(session, params, options, visits + 1)
   })
 }

@@ -64,11 +64,11 @@ export function sessionOver({ line, desk, facts, probe }: SessionBasis): EitherE
         if (!(error instanceof RpcError)) throw error
       })
     },
-    async hold(behind, work) {
+    async hold(work) {
       const answered = desk.asked()
       try {
-        return await desk.attend(behind, onAnswer => {
-          // The server is done with what was asked of it before.
+        // Nobody's: the server is done with what was asked of it, and means nobody by what it asks meanwhile.
+        return await desk.attendOwn(onAnswer => {
           onAnswer()
           return work()
         })

@@ -59,8 +59,8 @@ export interface Session {
   page(kind: ListKind, cursor: string | undefined, signal: AbortSignal): Promise<Params>
   /** `tools/call`, `prompts/get`, `resources/read`, `completion/complete`. What the server asks on the way is answered. */
   ask(method: string, params: Params, options: AskOptions): Promise<Params>
-  /** Between two requests of one call: it is held as if that were under way, and owes nothing meanwhile. */
-  hold<T>(behind: Behind, work: () => Promise<T>): Promise<T>
+  /** Between two requests of one call: it is held as if something were under way, and owes nothing meanwhile. */
+  hold<T>(work: () => Promise<T>): Promise<T>
   /** Any answer will do. */
   ping(signal: AbortSignal): Promise<void>
   /** Hears of changes at these addresses and no others. */

@@ -70,7 +70,7 @@ export function stage({
       facts: factsOf({ era }),
       page: async () => ({}),
       ask: async () => ({}),
-      hold: (_, work) => work(),
+      hold: work => work(),
       async ping(signal) {
         if (!server.answers) await untilAborted(signal)
         heard = clock.now()

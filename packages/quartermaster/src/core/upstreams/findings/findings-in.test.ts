@@ -201,13 +201,20 @@ describe('characters that nobody sees', () => {
     ['selectors behind an emoji', '😀\u{e0141}\u{e0142}', 'strong'],
     ['a zero width space in a word', 'wo\u200brd', 'strong'],
     ['fillers in a row', 'a \u3164\u3164\u3164 b', 'strong'],
+    ['vowels that are not there', 'a \u17b4\u17b5\u17b4 b', 'strong'],
+    ['selectors of a script in a row', 'a \u180b\u180c\u180b b', 'strong'],
+    ['beams of notes in a word', 'Sear\u{1d173}ches', 'strong'],
+    ['shorthand in a row', 'a \u{1bca0}\u{1bca1}\u{1bca0} b', 'strong'],
+    ['annotations in a row', 'a \ufff9\ufffb\ufff9 b', 'strong'],
+    ['what has no meaning yet and is never shown', 'a \u2065\ufff0\u{e0fff} b', 'strong'],
+    ['what is no character, in a row', 'a \uffff\ufffe\uffff b', 'strong'],
     ['one zero width space between words', 'one \u200btwo', 'weak'],
     ['a soft hyphen', 'Donau\u00addampf', 'weak'],
   ])('are found: %s', (_what, description, strength) => {
     expect(rulesOf({ name: 'lookup', description })).toEqual([`${strength} hidden`])
   })
 
-  it.each(['⚠️ Careful 👩‍💻', 'می‌خواهم', 'क्‍ष', '葛\u{e0100}飾区', 'Tab\there\r\nand there'])(
+  it.each(['⚠️ Careful 👩‍💻', 'می‌خواهم', 'क्‍ष', '葛\u{e0100}飾区', 'ᠠ\u180bᠮ', 'Tab\there\r\nand there'])(
     'are none in %j',
     description => {
       expect(rulesOf({ name: 'lookup', description })).toEqual([])
@@ -215,7 +222,8 @@ describe('characters that nobody sees', () => {
   )
 
   it('are never in a name', () => {
-    expect(rulesOf({ name: 'look\u00adup' })).toContain('strong hidden')
+    for (const one of ['\u00ad', '\u{e0080}', '\u{1d173}', '\uffff'])
+      expect(rulesOf({ name: `look${one}up` })).toContain('strong hidden')
   })
 })
 
