@@ -255,3 +255,27 @@ it('calls again in the same session when a person has been where the server sent
   expect(await answer).toBe('3 issues')
   expect(calls).toEqual(['s1', 's1'])
 })
+
+it.each(['auto', 'legacy'] as const)(
+  'asks nobody a second time when the server ends meanwhile, also to read (%s)',
+  {
+    timeout: 60_000,
+  },
+  async era => {
+    const desk = await openFickle()
+    const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
+    let asked = 0
+    client.setRequestHandler('elicitation/create', async () => {
+      asked++
+      const [pid = 0] = (await desk.status('fickle'))?.pids ?? []
+      process.kill(pid, 'SIGKILL')
+      await expect.poll(async () => (await desk.status('fickle'))?.restarts, { timeout: 15_000 }).toBe(1)
+      return { action: 'accept', content: {} }
+    })
+    const answer = await client.callTool({ name: 'fickle_honest', arguments: {} })
+    expect(answer).toMatchObject({ isError: true })
+    expect(asked).toBe(1)
+    // What asks nothing is sent again, and the server is there.
+    expect(await textOf(client, 'fickle_given_up')).toBe('waited for')
+  },
+)

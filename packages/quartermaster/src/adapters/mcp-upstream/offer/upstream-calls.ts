@@ -76,14 +76,13 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
 
   async function passFor<T>(
     agent: string,
-    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'call'>,
+    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>,
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
-      const { what, signal, mayRepeat, mutates, call } = facts
       const connection = () => serving().connectionOf(agent)
-      return await pass({ upstream, clock, budgetMs, connection, what, signal, mayRepeat, mutates, call }, work)
+      return await pass({ upstream, clock, budgetMs, connection, ...facts }, work)
     } finally {
       leave()
     }
@@ -97,9 +96,13 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         mirrored ??= mirroredParameters(inputSchema)
         const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
         const signal = cancelSignalOf(context)
+        let isAsked = false
+        const behind = behindOf(context, () => {
+          isAsked = true
+        })
         const options = {
           signal,
-          behind: behindOf(context),
+          behind,
           trace: context.trace,
           idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
@@ -111,7 +114,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         const ask = (session: Session) => callUntilVisited(session, params, options)
         const result = await passFor(
           context.caller.name,
-          { what, signal, mayRepeat, mutates, call: context },
+          { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
           session => {
             const checking = check(session, { kind: 'tool', name, signal })
             return checking ? checking.then(() => ask(session)) : ask(session)
@@ -167,7 +170,7 @@ function optionsOf(context: CallContext | ReadingContext): AskOptions {
   return { signal: context.signal, behind: behindOf(context) }
 }
 
-function behindOf(context: CallContext | ReadingContext): Behind {
+function behindOf(context: CallContext | ReadingContext, onAsked = () => {}): Behind {
   return {
     caller: callerOf(context),
     canAnswer: {
@@ -176,7 +179,11 @@ function behindOf(context: CallContext | ReadingContext): Behind {
       model: context.canAnswer('model'),
       roots: context.canAnswer('roots'),
     },
-    ask: (question, signal) => context.ask(question, { signal }),
+    ask(question, signal) {
+      // Folders are asked for in passing.
+      if (question.kind !== 'roots') onAsked()
+      return context.ask(question, { signal })
+    },
     pauseRun: () => pauseRun(context),
     log: (level, message) => context.log[level](message),
   }

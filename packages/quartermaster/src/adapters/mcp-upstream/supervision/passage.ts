@@ -22,6 +22,8 @@ export interface PassageOptions extends Subject {
   readonly mayRepeat: boolean
   /** Whether something may be different once the server has seen it. */
   readonly mutates: boolean
+  /** Whether somebody was asked something for it: nobody is asked a second time. */
+  hasAsked?(): boolean
   /** The call that it is sent for, where that is one: it is told while nothing was sent yet. */
   readonly call?: CallContext | undefined
 }
@@ -38,7 +40,8 @@ const MOST_TURNED_AWAY = 1
  * may be sent twice, and nothing that the server has turned down.
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
-  const { clock, signal, mayRepeat } = options
+  const { clock, signal } = options
+  const mayRepeat = () => options.mayRepeat && !options.hasAsked?.()
   const waiting = createBudget(clock, options.budgetMs)
   const giveUp: GivingUp = createGivingUp(options)
   let turnedAway = 0
@@ -58,7 +61,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       if (signal.aborted) throw givenUp(error, way, options)
       if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
       giveUp.failed(error, connection)
-      if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat)) {
+      if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat())) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
         noteFailure(way, error, options)
