@@ -270,7 +270,10 @@ describe('what upstreams have started', LONG, () => {
     await allGone(await pidsIn(file))
   })
 
-  it('is swept away by the next start, should anything be left', async () => {
+  it.each([
+    ['the same servers', true],
+    ['none any more', false],
+  ])('is swept away by the next start with %s, should anything be left', async (_, isKept) => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
@@ -282,6 +285,7 @@ describe('what upstreams have started', LONG, () => {
     for (const pid of [...reapers, up]) process.kill(pid, 'SIGKILL')
     await expect.poll(() => isAlive(up)).toBe(false)
     expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true])
+    if (!isKept) await writeFile(join(desk.dir, 'quartermaster.config.json'), '{}')
     await onDesk(desk.dir)
     await allGone(left)
   })

@@ -126,7 +126,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   early.tellTo(runtime.core.emitter, { goesOn: true })
   readiness.become()
   runtime.upstreams.start('all')
-  void loadUpstreamCode(log)
+  void loadUpstreamCode(log).then(runtime.upstreams.clearTheWay)
   return { url, control, first, status: () => control.status({}) }
 }
 

@@ -21,7 +21,7 @@ export function addedText(
 ): string {
   const { out: printer } = session
   const { name, outcome, status, secrets, problems, file } = added
-  const isFine = status?.state === 'up' || status?.state === 'idle'
+  const isFine = (status?.state === 'up' || status?.state === 'idle') && status.unlisted === undefined
   const mark = isFine ? printer.paint.green('✓') : printer.paint.yellow('!')
   const how = status ? `; ${upstreamSentence(status, askedBy(session))}` : ''
   const lines = [

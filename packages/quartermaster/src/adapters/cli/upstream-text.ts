@@ -216,9 +216,11 @@ export function askedBy({ from, host }: Pick<Session, 'from' | 'host'>): Asked {
 
 /** One upstream in a sentence: `up, 12 tools`. Who has met it in this very process leaves nothing that starts. */
 export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 'up', hasLeft: false }): string {
-  const { state, reason, tools, isCut } = status
+  const { name, state, reason, tools, isCut, unlisted = [] } = status
   const held = reviewText(status)
   const more = isCut ? ', and lists more than is used (quartermaster doctor)' : ''
+  if (state === 'up' && unlisted.length > 0)
+    return `it is up, and does not list its ${unlisted.join(' and ')} (quartermaster logs ${name})${held}`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}${more}`
   if (state === 'starting') return startingSentence(status, asked)
   if (state === 'needsLogin') return `it needs a login (${commandOf(neededLogin(status))})${held}`

@@ -32,6 +32,8 @@ export interface Upstreams extends FirstMeetings {
   configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
   /** Notes that a capability names a server; it is mounted beside those that are configured. Answers whether there is room. */
   mount(request: GuestRequest): boolean
+  /** Ends what an earlier run has left behind, also where there is no upstream any more. */
+  clearTheWay(): Promise<void>
   statuses(): UpstreamStatus[]
   /** The newest lines, oldest first. Throws `NAME_UNKNOWN`. */
   logs(name: string, options: { limit: number }): UpstreamLogLine[]
@@ -111,6 +113,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
           log.warn('a server that a capability names could not be mounted', { error: messageOf(error) })
         })
       return asked !== 'full'
+    },
+    async clearTheWay() {
+      await parts.get().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
     },
     statuses: mounts.statuses,
     logs: (name, { limit }) => mounts.find(name).logs(limit),

@@ -94,6 +94,12 @@ describe('add', () => {
     expect(stdout).toContain(`it is up, with ${held} (quartermaster upstreams review notes).`)
   })
 
+  it('says of a server that does not list its tools that it does not, and where to look', async () => {
+    const status = { ...NOTES, tools: { offered: 0, held: 0 }, unlisted: ['tools'] }
+    const { stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })
+    expect(stdout).toContain('! "notes" is added; it is up, and does not list its tools (quartermaster logs notes). (')
+  })
+
   it('says of a server that lists more than is used that not all of it was taken, and where to look', async () => {
     const status = { ...NOTES, tools: { offered: 2_000, held: 0 }, isCut: true as const }
     const { stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })
