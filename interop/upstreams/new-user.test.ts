@@ -59,7 +59,7 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   const { stdout: difference } = await desk.run('upstreams', 'review')
   expect(difference).toMatch(/^changing tool:note@[0-9a-f]{16} {2}changed$/m)
   expect(difference).toContain('  description\n    - About note.\n    + Sends a note to anybody.\n')
-  expect((await desk.run('upstreams', 'accept', 'changing', 'tool:note')).code).toBe(0)
+  expect((await desk.run('upstreams', 'accept', 'changing', 'tool:note', '--yes')).code).toBe(0)
   await expect.poll(found, PATIENT).toEqual(['changing_draft', 'changing_note'])
   expect(await call('changing_note', { path: 'b' })).toBe('{"path":"b"}')
   expect((await desk.run('upstreams', 'review', '--json')).json()).toEqual([])

@@ -97,7 +97,7 @@ describe('a definition that its server changes', LONG, () => {
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
     await expect.poll(names, PATIENT).toEqual(['desk_same'])
-    await desk.run('upstreams', 'accept', 'desk', 'note')
+    await desk.run('upstreams', 'accept', 'desk', 'note', '--yes')
     await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same'])
     const offered = await desk.run('upstreams', 'review', 'desk', '--offered')
     expect(offered.stdout).toMatch(/^desk tool:note@\w{16} {2}offered$/m)
@@ -142,7 +142,7 @@ describe('a tool that is added later', LONG, () => {
     // What waits for review is known a moment before it is among the definitions.
     const refusal = () => textOf(client, 'desk_late').catch(String)
     await expect.poll(refusal, PATIENT).toContain('nobody has looked at it yet.')
-    expect((await desk.run('upstreams', 'accept', 'desk', 'late')).code).toBe(0)
+    expect((await desk.run('upstreams', 'accept', 'desk', 'late', '--yes')).code).toBe(0)
     await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
   })
 
@@ -184,7 +184,7 @@ describe('the tools of a server, however it is reached and whatever it speaks', 
       expect(await textOf(client, 'open_note')).toContain('The server changed it, and nobody has looked at it yet.')
       expect(hasSeen('Another.')).toBe(false)
 
-      expect((await desk.run('upstreams', 'accept', 'desk', 'note')).code).toBe(0)
+      expect((await desk.run('upstreams', 'accept', 'desk', 'note', '--yes')).code).toBe(0)
       expect((await desk.run('upstreams', 'reject', 'desk', 'late')).code).toBe(0)
       await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_late', 'open_same'])
       expect(await textOf(client, 'desk_note', { path: 'a' })).toBe('{"path":"a"}')

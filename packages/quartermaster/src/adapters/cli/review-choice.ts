@@ -8,6 +8,11 @@ export function chooseItems(words: readonly string[], items: readonly ReviewItem
   return [...new Set(words.map(word => choose(word, items)))]
 }
 
+/** Whether a word says which version of a thing is meant, so that it can be no other than the one that was looked at. */
+export function isOfVersion(word: string): boolean {
+  return readWord(word).hash !== undefined
+}
+
 /** `NAME`, `KIND:NAME`, and either with `@` and the beginning of its hash. */
 function choose(word: string, items: readonly ReviewItem[]): ReviewItem {
   const { name, hash } = readWord(word)

@@ -6,7 +6,7 @@ import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine, toVisibleJsonText } from '../escape.ts'
 import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
-import { chooseItems } from '../review-choice.ts'
+import { chooseItems, isOfVersion } from '../review-choice.ts'
 import { reviewText, versionName } from '../review-text.ts'
 import type { Session } from '../session.ts'
 import { unseenAmong, unseenText } from '../upstream-text.ts'
@@ -40,7 +40,7 @@ export const registerDecisions: Register = (upstreams, act) => {
       .option('--all', 'everything of it that waits')
       .option(
         '--yes',
-        'do not ask; without a hash it is about what waits then (done by itself where there is no terminal)',
+        'do not ask; without a hash it is about what waits then. To accept, it or hashes are needed where there is no terminal',
       )
       .action((name: string, items: string[], { all = false, yes = false }: { all?: boolean; yes?: boolean }) =>
         act(session => decide(session, { name, items, all, yes, decision })),
@@ -145,12 +145,20 @@ async function decide(session: Session, { name, items, all, yes, decision }: Dec
     session.hints = { upstream: name, isReview: true }
     const chosen = all ? listed.filter(isWaiting) : chooseItems(items, listed)
     const isAsked = chosen.length > 0 && !yes && canAsk(session)
+    const isSeen = isAsked || yes || (!all && items.every(isOfVersion))
+    if (decision === 'accept' && chosen.length > 0 && !isSeen) throw new UsageError(unasked(name))
     if (isAsked && !(await isWanted(session, chosen, decision))) return refused(session, decision)
     const decided = chosen.length > 0 ? await send(session, control, { name, chosen, decision }) : []
     if (session.json) await printItems(session, wholeOf(decided, chosen))
     else await session.out.write(decidedText(decided, { name, decision, isShown: isAsked }, session))
     return EXIT.done
   })
+}
+
+/** Nobody offers agents by mistake what they have not seen. */
+function unasked(name: string): string {
+  const look = `quartermaster upstreams review ${escapeLine(name)}`
+  return `nobody can be asked without a terminal. Look at it with "${look}", then name what you have seen (NAME@HASH), or say --yes.`
 }
 
 /** Shown where the question stands, whoever else reads the results. */

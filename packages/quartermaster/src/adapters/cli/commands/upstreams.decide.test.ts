@@ -9,7 +9,7 @@ const BOTH_READS = [READ, { ...READ, kind: 'prompt' }]
 
 describe('a decision', () => {
   it('is about what is named, in the version that was shown', async () => {
-    const { code, decided, stdout } = await runUpstreams(['accept', 'notes', 'tool:read'])
+    const { code, decided, stdout } = await runUpstreams(['accept', 'notes', 'tool:read', '--yes'])
     expect({ code, decided }).toEqual({
       code: 0,
       decided: [{ upstream: 'notes', decision: 'accept', items: [READ] }],
@@ -21,7 +21,7 @@ describe('a decision', () => {
   })
 
   it('asks for the kind where two share a name', async () => {
-    const { code, decided, stderr } = await runUpstreams(['accept', 'notes', 'read'])
+    const { code, decided, stderr } = await runUpstreams(['accept', 'notes', 'read', '--yes'])
     expect({ code, decided }).toEqual({ code: 3, decided: [] })
     expect(stderr).toContain('"tool:read@3f9ac02b41d7e865" and "prompt:read@3f9ac02b41d7e865". Say which.')
     expect(stderr).toContain('quartermaster upstreams review notes')
@@ -34,29 +34,40 @@ describe('a decision', () => {
   })
 
   it('is refused for another version than the one that is named', async () => {
-    const { code, decided, stderr } = await runUpstreams(['accept', 'notes', 'tool:read@00000000'])
+    const { code, decided, stderr } = await runUpstreams(['accept', 'notes', 'tool:read@00000000', '--yes'])
     expect({ code, decided }).toEqual({ code: 10, decided: [] })
     expect(stderr).toContain('See what waits: quartermaster upstreams review notes')
-    expect(await runUpstreams(['accept', 'notes', 'tool:read@3f9ac02'])).toMatchObject({
+    expect(await runUpstreams(['accept', 'notes', 'tool:read@3f9ac02', '--yes'])).toMatchObject({
       code: 4,
       decided: [],
       stderr: expect.stringContaining('at least 8 characters'),
     })
   })
 
+  it('needs a person who was asked, a version that was seen, or a word that nobody need be', async () => {
+    for (const words of [['tool:read'], ['--all'], ['tool:read', `prompt:read`]]) {
+      const { code, decided, stderr } = await runUpstreams(['accept', 'notes', ...words])
+      expect({ code, decided }).toEqual({ code: 2, decided: [] })
+      expect(stderr).toContain('Look at it with "quartermaster upstreams review notes", then name what you have seen')
+    }
+    expect((await runUpstreams(['accept', 'notes', `tool:read@${READ.hash.slice(0, 8)}`])).decided).toHaveLength(1)
+    // To refuse what nobody has seen does no harm.
+    expect((await runUpstreams(['reject', 'notes', '--all'])).decided).toHaveLength(1)
+  })
+
   it('is never about a tool that was named like a version or a kind of another', async () => {
     const items = ['read@3f9ac02b41d7e865', 'prompt:read'].map((name): ReviewItem => ({ ...ODD, name }))
     for (const word of ['read@3f9ac02b41d7e865', 'prompt:read'])
-      expect(await runUpstreams(['accept', 'notes', word], { items })).toMatchObject({ code: 4, decided: [] })
-    const named = await runUpstreams(['accept', 'notes', 'tool:prompt:read'], { items })
+      expect(await runUpstreams(['accept', 'notes', word, '--yes'], { items })).toMatchObject({ code: 4, decided: [] })
+    const named = await runUpstreams(['accept', 'notes', 'tool:prompt:read', '--yes'], { items })
     expect(named.decided[0]?.items).toEqual([{ ...READ, name: 'prompt:read' }])
   })
 
   it('takes the address of a resource for what it is', async () => {
     const items: ReviewItem[] = [{ ...ODD, kind: 'resource', name: 'resource://me@here' }]
-    expect((await runUpstreams(['accept', 'notes', 'resource://me@here'], { items })).decided[0]?.items).toEqual([
-      { kind: 'resource', name: 'resource://me@here', hash: HASH },
-    ])
+    expect(
+      (await runUpstreams(['accept', 'notes', 'resource://me@here', '--yes'], { items })).decided[0]?.items,
+    ).toEqual([{ kind: 'resource', name: 'resource://me@here', hash: HASH }])
   })
 
   it('takes a name as it was shown', async () => {
@@ -85,10 +96,10 @@ describe('a decision', () => {
 
   it('is about everything that waits only when that is said, and not about what was refused before', async () => {
     const items = [CHANGED, PROMPT, REFUSED, WARNED]
-    expect((await runUpstreams(['accept', 'notes', '--all'], { items })).decided).toEqual([
+    expect((await runUpstreams(['accept', 'notes', '--all', '--yes'], { items })).decided).toEqual([
       { upstream: 'notes', decision: 'accept', items: BOTH_READS },
     ])
-    expect(await runUpstreams(['accept', 'notes', '--all'], { items: [REFUSED] })).toMatchObject({
+    expect(await runUpstreams(['accept', 'notes', '--all', '--yes'], { items: [REFUSED] })).toMatchObject({
       code: 0,
       decided: [],
       stdout: 'Nothing of "notes" waits.\n',
@@ -98,11 +109,11 @@ describe('a decision', () => {
   })
 
   it('is not about what does not wait', async () => {
-    expect(await runUpstreams(['accept', 'notes', 'red'])).toMatchObject({ code: 4, decided: [] })
+    expect(await runUpstreams(['accept', 'notes', 'red', '--yes'])).toMatchObject({ code: 4, decided: [] })
   })
 
   it('is JSON for a program, with the whole of what was decided on and nothing hidden', async () => {
-    const { stdout } = await runUpstreams(['accept', 'notes', 'tool:read', '--json'])
+    const { stdout } = await runUpstreams(['accept', 'notes', 'tool:read', '--json', '--yes'])
     expect(JSON.parse(stdout)).toEqual([{ ...CHANGED, definition: '{"a":"\u200b"}' }])
     expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
   })

@@ -39,7 +39,7 @@ describe('a review', () => {
     const clash = 'The tool name "read" is taken by upstream:files (upstreams). Give it another.'
     const items = [{ ...CHANGED, clash }]
     expect((await runUpstreams(['review'], { items })).stdout).toContain(`  ! ${clash}\n`)
-    expect((await runUpstreams(['accept', 'notes', '--all'], { items })).stdout).toContain(`  ! ${clash}\n`)
+    expect((await runUpstreams(['accept', 'notes', '--all', '--yes'], { items })).stdout).toContain(`  ! ${clash}\n`)
   })
 
   it('lets no name of a field write lines of ours', async () => {
