@@ -35,8 +35,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // The long ones wait for other processes half of their time, so four of them share two cores well.
-    maxWorkers: Math.max(4, availableParallelism()),
+    // The long ones wait for other processes a third of their time, so three of them share two cores well.
+    maxWorkers: Math.max(3, availableParallelism()),
     sequence: { sequencer: LongFirst },
     // On a machine that is busy with something else; nothing here is about time.
     testTimeout: 60_000,
