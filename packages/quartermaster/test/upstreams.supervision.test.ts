@@ -128,6 +128,19 @@ describe('an upstream that dies', LONG, () => {
     expect(await linesOf(log)).toEqual(['set', 'set', 'post', 'set'])
   })
 
+  it('whenever one tool is called is called with it three times, and nobody else who only reads is without an answer', async () => {
+    const { entry } = await listing([definition('read'), definition('trap')], '--falls-at=trap', '--late=100')
+    const desk = await openDesk({ mcpServers: { desk: { ...entry, era: 'legacy' } } })
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
+    const client = await desk.connect()
+    const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'desk_read', { path }))
+    expect(await textOf(client, 'desk_trap')).toContain(
+      'The connection broke 3 times at work on this, so it is not sent again.',
+    )
+    expect(await Promise.all(reads)).toEqual(['{"path":"a"}', '{"path":"b"}', '{"path":"c"}', '{"path":"d"}'])
+    await expect.poll(async () => (await desk.status('desk'))?.restarts, PATIENT).toBe(3)
+  })
+
   it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is mended', async () => {
     const file = join(await freshFolder(), 'licence')
     await writeFile(file, '')

@@ -34,7 +34,7 @@ import {
   MOST_EARLY,
   MOST_IN_VAIN,
 } from '../../src/adapters/mcp-upstream/supervision/life.ts'
-import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
+import { MOST_BREAKS, MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/silence.ts'
 import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
@@ -264,6 +264,7 @@ describe('docs/security.md', () => {
       ['rounds of questions in one call', count(MOST_ROUNDS)],
       ['visits to addresses that a call asks for', count(MOST_VISITS)],
       ['attempts to send one call', count(MOST_TRIES)],
+      ['the same, where the connection breaks at work on it', count(MOST_BREAKS)],
       ['attempts to go on with a call that a busy server has begun', count(MOST_ATTEMPTS)],
       ['pause in such a call that the server may ask for', seconds(LONGEST_PAUSE_MS)],
       ['pause that a busy server may ask for', hours(LONGEST_RETRY_MS)],

@@ -8,6 +8,7 @@ import { forPeople } from '../session/trouble.ts'
 import { type ConnectionState, stateOf } from './connection-state.ts'
 import { createFailures, type Failure } from './failures.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
+import { createLoneLane, type LoneLane } from './lone-lane.ts'
 import { createRefusals } from './refusals.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 import { HANG_MS } from './silence.ts'
@@ -27,6 +28,8 @@ export interface Connection {
   announce(): void
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
+  /** For requests with which it has broken before. */
+  readonly lane: LoneLane
   /** The session, if there is one now and no reason to doubt that it is heard. */
   takeNow(): Session | undefined
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
@@ -156,6 +159,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
 
   return {
     concerned: concernedBy(deps),
+    lane: createLoneLane(clock),
     state: () => stateOf(runner.life()),
     session,
     isAwaited: () => waiters > 0,

@@ -270,15 +270,49 @@ it.each([
   expect(seen).toMatchObject({ tries: [0], suspected: 0 })
 })
 
+it('sends what was at work whenever the connection broke no fourth time, and says that it is this one', async () => {
+  const { send, seen } = stage(MAYBE_SENT)
+  await expect(send({ mayRepeat: true })).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    message:
+      'The tool "t" of "s" cannot be reached: It exited. The connection broke 3 times at work on this, so it is not sent again.',
+    // The server is there for everything else.
+    details: { upstream: 's' },
+  })
+  expect(seen.tries).toHaveLength(3)
+})
+
+it('sends those with which the connection broke twice one after the other', async () => {
+  const { send, seen, clock } = stage(MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, 1_000, 'done', 'done')
+  const both = Promise.allSettled([send({ mayRepeat: true }), send({ mayRepeat: true })])
+  await clock.advance(999)
+  expect(seen.tries).toEqual([0, 0, 0, 0, 0])
+  await clock.advance(1)
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  expect(seen.tries).toEqual([0, 0, 0, 0, 0, 1_000])
+})
+
+it('gives up with what broke the connection where its turn to be sent alone does not come in time', async () => {
+  const { send, seen, clock } = stage(MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, 20_000, MAYBE_SENT)
+  const first = send({ mayRepeat: true })
+  const second = send({ mayRepeat: true, budgetMs: 5_000 })
+  await clock.advance(5_000)
+  const message = 'The tool "t" of "s" cannot be reached: It exited.'
+  await expect(second).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE', message })
+  await clock.advance(15_000)
+  await expect(first).rejects.toMatchObject({ message: expect.stringContaining('is not sent again.') })
+  expect(seen.tries).toHaveLength(5)
+})
+
 it.each([
-  ['every try', [MAYBE_SENT]],
-  ['the first try alone', [MAYBE_SENT, NEVER_SENT]],
+  ['every try', [MAYBE_SENT], 3],
+  ['the first try alone', [MAYBE_SENT, NEVER_SENT], 5],
 ])(
   'knows nothing of what may be repeated and changes something, when a server may have seen %s',
-  async (_, answers) => {
+  async (_, answers, tries) => {
     const { send, seen } = stage(...answers)
     await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-    expect(seen.tries).toHaveLength(5)
+    expect(seen.tries).toHaveLength(tries)
   },
 )
 

@@ -1,6 +1,6 @@
 import { isAppError } from '../../../contracts/index.ts'
 import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
-import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, sentence, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { busyMsOf, isSessionForgotten, SendFailure } from '../session/channel.ts'
@@ -30,6 +30,10 @@ export interface PassageOptions extends Subject {
 
 /** A connection that breaks with every request is no connection. */
 export const MOST_TRIES = 5
+/** What was at work whenever the connection broke is what breaks it, and takes along what others have under way. */
+export const MOST_BREAKS = 3
+/** Others were at work too, and not all of them are to blame: after so many breaks they are sent one after the other. */
+const BREAKS_IN_COMPANY = MOST_BREAKS - 1
 /** One that is there and fails at this may be better in a moment: before each further try it is left alone for longer. */
 const RESTS_MS = [0, 100, 400, 1_000]
 /** A session that was forgotten is made anew. Who says in the new one too that there is none means the request. */
@@ -44,11 +48,16 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   const mayRepeat = () => options.mayRepeat && !options.hasAsked?.()
   const waiting = createBudget(clock, options.budgetMs)
   const giveUp: GivingUp = createGivingUp(options)
+  const concede = (way: Way, failure: SendFailure): never => {
+    noteFailure(way, failure, options)
+    return giveUp.because(failure)
+  }
   let turnedAway = 0
   for (let tries = 1; ; tries++) {
     let way: Way
     try {
-      way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
+      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await holding(options, giveUp, reachAlone(options, giveUp, waiting))
+      else way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
     } catch (error) {
       giveUp.because(error)
     }
@@ -64,15 +73,12 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat())) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
-        noteFailure(way, error, options)
-        giveUp.because(error)
+        concede(way, error)
       }
       const { retryAfterMs } = error
-      const isLast = tries >= MOST_TRIES || (hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY)
-      if (isLast || (retryAfterMs ?? 0) > waiting.left()) {
-        noteFailure(way, error, options)
-        giveUp.because(error)
-      }
+      const isTurnedAway = hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY
+      const isLast = tries >= MOST_TRIES || giveUp.breaks >= MOST_BREAKS || isTurnedAway
+      if (isLast || (retryAfterMs ?? 0) > waiting.left()) concede(way, error)
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       const next = waiting.spend(async leftMs => {
@@ -87,10 +93,9 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
         throw cut
       })
       // It answers everybody else: it is this one that it does not want.
-      if (error.wasSent === 'turnedAway' && connection.session() === session) {
-        noteFailure(way, error, options)
-        giveUp.because(error)
-      }
+      if (error.wasSent === 'turnedAway' && connection.session() === session) concede(way, error)
+    } finally {
+      way.leave?.()
     }
   }
 }
@@ -127,6 +132,11 @@ function mayBeDone({ wasSent, status }: SendFailure): boolean {
   return wasSent === 'maybe' || (wasSent === 'turnedAway' && status !== 401)
 }
 
+/** Nothing came through any more, and not from a server that goes on. */
+function isBreak({ wasSent, status }: SendFailure): boolean {
+  return wasSent === 'maybe' && status === undefined
+}
+
 /**
  * Nobody else sees that a server which is up does not let in what it offers, or fails at it. Of a resource anybody may ask for one
  * that is not there, and whatever else is refused with a 4xx is about the request.
@@ -154,6 +164,8 @@ function isAboutRequest(failure: SendFailure): boolean {
 interface Way {
   readonly connection: Connection
   readonly session: Session
+  /** Lets the next one go that waits to be sent alone. */
+  leave?(): void
 }
 
 /** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
@@ -185,11 +197,28 @@ async function reach({ connection: current, clock, signal }: PassageOptions, wai
   }
 }
 
+/** The way of one with which the connection has broken before: no other such is under way with it. */
+async function reachAlone(options: PassageOptions, { seen }: GivingUp, waiting: Budget): Promise<Way> {
+  const { signal, connection } = options
+  const { lane } = connection()
+  const leave = await waiting.spend(budgetMs => lane.enter({ budgetMs, signal }))
+  throwIfCancelled(signal)
+  if (!leave) throw seen
+  try {
+    return { ...(await reach(options, waiting)), leave }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
 interface GivingUp {
   /** The last of those after which it may be done. */
   seen: SendFailure | undefined
   /** What has become of it so far, as long as it is sure that nothing was done. */
   undone: keyof typeof NOTHING_DONE | undefined
+  /** How often the connection broke while it was at work. */
+  breaks: number
   /** One of the tries failed, over this connection. */
   failed(failure: SendFailure, connection: Connection): void
   /** There is no other one. */
@@ -220,20 +249,31 @@ function createGivingUp(options: PassageOptions): GivingUp {
   const giveUp: GivingUp = {
     seen: undefined,
     undone: 'neverSent',
+    breaks: 0,
     failed(failure, connection) {
-      // A server that says so is there.
-      concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
+      if (isBreak(failure)) giveUp.breaks++
+      // A server that says so is there, and so is one that only this ends.
+      const isThere = isSessionForgotten(failure) || failure.isFinal || giveUp.breaks >= MOST_BREAKS
+      concerned = isThere ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
       if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },
     because(error) {
-      const { seen } = giveUp
-      throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options, concerned)
+      const { seen, breaks } = giveUp
+      if (seen && isDifferent) throw outcomeUnknown(seen, options)
+      const isToBlame = breaks >= MOST_BREAKS && error === seen
+      throw toUpstreamError(seen && isToBlame ? blamed(seen) : error, options, concerned)
     },
   }
   return giveUp
+}
+
+/** Whoever called it can do something about it, unlike about a server that falls by itself. */
+function blamed(failure: SendFailure): SendFailure {
+  const message = `${sentence(failure.message)} The connection broke ${MOST_BREAKS} times at work on this, so it is not sent again.`
+  return failure.with({ message })
 }
 
 const NOTHING_DONE = {

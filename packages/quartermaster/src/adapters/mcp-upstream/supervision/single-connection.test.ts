@@ -4,6 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
+import { createLoneLane } from './lone-lane.ts'
 import { createSingleConnection } from './single-connection.ts'
 
 const SESSION = {} as Session
@@ -34,6 +35,7 @@ function situation() {
     servers.push({ end: ended.resolve, finish: finished.resolve })
     return {
       concerned: { dependency: 'printer' },
+      lane: createLoneLane(clock),
       state: () => ({ kind: 'up', reason: '', since: 0 }),
       session: () => SESSION,
       isAwaited: () => false,

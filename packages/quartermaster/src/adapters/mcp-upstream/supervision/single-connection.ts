@@ -4,6 +4,7 @@ import type { Lease } from '../../../core/store/index.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { ANNOUNCED } from './life.ts'
+import { createLoneLane } from './lone-lane.ts'
 
 export interface SingleConnectionDeps {
   /** Only its holder connects. */
@@ -87,6 +88,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     get concerned() {
       return inner?.concerned ?? { dependency }
     },
+    lane: createLoneLane(clock),
     state,
     session: () => inner?.session(),
     isAwaited: () => waiters.size > 0 || (inner?.isAwaited() ?? false),

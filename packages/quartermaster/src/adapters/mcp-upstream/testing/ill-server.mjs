@@ -23,6 +23,7 @@
 //   --exit-after=N        ends after it has read and answered N messages
 //   --exit-on=METHOD      ends when it is asked that
 //   --falls-once=FILE     appends the name of every tool that is called to this file, and ends at the first call of each
+//   --falls-at=TOOL       ends whenever that tool is called
 //   --stubborn            takes no notice of SIGTERM and of closed pipes
 //   --linger=MS           lives on so long after its input was closed
 //   --fork                starts a process that never ends
@@ -274,6 +275,7 @@ function listTools({ cursor = '0' }) {
 async function callTool(params) {
   const { name, arguments: input = {} } = params
   if (has('falls-once')) fallOnce(name)
+  if (text('falls-at') === name) process.exit(1)
   if (has('definitions') || name.startsWith('extra_')) return said(input)
   const tool = TOOLS[name.replace(/_\d+$/, '')]
   return tool ? tool.run(input, params) : { ...said(`There is no tool ${name}`), isError: true }

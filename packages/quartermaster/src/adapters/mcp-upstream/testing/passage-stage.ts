@@ -3,6 +3,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Failure } from '../supervision/failures.ts'
+import { createLoneLane } from '../supervision/lone-lane.ts'
 import { pass } from '../supervision/passage.ts'
 
 /** A connection that always has a session, and a server whose answers are written down beforehand. */
@@ -25,9 +26,10 @@ export function stage(...answers: unknown[]) {
   let isSame = false
   const connection: Pick<
     Connection,
-    'concerned' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
+    'concerned' | 'lane' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
   > = {
     concerned: { upstream: 's', agent: 'eve' },
+    lane: createLoneLane(clock),
     refused: () => void seen.noted++,
     failed: async (_, failure) => void seen.failures.push(failure),
     answered() {},
