@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -82,6 +82,25 @@ describe('an upstream that starts when it is needed', LONG, () => {
       }
     },
   )
+})
+
+it('ends what runs for one agent alone when there is no such agent any more, and nothing else', LONG, async () => {
+  const desk = await openDesk({
+    mcpServers: { desk: { ...program(ILL_SERVER), connection: 'perAgent' } },
+    agents: everyone('ada', 'bob'),
+  })
+  await isUp(desk)
+  const shared = (await pidsOf(desk)) ?? []
+  for (const agent of ['ada', 'bob']) {
+    const client = await desk.connect('auto', { agent })
+    expect(await textOf(client, 'desk_echo', { text: agent })).toBe(agent)
+  }
+  const all = (await pidsOf(desk)) ?? []
+  expect(all).toHaveLength(3)
+  await rm(join(desk.dir, 'agents', 'ada.json'))
+  await desk.control('reload')
+  await expect.poll(() => pidsOf(desk), PATIENT).toHaveLength(2)
+  expect(await pidsOf(desk)).toEqual(expect.arrayContaining([...shared]))
 })
 
 /** A server of either era, with sessions in the older one. */

@@ -110,7 +110,7 @@ export async function upstreamDesk({
     const step = unseen.includes(name) ? { unseen: 'Try it now.' } : {}
     return { ...status(name, state ?? 'up'), ...tools, ...step }
   }
-  type Unused = 'source' | 'configure' | 'mount' | 'clearTheWay' | 'recall' | 'start' | 'download' | 'stop'
+  type Unused = 'source' | 'configure' | 'mount' | 'clearTheWay' | 'dismiss' | 'recall' | 'start' | 'download' | 'stop'
   const upstreams: Omit<Upstreams, Unused> = {
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],

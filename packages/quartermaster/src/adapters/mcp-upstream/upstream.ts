@@ -49,6 +49,8 @@ export interface Upstream {
   restart(): Promise<void>
   /** Somebody has signed in or out there, or one agent has. */
   signedAnew(agent: string | undefined): Promise<void>
+  /** There is no such agent any more. */
+  dismiss(agent: string): void
   /** There are tools of others that were not there before: what it says of them is looked at again. */
   lookAgain(): Promise<void>
   /** A person decides about something of it. */
@@ -64,7 +66,7 @@ export interface Upstream {
 export function createUpstream(deps: UpstreamDeps): Upstream {
   let config = deps.config
   const parts = createWorkings(deps, () => config)
-  const { connections, meetings, subscriptions, acquaintance, sightings, verdicts, offer, service } = parts
+  const { connections, meetings, subscriptions, acquaintance, sightings, verdicts, offer, own, service } = parts
 
   async function endedBy(end: Promise<void>): Promise<void> {
     sightings.stop()
@@ -129,6 +131,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
         connections.exchange(agent)
         subscriptions.settle()
       }
+    },
+    dismiss(agent) {
+      connections.dismiss(agent)
+      own.forget(agent)
     },
     lookAgain: verdicts.lookAgain,
     review: verdicts.review,

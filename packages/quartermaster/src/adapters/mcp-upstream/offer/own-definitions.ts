@@ -21,6 +21,8 @@ export interface OwnDefinitions {
    * back: they are data, and may differ. Nothing has to be waited for where all is as it should be.
    */
   check(session: Session, wanted: Wanted): Promise<void> | undefined
+  /** Nothing is told any more of what an agent was shown. */
+  forget(agent: string): void
   /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
   differing(): Differing[]
 }
@@ -174,6 +176,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
       if (isStrange(session, key)) return checkAgain(session, wanted)
       return isWithdrawn(key) ? Promise.reject(withdrawn(wanted)) : undefined
     },
+    forget: agent => void lastShown.delete(agent),
     differing() {
       const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt|template) /.test(key))
       return [...lastShown].flatMap(([agent, hashes]) => {

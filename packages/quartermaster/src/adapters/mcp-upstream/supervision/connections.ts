@@ -33,6 +33,8 @@ export interface Connections {
    * before ends there.
    */
   exchange(agent: string | undefined): void
+  /** An agent is not there any more: what it had to itself ends when what is under way there has. */
+  dismiss(agent: string): void
   /** No new one is made, and nothing new is begun on any. Resolves when what was under way has ended, and so have they. */
   leave(reason: string): Promise<void>
   /** For good, and at once. Whoever waits for one of them, or has asked it something, is told why. */
@@ -95,12 +97,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     left.set(connection, leaving)
   }
 
-  function exchangeOwn(agent: string): void {
+  function leaveOwn(agent: string, reason: string): void {
     const one = own.get(agent)
     if (!one) return
     own.delete(agent)
     called.delete(one)
-    leaveOne(one, SIGNED_ANEW)
+    leaveOne(one, reason)
   }
 
   function exchangeMain(): void {
@@ -166,9 +168,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     exchange(agent) {
       if (over !== undefined) return
       if (agent === undefined) separations.delete('refused')
-      for (const one of agent === undefined ? [...own.keys()] : [agent]) exchangeOwn(one)
+      for (const one of agent === undefined ? [...own.keys()] : [agent]) leaveOwn(one, SIGNED_ANEW)
       // One that is there may be used by others, who have nothing to do with this, unless it was opened in the agent's name.
       if (agent === undefined || !main.session() || isMetAs(agent)) exchangeMain()
+    },
+    dismiss(agent) {
+      if (over === undefined) leaveOwn(agent, `There is no agent "${agent}" any more.`)
     },
     async leave(reason) {
       over ??= reason
