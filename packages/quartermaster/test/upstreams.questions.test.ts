@@ -11,7 +11,7 @@ import { type ClientEra, openDesk, textOf, type UpstreamDesk } from './support/u
 /**
  * Asks with "asks", cancels that question with "never_mind", and ends the first call with "finish". "fires" asks and waits
  * for no answer, "roots" asks for folders in passing, and "honest" says what it was answered. "given_up" says whether the
- * first call was taken back.
+ * first call was taken back. "sends_away" sends its first caller to an address before it answers.
  */
 const FICKLE = `
 import { createInterface } from 'node:readline'
@@ -22,6 +22,7 @@ const inputSchema = { type: 'object' }
 let asking
 let asked = 0
 let isGivenUp = false
+let hasSent = false
 const open = new Map()
 const ask = (id, method = 'elicitation/create') =>
   send({ id, method, params: { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } } })
@@ -42,6 +43,12 @@ const calls = {
     const result = { ...text('There is no issue 17.'), isError: true, structuredContent: { code: 404 } }
     open.set('roots', () => send({ id, result }))
     ask('roots', 'roots/list')
+  },
+  sends_away(id) {
+    const elicitations = [{ mode: 'url', url: 'https://example.com/in', message: 'Sign in.', elicitationId: 'e1' }]
+    if (hasSent) send({ id, result: text('came back') })
+    else send({ id, error: { code: -32042, message: 'Sign in first.', data: { elicitations } } })
+    hasSent = true
   },
   never_mind(id) {
     send({ method: 'notifications/cancelled', params: { requestId: 'q1' } })
@@ -103,6 +110,27 @@ it('passes questions on after many for which their server did not wait', { timeo
     for (let round = 0; round < 20; round++) expect(await textOf(client, 'fickle_fires')).toBe('fired')
     expect(await textOf(client, 'fickle_honest')).toBe('accept')
   }
+})
+
+it('passes on the question for one agent while another is where the server sent it', { timeout: 60_000 }, async () => {
+  const desk = await openFickle()
+  const away = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
+  const sent = deferred<void>()
+  const back = deferred<void>()
+  away.setRequestHandler('elicitation/create', async () => {
+    sent.resolve()
+    await back.promise
+    return { action: 'accept' }
+  })
+  const stranger = await desk.connect('auto', { agent: 'stranger', capabilities: { elicitation: { form: {} } } })
+  stranger.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }))
+  const call = textOf(away, 'fickle_sends_away')
+  await sent.promise
+  expect(await textOf(stranger, 'fickle_honest')).toBe('accept')
+  back.resolve()
+  expect(await call).toBe('came back')
+  // On one connection: nobody had to be given one of their own.
+  expect(await desk.status('fickle')).toMatchObject({ connections: 1 })
 })
 
 it('passes on a failure as it is of a tool that asked for folders in passing', { timeout: 60_000 }, async () => {
