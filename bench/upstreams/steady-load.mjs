@@ -14,6 +14,8 @@ import { reasonIn, reasonOf } from './failure-reason.mjs'
 
 /** A call that has no answer by then has failed; more than our own limit for a call. */
 const ANSWER_WITHIN_MS = 45_000
+/** Node's servers keep a connection for 5 s that nobody uses, and say so. Whoever used it then would meet its end. */
+const KEPT_MS = 4_000
 /** Of so many reasons each is told by itself. */
 const MOST_REASONS = 5
 
@@ -29,7 +31,7 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
   const calls = []
   /** @type {Set<Promise<void>>} */
   const underWay = new Set()
-  /** @type {Connection[]} */
+  /** @type {{ connection: Connection, since: number }[]} */
   const free = []
   /** @type {Set<(call: Call) => void>} */
   const watchers = new Set()
@@ -50,7 +52,7 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
       const { text, isRight } = workload()
       const answer = await connection.ask(text)
       if (!isRight(answer)) throw new Error(reasonIn(answer))
-      free.push(connection)
+      free.push({ connection, since: performance.now() })
     })
     try {
       await inTime(asking)
@@ -66,7 +68,11 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
 
   /** One that is kept may have been closed by the other side meanwhile. */
   async function connection() {
-    for (let kept = free.pop(); kept; kept = free.pop()) if (kept.isOpen()) return kept
+    for (let kept = free.pop(); kept; kept = free.pop()) {
+      const { connection, since } = kept
+      if (connection.isOpen() && performance.now() - since < KEPT_MS) return connection
+      connection.close()
+    }
     return connectTo(contender)
   }
 
@@ -103,7 +109,7 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
     async stop() {
       clearInterval(timer)
       await Promise.all(underWay)
-      for (const connection of free) connection.close()
+      for (const { connection } of free) connection.close()
       return calls
     },
   }
