@@ -44,13 +44,18 @@ export function createGuardedFetch({ home, hosts = [], clock, resolve }: Guarded
 
   return async (given, init = {}) => {
     const url = new URL(given)
-    refuseUnsafe(url, { home, isNamed })
-    if (!isNamed(url)) refuseInside(url.hostname)
+    refuseAddress(url, { home, isNamed })
     const client = isNamed(url) ? free : guarded
     return inTime(url, { clock, signal: init.signal }, async signal =>
       toResponse(await sendOnce(client, url, { ...init, signal }).catch(refusedOrFailed)),
     )
   }
+}
+
+/** Throws for an address that is not asked anything. A name that leads to one is found out when it is asked. */
+export function refuseAddress(url: URL, { home, isNamed }: { home: URL; isNamed(url: URL): boolean }): void {
+  refuseUnsafe(url, { home, isNamed })
+  if (!isNamed(url)) refuseInside(url.hostname)
 }
 
 interface Time {

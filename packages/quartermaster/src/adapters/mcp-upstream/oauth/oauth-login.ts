@@ -3,7 +3,7 @@ import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { namedHosts, type Resolve, refuseUnsafe } from '../../http-client/index.ts'
-import { createGuardedFetch, type GuardedFetch } from '../http/guarded-fetch.ts'
+import { createGuardedFetch, type GuardedFetch, refuseAddress } from '../http/guarded-fetch.ts'
 import type { Challenge } from '../http/http-auth.ts'
 import { type Callback, type CallbackPage, openCallback } from './oauth-callback.ts'
 import { discoverAuthorizationServer, refuseUnfit } from './oauth-discovery.ts'
@@ -102,9 +102,13 @@ async function prepare(
   const home = new URL(upstream.url)
   const oauth = upstream.oauth ?? {}
   const hosts = oauth.hosts ?? []
+  const isNamed = namedHosts(home, hosts)
   const fetch = createGuardedFetch({ home, hosts, clock, resolve })
   const server = await discoverAuthorizationServer({ sdk, fetch, url: upstream.url, challenge })
   refuseUnfit(server)
+  const { token_endpoint: tokens } = server.metadata ?? {}
+  // Before anybody signs in: nothing could be done with what they would bring back.
+  if (tokens !== undefined) refuseAddress(new URL(tokens), { home, isNamed })
   const wanted = sdk.computeScopeUnion(challenge.scope, lacked)
   const scope = scopeFor(sdk, { wanted, held, oauth, server })
   const client = await clientFor({ sdk, fetch, server, oauth, redirectUrl, scope })
@@ -117,7 +121,7 @@ async function prepare(
     state,
   })
   // A browser opens it, and other programs open what does not begin with http.
-  refuseUnsafe(started.authorizationUrl, { home, isNamed: namedHosts(home, hosts) })
+  refuseUnsafe(started.authorizationUrl, { home, isNamed })
   return { sdk, fetch, server, client, redirectUrl, scope, ...started }
 }
 
