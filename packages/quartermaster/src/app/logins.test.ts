@@ -84,7 +84,7 @@ describe('logins', () => {
     expect(restarted).toEqual(['tracker'])
   })
 
-  it('are given up by whoever stops waiting, or begins anew', async () => {
+  it('are given up by whoever stops waiting, and make way for whoever begins anew', async () => {
     const { logins } = await desk()
     const stop = new AbortController()
     const first = await logins.beginLogin({ upstream: 'tracker' })
@@ -95,7 +95,10 @@ describe('logins', () => {
     const other = logins.finishLogin({ attempt: second.attempt })
     other.catch(() => {})
     await logins.beginLogin({ upstream: 'tracker' })
-    await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(other).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: 'Nobody was signed in at "tracker": another attempt to sign in there was begun meanwhile.',
+    })
     await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
   })
 

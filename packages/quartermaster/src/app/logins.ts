@@ -53,7 +53,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
     const oldest = [...begun].slice(0, Math.max(0, begun.size - earlier.length - MOST_ATTEMPTS + 1))
     for (const [id, { attempt }] of [...earlier, ...oldest]) {
       begun.delete(id)
-      attempt.cancel()
+      attempt.displace()
     }
   }
 
