@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { allGone, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
@@ -237,13 +238,17 @@ describe('a connection of one agent', LONG, () => {
 })
 
 describe('an upstream that runs', LONG, () => {
-  it('is started anew when a person wants it', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) } })
+  it('is started anew when a person wants it, and nothing of the one before is left', async () => {
+    const file = join(await freshFolder(), 'pids')
+    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
     await isUp(desk)
     const before = await pidsOf(desk)
+    const started = await pidsIn(file)
+    expect(started).toHaveLength(2)
     expect(await desk.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
     await isUp(desk)
     expect(await pidsOf(desk)).not.toEqual(before)
+    expect(await allGone(started)).toBe(true)
   })
 
   it('tells in its log which of its programs has said what, and that a person had it started anew', async () => {

@@ -273,12 +273,12 @@ describe('an upstream that says too much', LONG, () => {
 })
 
 describe('what upstreams have started', LONG, () => {
-  const flags = (file: string) => ['--fork', '--fork-detached', '--stubborn', `--pids=${file}`]
+  const flags = (file: string) => ['--fork', '--fork-detached', '--fork-bare', '--stubborn', `--pids=${file}`]
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
-    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
+    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
     desk.up.child.kill(signal)
     await allGone(await pidsIn(file))
   })
@@ -289,7 +289,7 @@ describe('what upstreams have started', LONG, () => {
   ])('is swept away by the next start with %s, should anything be left', async (_, isKept) => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
-    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
+    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
     const left = await pidsIn(file)
     const up = desk.up.child.pid ?? 0
     // What would have ended them goes first.
@@ -297,7 +297,7 @@ describe('what upstreams have started', LONG, () => {
     expect(reapers).not.toEqual([])
     for (const pid of [...reapers, up]) process.kill(pid, 'SIGKILL')
     await expect.poll(() => isAlive(up)).toBe(false)
-    expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true])
+    expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true, true])
     if (!isKept) await writeFile(join(desk.dir, 'quartermaster.config.json'), '{}')
     await onDesk(desk.dir)
     await allGone(left)

@@ -18,8 +18,10 @@ import {
   pidsIn,
   tempFolder,
 } from '../testing/child-desk.ts'
+import { createLookingClock } from '../testing/looking-clock.ts'
 import { createChildHerd } from './child-herd.ts'
 import { folderMark, newRun } from './child-mark.ts'
+import { REAPER_SCRIPT } from './reaper-script.ts'
 
 const onLinux = process.platform === 'linux'
 
@@ -29,7 +31,8 @@ describe.skipIf(!onLinux)('closing one child', () => {
     ['that takes no notice of anything but being killed', ['--stubborn']],
     ['with a child of its own', ['--fork']],
     ['with a child that has left its group and session', ['--fork-detached']],
-    ['with both, stubborn', ['--fork', '--fork-detached', '--stubborn']],
+    ['with a child that has left both and has no environment', ['--fork-bare']],
+    ['with all of them, stubborn', ['--fork', '--fork-detached', '--fork-bare', '--stubborn']],
   ])('ends everything of one %s', async (_which, flags) => {
     const server = await openChannel({ flags })
     const pids = JSON.parse(await callTool(server, 'pids')) as number[]
@@ -74,6 +77,28 @@ describe.skipIf(!onLinux)('closing one child', () => {
     const pids = JSON.parse(await callTool(server, 'pids')) as number[]
     process.kill(pids[0] ?? 0, 'SIGKILL')
     await server.ended
+    expect(await allGone(pids)).toBe(true)
+  })
+
+  it('is done by itself when it dies and leaves what was seen before, with what that has started since', async () => {
+    const clock = createLookingClock()
+    const { herd } = await herdDesk({ clock })
+    const bare = 'echo $$; read -r line; sleep 1000 & echo $!; exec sleep 1000'
+    const child = await herd.spawn({
+      command: 'sh',
+      args: ['-c', `exec 3<&0; env -i setsid sh -c '${bare}' <&3 & wait`],
+      env: {},
+      cwd: '/',
+    })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const first = Number((await lines.next()).value)
+    await clock.looked()
+    process.kill(child.pid, 'SIGKILL')
+    await child.exited
+    child.stdin.write('go on\n')
+    const pids = [first, Number((await lines.next()).value)]
+    expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
+    await child.end()
     expect(await allGone(pids)).toBe(true)
   })
 })
@@ -155,14 +180,21 @@ describe.skipIf(!onLinux)('the reaper', () => {
 
   /** A process with children, as a gateway is one. */
   async function startGateway(...servers: string[][]) {
-    return startGatewayWith([], servers)
+    return startGatewayWith({}, servers)
   }
 
-  async function startGatewayWith(runner: readonly string[], servers: readonly string[][]) {
+  interface GatewayOptions {
+    readonly runner?: readonly string[]
+    /** Whether it has looked at what its children have started. */
+    readonly looks?: boolean
+  }
+
+  async function startGatewayWith({ runner = [], looks = false }: GatewayOptions, servers: readonly string[][]) {
     const dataDir = await tempFolder()
     const pidFile = join(dataDir, 'pids')
     const options = JSON.stringify({
       dataDir,
+      looks,
       servers: servers.map(flags => [...runner, process.execPath, ILL_SERVER, `--pids=${pidFile}`, ...flags]),
     })
     const child = spawn(process.execPath, [join(folder, 'gateway.mjs'), options], {
@@ -189,18 +221,49 @@ describe.skipIf(!onLinux)('the reaper', () => {
   }
 
   it('ends children and grandchildren when the gateway is killed, and then itself', async () => {
-    const { child, pids, reaper } = await startGateway(['--fork'], ['--fork-detached', '--stubborn'], ['--stubborn'])
-    expect(pids).toHaveLength(5)
+    const { child, pids, reaper } = await startGateway(
+      ['--fork'],
+      ['--fork-detached', '--fork-bare', '--stubborn'],
+      ['--stubborn'],
+    )
+    expect(pids).toHaveLength(6)
     expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([...pids, reaper].map(() => true))
     child.kill('SIGKILL')
     expect(await allGone([...pids, reaper])).toBe(true)
   })
 
   it('ends by their group those that have lost the mark', async () => {
-    const { child, pids, reaper } = await startGatewayWith(['env', '-i'], [['--fork', '--stubborn']])
+    const { child, pids, reaper } = await startGatewayWith({ runner: ['env', '-i'] }, [['--fork', '--stubborn']])
     expect(await readFile(`/proc/${pids[0]}/environ`, 'utf8')).toBe('')
     child.kill('SIGKILL')
     expect(await allGone([...pids, reaper])).toBe(true)
+  })
+
+  it('ends also those that have lost everything, their parent too, if the gateway has seen them before', async () => {
+    const { child, pids, reaper } = await startGatewayWith({ looks: true }, [['--fork-bare']])
+    const [server = 0, bare = 0] = pids
+    expect(await readFile(`/proc/${bare}/environ`, 'utf8')).toBe('')
+    child.kill('SIGSTOP')
+    process.kill(server, 'SIGKILL')
+    // It descends from nobody now, and the gateway has not noticed.
+    await eventually(async () => !(await readFile(`/proc/${bare}/stat`, 'utf8')).includes(`) S ${server} `))
+    expect(await isAlive(bare)).toBe(true)
+    child.kill('SIGKILL')
+    expect(await allGone([bare, reaper])).toBe(true)
+  })
+
+  it('takes nobody for one of those who only has its number', async () => {
+    const [ours, other] = [spawn('sleep', ['1000']), spawn('sleep', ['1000'])]
+    onTestFinished(() => [ours, other].forEach(process => void process.kill('SIGKILL')))
+    const startOf = async (pid = 0) => Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ')[21])
+    const known = [`${ours.pid}:${await startOf(ours.pid)}`, `${other.pid}:${(await startOf(other.pid)) - 1}`]
+    const reaper = spawn('sh', ['-c', REAPER_SCRIPT, 'reaper', 'NO_SUCH_MARK', newRun()], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    const ended = new Promise(resolve => reaper.once('exit', resolve))
+    reaper.stdin.end(`know ${known.join(' ')}\n`)
+    expect(await ended).toBe(0)
+    expect(await Promise.all([ours, other].map(({ pid = 0 }) => isAlive(pid)))).toEqual([false, true])
   })
 
   it('does all this too when the gateway ends by itself without a word', async () => {
@@ -277,6 +340,20 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
     expect(await Promise.all(left.map(isAlive))).toEqual([false, false])
     expect(await Promise.all(others.map(isAlive))).toEqual(others.map(() => true))
     expect(await server.ask('ping')).toMatchObject({ result: {} })
+  })
+
+  it('kills what those have started as well, whatever it has lost', async () => {
+    const { herd, dataDir } = await herdDesk()
+    const bare = `sh -c 'echo $$; exec sleep 1000'`
+    const child = spawn('sh', ['-c', `env -i setsid ${bare} & env -i ${bare} & wait`], {
+      env: { PATH: process.env.PATH, QUARTERMASTER_UPSTREAM: `${folderMark(dataDir)}.${newRun()}.1` },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const pids = [child.pid ?? 0, Number((await lines.next()).value), Number((await lines.next()).value)]
+    expect(await herd.sweep()).toBe(3)
+    expect(await allGone(pids)).toBe(true)
   })
 
   it.skipIf(process.getuid?.() !== 0)(

@@ -3,7 +3,8 @@ import { AppError } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { type Child, createChild, type SpawnedProcess, STOP_TIMES, type StopTimes } from './child.ts'
 import { childEnvironment } from './child-environment.ts'
-import { folderMark, markText, newRun } from './child-mark.ts'
+import { folderMark, type Mark, markText, newRun } from './child-mark.ts'
+import { createDescendants } from './descendants.ts'
 import { createMarkedProcesses } from './marked-processes.ts'
 import { createReaper } from './reaper.ts'
 
@@ -52,6 +53,7 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
         `Programs that upstreams have started may outlive a crash: no shell was found to see to it (${error.message}).`,
       ),
   })
+  const descendants = createDescendants({ clock, onChange: reaper.know })
   let started = 0
   let isClosed = false
   let closing: Promise<void> | undefined
@@ -72,10 +74,16 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
     })
     if (!hasStarted(program)) throw await failureOf(program)
     reaper.add(program.pid)
+    descendants.add(program.pid)
     const child = createChild({
       process: program,
       stop,
-      sweep: () => processes.kill(found => found.folder === folder && found.run === run && found.child === number),
+      look: descendants.look,
+      sweep: () =>
+        Promise.all([
+          processes.kill(found => found.folder === folder && found.run === run && found.child === number),
+          descendants.kill(program.pid),
+        ]),
       onGone() {
         children.delete(child)
         reaper.drop(child.pid)
@@ -83,6 +91,16 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
     })
     children.add(child)
     return child
+  }
+
+  async function sweep(): Promise<number> {
+    const isLeft = (found: Mark) => found.folder === folder && found.run !== run
+    const left = await processes.find(isLeft)
+    for (const pid of left) descendants.add(pid)
+    if (left.length > 0) await descendants.look()
+    const marked = await processes.kill(isLeft)
+    const others = await Promise.all(left.map(descendants.kill))
+    return new Set([...marked, ...others.flat()]).size
   }
 
   async function close(): Promise<void> {
@@ -93,7 +111,7 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
 
   return {
     spawn: start,
-    sweep: () => processes.kill(found => found.folder === folder && found.run !== run),
+    sweep,
     close() {
       closing ??= close()
       return closing

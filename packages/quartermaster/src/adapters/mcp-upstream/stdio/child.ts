@@ -40,6 +40,8 @@ export type SpawnedProcess = ChildProcessByStdio<Writable, Readable, Readable> &
 export interface ChildOptions {
   readonly process: SpawnedProcess
   readonly stop: StopTimes
+  /** Finds out what it has started, while that can be known. */
+  look(): Promise<unknown>
   /** Kills what has left the group. */
   sweep(): Promise<unknown>
   onGone(): void
@@ -50,7 +52,7 @@ const LOOK_MS = 20
 /** After SIGKILL only the kernel can hold it, and nobody is to wait for that. */
 const KILL_MS = 2_000
 
-export function createChild({ process: program, stop, sweep, onGone }: ChildOptions): Child {
+export function createChild({ process: program, stop, look, sweep, onGone }: ChildOptions): Child {
   const { pid, stdin, stdout, stderr } = program
   let isRunning = true
   const exited = new Promise<ChildExit>(resolve => {
@@ -65,6 +67,8 @@ export function createChild({ process: program, stop, sweep, onGone }: ChildOpti
   let ending: Promise<void> | undefined
 
   async function end({ graceMs, termMs }: StopTimes): Promise<void> {
+    // First of all: a polite one ends at once, and what it leaves descends from nobody.
+    if (isRunning) await look()
     stdin.end()
     if (isRunning) await wait(graceMs, exited)
     if (group.isThere()) {

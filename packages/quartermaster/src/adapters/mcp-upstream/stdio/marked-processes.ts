@@ -5,11 +5,10 @@ import { wait } from './waiting.ts'
 
 /** The processes of this machine, where they show their environment (Linux). */
 export interface MarkedProcesses {
-  /**
-   * Kills the processes of this user that carry such a mark, until there are none. Answers how many there were: none where
-   * processes do not show their environment.
-   */
-  kill(isWanted: (mark: Mark) => boolean): Promise<number>
+  /** The processes of this user that carry such a mark: none where processes do not show their environment. */
+  find(isWanted: (mark: Mark) => boolean): Promise<readonly number[]>
+  /** Kills them until there are none, and answers which there were. */
+  kill(isWanted: (mark: Mark) => boolean): Promise<readonly number[]>
 }
 
 /** Read at the same time: each is a file, and reading files has four threads for the whole gateway. */
@@ -43,23 +42,33 @@ export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
       hunt.passes++
       hunt.isHot = false
     }
+    await eachMarked(async (pid, mark) => {
+      const wanting = hunts.filter(hunt => hunt.isWanted(mark))
+      if (wanting.length === 0 || !(await isOurs(pid)) || !killMarked(pid, mark)) return
+      for (const hunt of wanting) {
+        hunt.isHot = true
+        hunt.killed.add(pid)
+      }
+    })
+  }
+
+  async function eachMarked(visit: (pid: number, mark: Mark) => Promise<void>): Promise<void> {
     const names = await readdir(proc).catch(() => [])
     const pids = names.filter(name => /^\d+$/.test(name)).map(Number)
     for (let from = 0; from < pids.length; from += BATCH)
-      await Promise.all(pids.slice(from, from + BATCH).map(pid => look(pid, hunts)))
+      await Promise.all(
+        pids.slice(from, from + BATCH).map(async pid => {
+          const mark = await markOf(pid)
+          if (mark) await visit(pid, mark)
+        }),
+      )
   }
 
-  async function look(pid: number, hunts: readonly Hunt[]): Promise<void> {
-    if (pid === process.pid) return
+  async function markOf(pid: number): Promise<Mark | undefined> {
+    if (pid === process.pid) return undefined
     // Of others, or gone meanwhile: either way none of ours.
     const environ = await readFile(`${proc}/${pid}/environ`).catch(() => undefined)
-    const mark = environ && markIn(environ)
-    const wanting = mark ? hunts.filter(hunt => hunt.isWanted(mark)) : []
-    if (!mark || wanting.length === 0 || !(await isOurs(pid)) || !killMarked(pid, mark)) return
-    for (const hunt of wanting) {
-      hunt.isHot = true
-      hunt.killed.add(pid)
-    }
+    return environ && markIn(environ)
   }
 
   async function isOurs(pid: number): Promise<boolean> {
@@ -81,10 +90,17 @@ export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
   }
 
   return {
+    async find(isWanted) {
+      const found: number[] = []
+      await eachMarked(async (pid, mark) => {
+        if (isWanted(mark) && (await isOurs(pid))) found.push(pid)
+      })
+      return found
+    },
     kill: isWanted =>
       new Promise(resolve => {
         const killed = new Set<number>()
-        waiting.push({ isWanted, killed, isHot: false, passes: 0, finish: () => resolve(killed.size) })
+        waiting.push({ isWanted, killed, isHot: false, passes: 0, finish: () => resolve([...killed]) })
         void run()
       }),
   }

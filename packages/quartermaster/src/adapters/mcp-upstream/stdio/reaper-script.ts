@@ -1,28 +1,55 @@
 /**
  * What the reaper does, for any POSIX shell. Its arguments are the name of the marking variable and the mark of this run
- * without the child. It hears of process groups on its input (`add 123`, `drop 123`) and ends with `done`; when the input
- * ends without that, the gateway has died, and everything that carries the mark is killed. Where processes do not show
- * their environment the groups have to do.
+ * without the child. It hears of process groups on its input (`add 123`, `drop 123`), and of all processes that are known,
+ * with their start (`know 123:45 678:90`), and ends with `done`. When the input ends without that, the gateway has died:
+ * the groups are killed, what is known and all that descends from it, and everything that carries the mark. Where
+ * processes are not shown as files the groups have to do.
  *
- * It looks twice with a second between, for a child that was just about to start. What multiplies is killed again and
- * again; what cannot be killed is given up after half a minute.
+ * Who descends from whom is found out before anything is killed: afterwards nobody can tell. A process is killed by its
+ * number only if it has the start that goes with it and belongs to this user.
+ *
+ * It looks twice for the mark with a second between, for a child that was just about to start. What multiplies is killed
+ * again and again; what cannot be killed is given up after half a minute.
  */
 export const REAPER_SCRIPT = `
 trap '' HUP INT QUIT TERM
 name=$1
 run=$2
 groups=
-while read -r word id; do
+known=
+while read -r word rest; do
   case $word in
-    add) groups="$groups $id" ;;
+    add) groups="$groups $rest" ;;
     drop)
       kept=
-      for group in $groups; do [ "$group" = "$id" ] || kept="$kept $group"; done
+      for group in $groups; do [ "$group" = "$rest" ] || kept="$kept $group"; done
       groups=$kept ;;
+    know) known=$rest ;;
     done) exit 0 ;;
   esac
 done
+table=$(cat /proc/[0-9]*/stat 2>/dev/null |
+  sed -n 's/^\\([0-9]*\\) (.*) . \\([0-9]*\\) \\([0-9-]* \\)\\{17\\}\\([0-9]*\\) .*/\\1:\\4:\\2/p')
+kin=' '
+size=0
+while [ $size -lt \${#kin} ]; do
+  size=\${#kin}
+  for entry in $table; do
+    one=\${entry%:*}
+    case $kin in
+      *" $one "*) continue ;;
+      *" \${entry##*:}:"*) kin="$kin$one " ;;
+      *) case " $known " in *" $one "*) kin="$kin$one " ;; esac ;;
+    esac
+  done
+done
 for group in $groups; do kill -9 "-$group" 2>/dev/null; done
+for one in $kin; do
+  id=\${one%:*}
+  read -r line <"/proc/$id/stat" || continue
+  set -- \${line##*) }
+  [ "\${20}" = "\${one#*:}" ] && [ -O "/proc/$id" ] && kill -9 "$id" 2>/dev/null
+done
 [ -r /proc/self/environ ] || exit 0
 pattern="^$name=$(printf %s "$run" | sed 's/[.]/[.]/g')[.][0-9][0-9]*\\$"
 marked() {

@@ -20,6 +20,8 @@ export interface Reaper {
   add(group: number): void
   /** A group of which nothing is left. */
   drop(group: number): void
+  /** All processes that are ours from now on, whatever their groups, with their starts: `123:45 678:90`. */
+  know(processes: string): void
   pid(): number | undefined
   /** Sends it home: there is nothing left to do. */
   close(): Promise<void>
@@ -32,6 +34,7 @@ const HOME_MS = 2_000
 
 export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
   const groups = new Set<number>()
+  let known = ''
   let current: ChildProcess | undefined
   let isMissing = process.platform === 'win32'
   let isClosed = false
@@ -52,6 +55,7 @@ export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
       if (groups.size > 0 && clock.now() - begun >= GROWN_UP_MS) ensure()
     })
     for (const group of groups) tell(`add ${group}`)
+    tell(`know ${known}`)
   }
 
   function tell(line: string): void {
@@ -66,6 +70,10 @@ export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
     },
     drop(group) {
       if (groups.delete(group)) tell(`drop ${group}`)
+    },
+    know(processes) {
+      known = processes
+      tell(`know ${known}`)
     },
     pid: () => current?.pid,
     async close() {

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
 import { createSystemClock } from '../../system/index.ts'
 import type { Channel, ChannelEnd } from '../session/channel.ts'
-import { type ChildHerd, createChildHerd } from '../stdio/child-herd.ts'
+import { type ChildHerd, type ChildHerdOptions, createChildHerd } from '../stdio/child-herd.ts'
 import { type ChildLog, createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-channel.ts'
 
@@ -29,7 +29,7 @@ export interface HerdDesk {
 }
 
 /** A herd over a folder of its own. Its children end with the test. */
-export async function herdDesk(options: { inherited?: Record<string, string | undefined> } = {}): Promise<HerdDesk> {
+export async function herdDesk(options: Partial<ChildHerdOptions> = {}): Promise<HerdDesk> {
   const dataDir = await tempFolder()
   const herd = createChildHerd({ clock: createSystemClock(), dataDir, ...options })
   onTestFinished(() => herd.close())

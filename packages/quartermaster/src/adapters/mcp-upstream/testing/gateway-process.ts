@@ -2,13 +2,20 @@ import { createSystemClock } from '../../system/index.ts'
 import { createChildHerd } from '../stdio/child-herd.ts'
 import { createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
+import { createLookingClock } from './looking-clock.ts'
 
 // What a gateway does with children, as a process of its own that tests may kill. Its argument is a JSON text:
-// { dataDir, servers: [[command, argument, …], …] }. It says "ready" and the reaper's number when all have answered.
+// { dataDir, servers: [[command, argument, …], …], looks }. It says "ready" and the reaper's number when all have answered,
+// and it has looked at what they have started; unless it looks, nothing of that is known.
 
-const { dataDir, servers } = JSON.parse(process.argv[2] ?? '{}') as { dataDir: string; servers: string[][] }
+const { dataDir, servers, looks } = JSON.parse(process.argv[2] ?? '{}') as {
+  readonly dataDir: string
+  readonly servers: string[][]
+  readonly looks: boolean
+}
 const clock = createSystemClock()
-const herd = createChildHerd({ clock, dataDir })
+const looking = createLookingClock()
+const herd = createChildHerd({ clock: looks ? looking : { ...clock, after: () => () => {} }, dataDir })
 
 async function start([command = '', ...args]: string[]): Promise<void> {
   const log = createChildLog({ clock })
@@ -23,5 +30,6 @@ async function start([command = '', ...args]: string[]): Promise<void> {
 }
 
 await Promise.all(servers.map(start))
+if (looks) await looking.looked()
 process.stdout.write(`ready ${herd.reaperPid()}\n`)
 process.stdin.on('data', () => void herd.close().then(() => process.stdout.write('closed\n')))

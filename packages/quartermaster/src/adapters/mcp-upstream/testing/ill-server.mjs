@@ -28,6 +28,7 @@
 //   --linger=MS           lives on so long after its input was closed
 //   --fork                starts a process that never ends
 //   --fork-detached       starts one in a session of its own
+//   --fork-bare           starts one in a session of its own, with an empty environment
 //   --pids=FILE           appends its process number and those it started to this file, a line each
 // Its answers
 //   --hang                reads, and never answers
@@ -91,12 +92,9 @@ const send = message => print(JSON.stringify({ jsonrpc: '2.0', ...message }))
 // --- its start
 
 const started = [process.pid]
-function fork(detached) {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit', detached })
-  started.push(child.pid)
-}
-if (has('fork')) fork(false)
-if (has('fork-detached')) fork(true)
+const forks = { fork: {}, 'fork-detached': { detached: true }, 'fork-bare': { detached: true, env: {} } }
+for (const [, options] of Object.entries(forks).filter(([flag]) => has(flag)))
+  started.push(spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit', ...options }).pid)
 if (has('pids')) appendFileSync(text('pids'), started.map(pid => `${pid}\n`).join(''))
 
 if (has('stderr')) complain(text('stderr'))

@@ -1,0 +1,155 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { createProcessTable, type ProcessEntry } from './process-table.ts'
+import { wait } from './waiting.ts'
+
+export interface DescendantsOptions {
+  readonly clock: Clock
+  /** Told of the children and all that is known of them whenever that has changed: `123:45 678:90`, numbers and starts. */
+  onChange(known: string): void
+}
+
+/**
+ * What children have started, found by descent. Neither a session of its own nor an empty environment hides it, only the
+ * end of its parent does; so it is looked for from time to time, and what was found is known until it ends.
+ */
+export interface Descendants {
+  /** A child, or whoever else is to be ended with all that it has started. */
+  add(child: number): void
+  /** Finds what all of them have started by now. */
+  look(): Promise<void>
+  /** Kills what is known of a child, with whatever that has started, and forgets the child. Answers whom it killed. */
+  kill(child: number): Promise<readonly number[]>
+}
+
+/** Most programs start their helpers at once. */
+const SOON_MS = 1_000
+const LOOK_MS = 5_000
+/** A process takes 20 µs to look at. Where there are thousands the looks are fewer, and take half a percent of the time. */
+const LOOK_MS_PER_PROCESS = 4
+/** Known of one child. Whoever starts more of them will hardly have taken the mark from each. */
+const MOST_KIN = 256
+/** A killed process is seen until it is gone, and one that multiplies is looked for again. */
+const MOST_PASSES = 100
+const PAUSE_MS = 10
+
+interface Family {
+  readonly root: ProcessEntry
+  kin: readonly ProcessEntry[]
+}
+
+export function createDescendants({ clock, onChange }: DescendantsOptions): Descendants {
+  const table = createProcessTable(clock)
+  const families = new Map<number, Family>()
+  let told = ''
+  let seen = 0
+  let planned: { readonly at: number; cancel(): void } | undefined
+  let looking = Promise.resolve()
+  let next: Promise<void> | undefined
+
+  /** One after the other. One that has not begun serves everybody who wants one. */
+  function look(): Promise<void> {
+    next ??= looking.then(() => {
+      next = undefined
+      looking = pass()
+      return looking
+    })
+    return next
+  }
+
+  async function pass(): Promise<void> {
+    try {
+      const all = await table.all()
+      seen = all.length
+      const tree = createProcessTree(all)
+      for (const family of families.values()) {
+        const { root, kin } = family
+        const living = tree.from([root, ...kin]).filter(entry => entry.pid !== root.pid && table.isOurs(entry))
+        family.kin = living.slice(0, MOST_KIN)
+      }
+      tell()
+    } catch {
+      // Nothing can be seen now, for want of a descriptor perhaps. What is known stays, and the next look is not far.
+    }
+  }
+
+  function tell(): void {
+    const entries = [...families.values()].flatMap(({ root, kin }) => [root, ...kin])
+    const known = entries.map(({ pid, start }) => `${pid}:${start}`).join(' ')
+    if (known === told) return
+    told = known
+    onChange(known)
+  }
+
+  function plan(ms: number): void {
+    const at = clock.now() + ms
+    if (planned && planned.at <= at) return
+    planned?.cancel()
+    planned = { at, cancel: clock.after(ms, () => void lookAndPlan()) }
+  }
+
+  async function lookAndPlan(): Promise<void> {
+    planned = undefined
+    await look()
+    if (families.size > 0) plan(Math.max(LOOK_MS, seen * LOOK_MS_PER_PROCESS))
+  }
+
+  function forget(child: number): void {
+    families.delete(child)
+    tell()
+    if (families.size > 0) return
+    planned?.cancel()
+    planned = undefined
+  }
+
+  return {
+    look,
+    add(child) {
+      const root = table.find(child)
+      if (!root) return
+      families.set(child, { root, kin: [] })
+      tell()
+      plan(SOON_MS)
+    },
+    async kill(child) {
+      const family = families.get(child)
+      if (!family) return []
+      const killed = new Set<number>()
+      for (let passes = 0; family.kin.length > 0 && passes < MOST_PASSES; passes++) {
+        // All are known before the first one ends, and leaves its own to nobody.
+        await look()
+        for (const one of family.kin) if (table.kill(one)) killed.add(one.pid)
+        await wait(PAUSE_MS)
+      }
+      forget(child)
+      return [...killed]
+    },
+  }
+}
+
+interface ProcessTree {
+  /** What lives of these, and all that descends from it. */
+  from(known: readonly ProcessEntry[]): ProcessEntry[]
+}
+
+function createProcessTree(all: readonly ProcessEntry[]): ProcessTree {
+  const byPid = new Map(all.map(entry => [entry.pid, entry]))
+  const byParent = new Map<number, ProcessEntry[]>()
+  for (const entry of all) {
+    const siblings = byParent.get(entry.parent)
+    if (siblings) siblings.push(entry)
+    else byParent.set(entry.parent, [entry])
+  }
+
+  return {
+    from(known) {
+      const found = new Set<ProcessEntry>()
+      for (const { pid, start } of known) {
+        const entry = byPid.get(pid)
+        if (entry?.start === start) found.add(entry)
+      }
+      // A set goes on with what is added to it meanwhile.
+      for (const parent of found) for (const child of byParent.get(parent.pid) ?? []) found.add(child)
+      return [...found]
+    },
+  }
+}
