@@ -45,10 +45,9 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
   }
 }
 
-/** Whoever is started from inside a program of an upstream carries its mark, and would end with it. */
+/** Whoever is started from inside a program of an upstream would end with it, by its mark or by descent, unless it says otherwise. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  const { QUARTERMASTER_UPSTREAM: _mark, ...own } = process.env
-  return own
+  return { ...process.env, QUARTERMASTER_UPSTREAM: 'none' }
 }
 
 function upArguments(dataDir: string, { config }: ProjectPlace): string[] {

@@ -1,27 +1,22 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSystemClock } from '../../system/index.ts'
 import {
+  APART,
   allGone,
   callTool,
   eventually,
   herdDesk,
-  ILL_SERVER,
   isAlive,
   openChannel,
-  pidsIn,
   tempFolder,
 } from '../testing/child-desk.ts'
 import { createLookingClock } from '../testing/looking-clock.ts'
 import { createChildHerd } from './child-herd.ts'
 import { folderMark, newRun } from './child-mark.ts'
-import { REAPER_SCRIPT } from './reaper-script.ts'
 
 const onLinux = process.platform === 'linux'
 
@@ -101,6 +96,17 @@ describe.skipIf(!onLinux)('closing one child', () => {
     await child.end()
     expect(await allGone(pids)).toBe(true)
   })
+
+  it('leaves alone what says that it goes on without it, as another gateway does, and what that has started', async () => {
+    const { herd } = await herdDesk()
+    const child = await herd.spawn({ command: 'sh', args: ['-c', `${APART} & wait`], env: {}, cwd: '/' })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const pids = [Number((await lines.next()).value), Number((await lines.next()).value)]
+    onTestFinished(() => pids.forEach(pid => void process.kill(pid, 'SIGKILL')))
+    await child.end()
+    expect(await isAlive(child.pid)).toBe(false)
+    expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
+  })
 })
 
 describe.skipIf(!onLinux)('a herd', () => {
@@ -160,153 +166,6 @@ describe.skipIf(!onLinux)('a herd', () => {
     await eventually(() => herd.reaperPid() !== first)
     await openChannel({ herd })
     expect(await isAlive(herd.reaperPid() ?? 0)).toBe(true)
-  })
-})
-
-describe.skipIf(!onLinux)('the reaper', () => {
-  let folder = ''
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-'))
-    await build({
-      entryPoints: [fileURLToPath(new URL('../testing/gateway-process.ts', import.meta.url))],
-      outfile: join(folder, 'gateway.mjs'),
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'silent',
-    })
-  })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-
-  /** A process with children, as a gateway is one. */
-  async function startGateway(...servers: string[][]) {
-    return startGatewayWith({}, servers)
-  }
-
-  interface GatewayOptions {
-    readonly runner?: readonly string[]
-    /** Whether it has looked at what its children have started. */
-    readonly looks?: boolean
-  }
-
-  async function startGatewayWith({ runner = [], looks = false }: GatewayOptions, servers: readonly string[][]) {
-    const dataDir = await tempFolder()
-    const pidFile = join(dataDir, 'pids')
-    const options = JSON.stringify({
-      dataDir,
-      looks,
-      servers: servers.map(flags => [...runner, process.execPath, ILL_SERVER, `--pids=${pidFile}`, ...flags]),
-    })
-    const child = spawn(process.execPath, [join(folder, 'gateway.mjs'), options], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      // Its own group, as a shell gives one to what runs in a terminal.
-      detached: true,
-    })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const exited = new Promise(resolve => child.once('exit', resolve))
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-    const first = await lines.next()
-    const reaper = Number(/^ready (\d+)$/.exec(String(first.value))?.[1])
-    const pids = await pidsIn(pidFile)
-    onTestFinished(() => {
-      for (const pid of pids) {
-        try {
-          process.kill(pid, 'SIGKILL')
-        } catch {
-          // As it should be.
-        }
-      }
-    })
-    return { child, pid: child.pid ?? 0, reaper, pids, exited, lines }
-  }
-
-  it('ends children and grandchildren when the gateway is killed, and then itself', async () => {
-    const { child, pids, reaper } = await startGateway(
-      ['--fork'],
-      ['--fork-detached', '--fork-bare', '--stubborn'],
-      ['--stubborn'],
-    )
-    expect(pids).toHaveLength(6)
-    expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([...pids, reaper].map(() => true))
-    child.kill('SIGKILL')
-    expect(await allGone([...pids, reaper])).toBe(true)
-  })
-
-  it('ends by their group those that have lost the mark', async () => {
-    const { child, pids, reaper } = await startGatewayWith({ runner: ['env', '-i'] }, [['--fork', '--stubborn']])
-    expect(await readFile(`/proc/${pids[0]}/environ`, 'utf8')).toBe('')
-    child.kill('SIGKILL')
-    expect(await allGone([...pids, reaper])).toBe(true)
-  })
-
-  it('ends also those that have lost everything, their parent too, if the gateway has seen them before', async () => {
-    const { child, pids, reaper } = await startGatewayWith({ looks: true }, [['--fork-bare']])
-    const [server = 0, bare = 0] = pids
-    expect(await readFile(`/proc/${bare}/environ`, 'utf8')).toBe('')
-    child.kill('SIGSTOP')
-    process.kill(server, 'SIGKILL')
-    // It descends from nobody now, and the gateway has not noticed.
-    await eventually(async () => !(await readFile(`/proc/${bare}/stat`, 'utf8')).includes(`) S ${server} `))
-    expect(await isAlive(bare)).toBe(true)
-    child.kill('SIGKILL')
-    expect(await allGone([bare, reaper])).toBe(true)
-  })
-
-  it('takes nobody for one of those who only has its number', async () => {
-    const [ours, other] = [spawn('sleep', ['1000']), spawn('sleep', ['1000'])]
-    onTestFinished(() => [ours, other].forEach(process => void process.kill('SIGKILL')))
-    const startOf = async (pid = 0) => Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ')[21])
-    const known = [`${ours.pid}:${await startOf(ours.pid)}`, `${other.pid}:${(await startOf(other.pid)) - 1}`]
-    const reaper = spawn('sh', ['-c', REAPER_SCRIPT, 'reaper', 'NO_SUCH_MARK', newRun()], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    const ended = new Promise(resolve => reaper.once('exit', resolve))
-    reaper.stdin.end(`know ${known.join(' ')}\n`)
-    expect(await ended).toBe(0)
-    expect(await Promise.all([ours, other].map(({ pid = 0 }) => isAlive(pid)))).toEqual([false, true])
-  })
-
-  it('does all this too when the gateway ends by itself without a word', async () => {
-    const { child, pids, reaper } = await startGateway(['--fork-detached', '--stubborn'])
-    child.kill('SIGTERM')
-    expect(await allGone([...pids, reaper])).toBe(true)
-  })
-
-  it('is not ended by Ctrl-C, which the whole terminal gets', async () => {
-    const { pid, pids, reaper, exited } = await startGateway(['--fork-detached', '--stubborn'])
-    process.kill(-pid, 'SIGINT')
-    process.kill(reaper, 'SIGTERM')
-    await exited
-    expect(await allGone([...pids, reaper])).toBe(true)
-  })
-
-  it('leaves other gateways and their children alone', async () => {
-    const one = await startGateway(['--fork-detached'])
-    const other = await startGateway(['--fork-detached'])
-    one.child.kill('SIGKILL')
-    expect(await allGone([...one.pids, one.reaper])).toBe(true)
-    expect(await Promise.all([...other.pids, other.reaper].map(isAlive))).toEqual([true, true, true])
-  })
-
-  it('goes home when the gateway has seen to everything itself', async () => {
-    const { child, pids, reaper, lines } = await startGateway(['--fork-detached'])
-    child.stdin.write('close\n')
-    expect((await lines.next()).value).toBe('closed')
-    expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([false, false, false])
-  })
-
-  it('holds nothing open but its pipe, and carries no mark', async () => {
-    const { reaper } = await startGateway([])
-    const openIn = async (id: number | 'self') => {
-      const files = await readdir(`/proc/${id}/fd`)
-      return Promise.all(files.map(fd => readlink(`/proc/${id}/fd/${fd}`).catch(() => 'closed')))
-    }
-    // What whoever runs this test leaves open to all is not the gateway's.
-    const fromOutside = await openIn('self')
-    const open = (await openIn(reaper)).filter(target => target !== '/dev/null' && !fromOutside.includes(target))
-    expect(open).toEqual([expect.stringMatching(/^(socket|pipe):/)])
-    expect(await readlink(`/proc/${reaper}/cwd`)).toBe('/')
-    expect(await readFile(`/proc/${reaper}/environ`, 'utf8')).not.toContain('QUARTERMASTER')
   })
 })
 

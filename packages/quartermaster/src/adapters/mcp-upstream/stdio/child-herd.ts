@@ -53,7 +53,7 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
         `Programs that upstreams have started may outlive a crash: no shell was found to see to it (${error.message}).`,
       ),
   })
-  const descendants = createDescendants({ clock, onChange: reaper.know })
+  const descendants = createDescendants({ clock, folder, onChange: reaper.know })
   let started = 0
   let isClosed = false
   let closing: Promise<void> | undefined

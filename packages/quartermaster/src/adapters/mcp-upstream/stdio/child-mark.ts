@@ -44,12 +44,27 @@ export function newRun(): string {
   return randomBytes(8).toString('hex')
 }
 
-/** The mark in an environment as Linux shows it: `NAME=value`, each ended by a zero byte. */
+/** The mark in an environment as Linux shows it. */
 export function markIn(environ: Buffer): Mark | undefined {
+  const text = textIn(environ)
+  return text === undefined ? undefined : parseMark(text)
+}
+
+/**
+ * Whether an environment has a mark that is none of this folder's: of a gateway that was started from inside a program, and goes on
+ * without it (`none`), or of such a gateway's own programs. What has none at all has lost it.
+ */
+export function isMarkedOtherwise(environ: Buffer, folder: string): boolean {
+  const text = textIn(environ)
+  return text !== undefined && parseMark(text)?.folder !== folder
+}
+
+/** What the variable is set to, if it is: `NAME=value`, each ended by a zero byte. */
+function textIn(environ: Buffer): string | undefined {
   for (let at = environ.indexOf(`${MARK}=`); at >= 0; at = environ.indexOf(`${MARK}=`, at + 1)) {
     if (at > 0 && environ[at - 1] !== 0) continue
     const end = environ.indexOf(0, at)
-    return parseMark(environ.toString('latin1', at + MARK.length + 1, end < 0 ? environ.length : end))
+    return environ.toString('latin1', at + MARK.length + 1, end < 0 ? environ.length : end)
   }
   return undefined
 }

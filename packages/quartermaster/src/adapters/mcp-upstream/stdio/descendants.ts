@@ -4,6 +4,8 @@ import { wait } from './waiting.ts'
 
 export interface DescendantsOptions {
   readonly clock: Clock
+  /** Whose they are, as marks name it. What is marked otherwise is somebody else's, with all that it has started. */
+  readonly folder: string
   /** Told of the children and all that is known of them whenever that has changed: `123:45 678:90`, numbers and starts. */
   onChange(known: string): void
 }
@@ -37,7 +39,7 @@ interface Family {
   kin: readonly ProcessEntry[]
 }
 
-export function createDescendants({ clock, onChange }: DescendantsOptions): Descendants {
+export function createDescendants({ clock, folder, onChange }: DescendantsOptions): Descendants {
   const table = createProcessTable(clock)
   const families = new Map<number, Family>()
   let told = ''
@@ -60,7 +62,7 @@ export function createDescendants({ clock, onChange }: DescendantsOptions): Desc
     try {
       const all = await table.all()
       seen = all.length
-      const tree = createProcessTree(all)
+      const tree = createProcessTree(all, entry => table.isMarkedOtherwise(entry, folder))
       for (const family of families.values()) {
         const { root, kin } = family
         const living = tree.from([root, ...kin]).filter(entry => entry.pid !== root.pid && table.isOurs(entry))
@@ -131,7 +133,7 @@ interface ProcessTree {
   from(known: readonly ProcessEntry[]): ProcessEntry[]
 }
 
-function createProcessTree(all: readonly ProcessEntry[]): ProcessTree {
+function createProcessTree(all: readonly ProcessEntry[], isOther: (entry: ProcessEntry) => boolean): ProcessTree {
   const byPid = new Map(all.map(entry => [entry.pid, entry]))
   const byParent = new Map<number, ProcessEntry[]>()
   for (const entry of all) {
@@ -145,10 +147,11 @@ function createProcessTree(all: readonly ProcessEntry[]): ProcessTree {
       const found = new Set<ProcessEntry>()
       for (const { pid, start } of known) {
         const entry = byPid.get(pid)
-        if (entry?.start === start) found.add(entry)
+        if (entry?.start === start && !isOther(entry)) found.add(entry)
       }
       // A set goes on with what is added to it meanwhile.
-      for (const parent of found) for (const child of byParent.get(parent.pid) ?? []) found.add(child)
+      for (const parent of found)
+        for (const child of byParent.get(parent.pid) ?? []) if (!found.has(child) && !isOther(child)) found.add(child)
       return [...found]
     },
   }

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { isMarkedOtherwise } from './child-mark.ts'
 
 /** A process as Linux shows it. Numbers are given again; a number and a start are one process for ever. */
 export interface ProcessEntry {
@@ -19,6 +20,8 @@ export interface ProcessTable {
    */
   all(): Promise<ProcessEntry[]>
   isOurs(entry: ProcessEntry): boolean
+  /** Whether its environment says that it is none of this folder's. */
+  isMarkedOtherwise(entry: ProcessEntry, folder: string): boolean
   /** Kills it if it still is that process, and this user's. Answers whether it was. */
   kill(entry: ProcessEntry): boolean
 }
@@ -76,6 +79,14 @@ export function createProcessTable(clock: Pick<Clock, 'breathe'>): ProcessTable 
       return found
     },
     isOurs,
+    isMarkedOtherwise({ pid }, folder) {
+      try {
+        return isMarkedOtherwise(readFileSync(`/proc/${pid}/environ`), folder)
+      } catch {
+        // Gone, or another user's, which is left alone by everybody here.
+        return false
+      }
+    },
     kill(entry) {
       try {
         return find(entry.pid)?.start === entry.start && isOurs(entry) && process.kill(entry.pid, 'SIGKILL')

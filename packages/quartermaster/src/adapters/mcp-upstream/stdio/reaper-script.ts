@@ -5,8 +5,8 @@
  * the groups are killed, what is known and all that descends from it, and everything that carries the mark. Where
  * processes are not shown as files the groups have to do.
  *
- * Who descends from whom is found out before anything is killed: afterwards nobody can tell. A process is killed by its
- * number only if it has the start that goes with it and belongs to this user.
+ * Who descends from whom is found out before anything is killed: afterwards nobody can tell. Whoever is marked as another
+ * gateway's is left alone. A process is killed by its number only if it has the start that goes with it and belongs to this user.
  *
  * It looks twice for the mark with a second between, for a child that was just about to start. What multiplies is killed
  * again and again; what cannot be killed is given up after half a minute.
@@ -28,6 +28,9 @@ while read -r word rest; do
     done) exit 0 ;;
   esac
 done
+others() {
+  tr '\\0' '\\n' 2>/dev/null <"/proc/$1/environ" | grep "^$name=" | grep -qv "^$name=\${run%.*}[.]"
+}
 table=$(cat /proc/[0-9]*/stat 2>/dev/null |
   sed -n 's/^\\([0-9]*\\) (.*) . \\([0-9]*\\) \\([0-9-]* \\)\\{17\\}\\([0-9]*\\) .*/\\1:\\4:\\2/p')
 kin=' '
@@ -36,10 +39,10 @@ while [ $size -lt \${#kin} ]; do
   size=\${#kin}
   for entry in $table; do
     one=\${entry%:*}
-    case $kin in
-      *" $one "*) continue ;;
-      *" \${entry##*:}:"*) kin="$kin$one " ;;
-      *) case " $known " in *" $one "*) kin="$kin$one " ;; esac ;;
+    case "$kin| $known " in
+      *" $one "*"|"*) ;;
+      *"|"*" $one "*) kin="$kin$one " ;;
+      *" \${entry##*:}:"*"|"*) others "\${one%:*}" || kin="$kin$one " ;;
     esac
   done
 done
