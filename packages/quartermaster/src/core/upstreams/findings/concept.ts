@@ -9,6 +9,8 @@ export interface Sentence extends PlainSentence {
   original(): string
   /** It says what belongs into a parameter. */
   readonly isOfParameter: boolean
+  /** What the definition calls its own arguments, in small letters. */
+  readonly argumentNames: ReadonlySet<string>
   /** Where it is two sentences, the second, which speaks of what the first named. */
   readonly second?: string
   /** The sentence before, which may say on what occasion. */
@@ -86,7 +88,7 @@ export function either(...signs: readonly Sign[]): Sign {
 }
 
 /** Where sentences come from. */
-export interface Passage extends Pick<Sentence, 'isOfParameter' | 'isAboutTalk'> {
+export interface Passage extends Pick<Sentence, 'isOfParameter' | 'isAboutTalk' | 'argumentNames'> {
   readonly text: string
   readonly plain: string
 }

@@ -6,6 +6,7 @@ import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
 import { meaningsIn, type Passage } from './concept.ts'
 import { CONVERSATION } from './conversation-concepts.ts'
 import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
+import { readingsOf } from './digit-letters.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
 import { hiddenIn, type Whole } from './hidden-characters.ts'
@@ -18,6 +19,7 @@ import { lettersOf } from './look-alikes.ts'
 import { markersIn } from './markers.ts'
 import { MARKUP_PHRASES } from './markup-phrases.ts'
 import { otherToolsIn } from './other-tools.ts'
+import { ownArguments } from './own-arguments.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
@@ -63,8 +65,10 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const found: Found[] = []
   const strong = new Set<string>()
   const strings = stringsIn(definition)
+  const own = ownArguments(definition)
   const place: Place = {
-    names: { ...names, parameters: parametersOf(definition), looked: new Map() },
+    names: { ...names, parameters: own.words, looked: new Map() },
+    argumentNames: own.names,
     isAboutTalk: isAboutTalk(definition),
     isForModels: isForModels(definition),
     isResource: isResource(definition),
@@ -90,27 +94,8 @@ function isResource(definition: unknown): boolean {
   return isRecord(definition) && 'uri' in definition && !('inputSchema' in definition)
 }
 
-/** As they are compared: in small letters. */
-function parametersOf(definition: unknown): ReadonlySet<string> {
-  const { inputSchema, arguments: own } = isRecord(definition) ? definition : {}
-  const { properties } = isRecord(inputSchema) ? inputSchema : {}
-  const keys = isRecord(properties)
-    ? Object.entries(properties).flatMap(([key, schema]) => [key, ...valuesOf(schema)])
-    : []
-  const names = Array.isArray(own)
-    ? own.flatMap(one => (isRecord(one) && typeof one.name === 'string' ? [one.name] : []))
-    : []
-  return new Set([...keys, ...names].map(name => name.toLowerCase()))
-}
-
-/** What an argument may be. */
-function valuesOf(schema: unknown): string[] {
-  const { enum: values } = isRecord(schema) ? schema : {}
-  return Array.isArray(values) ? values.filter(value => typeof value === 'string') : []
-}
-
 /** What is known of a definition wherever one looks. */
-interface Place extends Pick<Passage, 'isAboutTalk'>, Whole {
+interface Place extends Pick<Passage, 'isAboutTalk' | 'argumentNames'>, Whole {
   readonly names: ComparedNames
   /** It has an honest use for what a model was told. */
   readonly isForModels: boolean
@@ -138,27 +123,50 @@ function withoutEchoes(found: readonly Found[]): readonly Found[] {
 
 /** Nothing where nothing was found: every look is a step. */
 function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefined> {
-  const { names, isAboutTalk } = place
   const text = string.text.slice(0, LONGEST_STRING)
   const cut = { ...string, text }
-  if (string.field === 'name') yield lookAlikeIn(text, names)
+  if (string.field === 'name') yield lookAlikeIn(text, place.names)
   yield hiddenIn(cut, place)
   if (!place.isForModels) yield wantedBy(cut)
   yield markersIn(cut)
   yield paddingIn(cut)
   yield mixedWordIn(text)
+  const said = yield* noted(draftsInWords(cut, place))
+  if (isIdentifier(text)) yield* draftsInName(text, place.names)
+  for (const decoded of decodedIn(text)) {
+    for (const draft of draftsInside(decoded.text, place))
+      yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
+  }
+  for (const reading of readingsOf(text)) {
+    // Of what it says in so many words, as near "sha256", nothing is hidden.
+    for (const draft of draftsInside(reading, place))
+      yield draft && !said.has(draft.message) ? { ...draft, strength: 'strong', message: inDigits(draft) } : undefined
+  }
+  if (string.text.length > LONGEST_STRING) yield TOO_LONG
+}
+
+const inDigits = ({ message }: Draft) => `${message} It is written with digits for letters.`
+
+/** Hands them on, and answers what they said. */
+function* noted(drafts: Iterable<Draft | undefined>): Generator<Draft | undefined, ReadonlySet<string>> {
+  const said = new Set<string>()
+  for (const draft of drafts) {
+    if (draft) said.add(draft.message)
+    yield draft
+  }
+  return said
+}
+
+/** What a string says as it is read. */
+function* draftsInWords(string: FoundString, place: Place): Generator<Draft | undefined> {
+  const { names, isAboutTalk, argumentNames } = place
+  const { text } = string
   const plain = yield* plainTextInSteps(text)
   yield squeezedIn(plain)
   yield yield* otherToolsIn(plain, names)
   if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
   const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
-  yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, subjects)
-  if (isIdentifier(text)) yield* draftsInName(text, names)
-  for (const decoded of decodedIn(text)) {
-    for (const draft of draftsInside(decoded.text, names))
-      yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
-  }
-  if (string.text.length > LONGEST_STRING) yield TOO_LONG
+  yield* meaningsIn({ text, plain, isAboutTalk, argumentNames, isOfParameter: PARAMETER.test(string.field) }, subjects)
 }
 
 /** Where a value belongs, nothing but a path says where something is, and asks for nothing. */
@@ -179,11 +187,11 @@ function onlyStrong(draft: Draft | undefined): Draft | undefined {
   return draft?.strength === 'strong' ? draft : undefined
 }
 
-function* draftsInside(text: string, names: ComparedNames): Generator<Draft | undefined> {
+function* draftsInside(text: string, { names, argumentNames }: Place): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)
   yield onlyStrong(yield* otherToolsIn(plain, names))
   yield* phrasesIn(text, plain, names)
-  yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false }, SUBJECTS)
+  yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false, argumentNames }, SUBJECTS)
   yield squeezedIn(plain)
 }
 
