@@ -231,6 +231,18 @@ describe('servers of another client', () => {
     expect(await json('.quartermaster/secrets.json')).toEqual(env)
   })
 
+  it('keeps no secret of a command that is a whole line, and says how to write one', async () => {
+    const { dir, run, json } = await project()
+    const line = { command: 'node x.js --api-key abc' }
+    await writeFile(join(dir, 'mcp.json'), JSON.stringify({ mcpServers: { line } }))
+    const { stdout } = await run('import', './mcp.json')
+    expect(stdout).toContain('There is no program "node x.js --api-key [secret]". Write the program alone as "command"')
+    const { mcpServers } = await json('quartermaster.config.json')
+    expect(mcpServers).toEqual({ line: { command: 'node x.js --api-key ${secret:LINE_API_KEY}' } })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ LINE_API_KEY: 'abc' })
+    expect(stdout).not.toContain('abc')
+  })
+
   it('takes a server that is called like one of our own capabilities under another name', async () => {
     const { dir, run, json } = await project()
     const server = { command: process.execPath, args: ['greeter.mjs'] }

@@ -48,6 +48,12 @@ export function hideArguments(command: unknown, args: readonly unknown[], shelf:
   })
 }
 
+/** A whole line where only a program belongs. It starts nothing, so what a shell would read may go as well. */
+export function hideInCommand(command: string, shelf: Shelf): string {
+  if (!/\s/.test(command)) return command
+  return hideInScript({ text: command, shell: 'sh' }, { ...shelf, isToRun: false }, hideArgument)
+}
+
 /** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`, addresses. */
 function hideArgument(word: string, before: string | undefined, shelf: Shelf): string {
   const [, option, flag = 'H', value = ''] = /^(--?([\w.-]+)=|-H)(.+)$/s.exec(word) ?? []

@@ -42,6 +42,19 @@ describe('the secrets of an entry', () => {
   })
 
   it.each([
+    ['node x.js --api-key abc', 'node x.js --api-key ${secret:A_API_KEY}', 'abc'],
+    ["API_TOKEN='a b;c' node x.js", "API_TOKEN='${secret:API_TOKEN}' node x.js", 'a b;c'],
+    [`/opt/my tools/run ${GITHUB}`, '/opt/my tools/run ${secret:A_ARGUMENT}', GITHUB],
+  ])('are taken out of a command that is a whole line: %s', (command, left, secret) => {
+    const { entry, secrets } = separateSecrets('a', { command }, { isToRun: true })
+    expect([entry, Object.values(secrets)]).toEqual([{ command: left }, [secret]])
+  })
+
+  it.each(['/opt/my tools/api key/run', 'C:\\Program Files\\node.exe'])('are no paths with a space: %s', command => {
+    expect(separateSecrets('a', { command })).toEqual({ entry: { command }, secrets: {} })
+  })
+
+  it.each([
     ['a flag of several parts', ['--header=X-Api-Key:abc'], ['--header=X-Api-Key:${secret:A_X_API_KEY}'], 'abc'],
     [
       'a header behind its flag',

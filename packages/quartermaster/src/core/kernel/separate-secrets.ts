@@ -1,4 +1,4 @@
-import { hide, hideArguments, hideInUrl } from './argument-secrets.ts'
+import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
 import { withFallbacks } from './fallback-texts.ts'
 import { createShelf, type Shelf, secretNamesOf } from './secret-shelf.ts'
 import { isSecretName } from './secret-text.ts'
@@ -41,6 +41,7 @@ function withoutSecrets(entry: Entry, shelf: Shelf): Record<string, unknown> {
     ...entry,
     ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
     ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
+    ...(typeof command === 'string' && { command: hideInCommand(command, shelf) }),
     ...(Array.isArray(args) && { args: hideArguments(command, args, shelf) }),
     ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
     // What is said about its tools is for everybody to read, examples of arguments included.

@@ -8,7 +8,16 @@ export function targetText(config: UpstreamConfig, redact: Redact): string {
   const { command, args, url } = separateSecrets('', config).entry
   const text = typeof url === 'string' ? addressOf(url) : [command, ...(Array.isArray(args) ? args : [])].join(' ')
   // Where it stands a credential of three letters is known too; masked everywhere, it would leave nothing to read.
-  return redact(text.replace(/\$\{secret:[^}]*\}/g, '[secret]'))
+  return redact(masked(text))
+}
+
+/** The program alone, for people. Where a whole line was written for it, what looks like a credential in that is left out. */
+export function commandText(command: string): string {
+  return masked(String(separateSecrets('', { command }).entry['command']))
+}
+
+function masked(text: string): string {
+  return text.replace(/\$\{secret:[^}]*\}/g, '[secret]')
 }
 
 /** Without whoever signs in and what is asked for: either may be a key, whatever it looks like. */

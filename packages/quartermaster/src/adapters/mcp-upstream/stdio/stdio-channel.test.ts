@@ -121,8 +121,20 @@ describe('a program that cannot be started', () => {
     )
   })
 
-  it.each(['npx -y some-server', 'node /srv/server.mjs'])('may be a whole line by mistake: %s', async command => {
-    expect((await failureOf({ command })).message).toContain('Write the program alone as "command"')
+  it.each(['npx -y some-server', 'node /srv/server.mjs', 'node x.js', '/usr/bin/node x.js --port 80'])(
+    'may be a whole line by mistake: %s',
+    async command => {
+      expect((await failureOf({ command })).message).toContain(
+        `There is no program "${command}". Write the program alone as "command"`,
+      )
+    },
+  )
+
+  it('may be a whole line with a secret in it, which is not told', async () => {
+    expect((await failureOf({ command: 'node x.js --api-key abc' })).message).toContain(
+      '"node x.js --api-key [secret]"',
+    )
+    expect((await failureOf({ command: '/opt/my tools/run' })).message).toContain('"/opt/my tools/run", or what its')
   })
 
   it('may be a file that is not executable', async () => {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { isAppError } from '../../../contracts/index.ts'
+import { commandText } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { MOST_SAID } from '../../http-client/index.ts'
 import type { Trouble } from '../session/trouble.ts'
@@ -8,7 +9,8 @@ import type { ChildExit } from './child.ts'
 /** What to do about a program that could not be started, in a sentence or two. */
 export async function startFailure(error: unknown, program: { command: string; cwd: string }): Promise<string> {
   if (isAppError(error)) return error.message
-  const { command, cwd } = program
+  const { cwd } = program
+  const command = commandText(program.command)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (process.platform === 'win32' && (code === 'EINVAL' || code === 'ENOENT')) return windowsReason(command)
   if (code === 'ENOENT' && !(await isFolder(cwd))) return `The working folder "${cwd}" is not there.`
@@ -21,8 +23,8 @@ export async function startFailure(error: unknown, program: { command: string; c
   return `"${command}" could not be started (${code || 'for an unknown reason'}). Check its command, arguments and environment.`
 }
 
-/** A program, and behind it an option or a path. A path with a space in it begins with one. */
-const WHOLE_LINE = /^[^\s/\\]+\s+(?:-|\S*[/\\])/
+/** A program and more behind it. A path may have a space in it, but hardly an option. */
+const WHOLE_LINE = /^[^\s/\\]+\s|\s--?[A-Za-z]/
 
 function missingReason(command: string): string {
   if (WHOLE_LINE.test(command))
