@@ -131,6 +131,11 @@ describe('adding an upstream', () => {
     ['http://localhost:7420/mcp/', undefined],
     ['http://[::1]:9000/mcp', 'http://127.0.0.1:9000'],
     ['http://box.example:9000/mcp', 'http://box.example:9000'],
+    ['http://127.0.0.1:9000/%6dcp', 'http://127.0.0.1:9000'],
+    ['http://0.0.0.0:9000/mcp', 'http://127.0.0.1:9000'],
+    ['http://[::ffff:127.0.0.1]:9000/mcp', 'http://127.0.0.1:9000'],
+    ['http://2130706433:9000/mcp', 'http://127.0.0.1:9000'],
+    ['http://LOCALHOST.:9000/./mcp//', 'http://127.0.0.1:9000'],
   ])('refuses our own address: %s', async (url, ownUrl) => {
     const { control, json } = await desk(ownUrl === undefined ? {} : { ownUrl })
     const refused = control.addUpstream({ name: 'us', entry: { type: 'http', url } })
@@ -157,8 +162,11 @@ describe('adding an upstream', () => {
 
   it('takes another Quartermaster on this machine for what it is', async () => {
     const { control } = await desk({ ownUrl: 'http://127.0.0.1:9000' })
-    const entry = { type: 'http', url: 'http://127.0.0.1:7420/mcp' }
-    expect(await control.addUpstream({ name: 'them', entry })).toMatchObject({ outcome: 'added' })
+    for (const [name, url] of Object.entries({
+      them: 'http://127.0.0.1:7420/mcp',
+      odd: 'http://127.0.0.1:9000/%E0%A4',
+    }))
+      expect(await control.addUpstream({ name, entry: { type: 'http', url } })).toMatchObject({ outcome: 'added' })
   })
 
   it('refuses an agent that does not exist before anything is written', async () => {

@@ -108,6 +108,7 @@ describe('any file', () => {
     [{ command: 'node', args: ['acme.js', '--root', '/home/me/quartermaster', 'connect'] }],
     [{ url: 'http://localhost:9998/mcp' }],
     [{ url: 'https://example.com/mcp' }],
+    [{ url: 'https://gateway.example/mcp', headers: { Authorization: `Bearer qm_${'a'.repeat(43)}` } }],
   ])('has others that only look like us: %j', async entry => {
     expect((await only(entry, { ownUrl: 'http://127.0.0.1:9999' })).skipped).toBeUndefined()
   })

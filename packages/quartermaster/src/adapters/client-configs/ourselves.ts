@@ -11,9 +11,9 @@ const USUAL_PORT = '7420'
 
 /** Whether a foreign entry leads back to us: mounting it would be a circle. */
 export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
-  const { command, args, url, headers } = entry
+  const { command, args, url } = entry
   // Whoever is started later may listen where nobody does now.
-  if (typeof url === 'string') return isOwnAddress(url, { url: own }) || isOwnAddress(url, {}) || hasOurToken(headers)
+  if (typeof url === 'string') return isOwnAddress(url, { url: own }) || isOwnAddress(url, {})
   const words = (Array.isArray(args) ? args : []).filter(word => typeof word === 'string')
   return typeof command === 'string' && isOurCommand(command, words)
 }
@@ -44,12 +44,21 @@ export function isOwnAddress(text: string, { url: own }: OwnFace): boolean {
   if (!URL.canParse(text)) return false
   const { hostname, port, pathname } = new URL(text)
   const isHere = LOCAL_HOSTS.has(hostname) || hostname === ours.hostname
-  return isHere && port === ours.port && pathname.replace(/\/+$/, '') === '/mcp'
+  return isHere && port === ours.port && decoded(pathname).replace(/\/+$/, '') === '/mcp'
 }
 
-const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+/** Names of this machine as they stand in an address that was read: those that stand for all of its addresses lead here too. */
+const LOCAL_HOSTS: ReadonlySet<string> = new Set([
+  ...['localhost', 'localhost.', '127.0.0.1', '[::1]', '[::ffff:7f00:1]'],
+  ...['0.0.0.0', '[::]', '[::ffff:0:0]'],
+])
 
-/** Our tokens begin with these letters wherever they are used. */
-function hasOurToken(headers: unknown): boolean {
-  return /\bqm_[\w-]{43}/.test(JSON.stringify(headers ?? {}))
+/** As our own server reads it: `/%6dcp` is `/mcp`. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    // Half a character is in no path of ours.
+    return path
+  }
 }
