@@ -139,6 +139,33 @@ it.each(['', '// a comment\n'])('loses no server for its name, with %j before it
   expect(servers).toMatchObject([{ name: '__proto__', as: 'proto', entry: { command: 'a' } }])
 })
 
+it('says of what stands twice in a file that only the last is taken over, and of a null among arguments that it is not', async () => {
+  const text = `{ "mcpServers": {
+    "a": { "command": "first" },
+    "a": { "command": "last", "args": ["x", null, "y"], "env": { "MODE": "1", "MODE": "2" } },
+    "b": { "command": "b" }, "b": {}
+  } }`
+  const { server } = await find({ 'project/x.json': text }, 'x.json')
+  expect(server('a')).toMatchObject({
+    entry: { command: 'last', args: ['x', 'y'], env: { MODE: '2' } },
+    notes: [
+      '"a" stands more than once in its file: only the last one is taken over.',
+      '"env.MODE" stands more than once in its entry: only the last one is taken over.',
+      'Not taken over: null among its "args".',
+    ],
+  })
+  expect(server('b')).toMatchObject({ skipped: expect.any(String), notes: [expect.stringContaining('"b" stands')] })
+})
+
+it.each([
+  ['project/.mcp.json', '{ "mcpServers": {}, "mcpServers": { "a": { "command": "a" } } }', '"mcpServers"'],
+  ['project/.vscode/mcp.json', '{ "servers": { "a": { "command": "a" } , "a": { "command": "b" }, }, }', '"a"'],
+])('says so wherever a client keeps its servers: %s', async (file, text, key) => {
+  const { server } = await find({ [file]: text })
+  const note = `${key} stands more than once in its file: only the last one is taken over.`
+  expect(server('a').notes).toEqual([note])
+})
+
 describe('the script of an entry', () => {
   const FILES = {
     'claude-code': ['project/.mcp.json', 'claude'],

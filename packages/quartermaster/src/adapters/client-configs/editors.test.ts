@@ -98,6 +98,19 @@ describe('the configuration of VS Code', () => {
     expect((await read()).server(name).skipped).toMatch(/^Only its own client can fill in \$\{/)
   })
 
+  it.each([
+    { command: 'a', args: ['${file}'] },
+    { command: 'sh', args: ['-c', 'x ${relativeFileDirname}'] },
+    { command: 'a', env: { LINE: 'at ${lineNumber}' } },
+  ])('skips what is open in VS Code alone, and takes it for no variable of the environment: %j', async one => {
+    const { server } = await find({ 'project/.vscode/mcp.json': JSON.stringify({ servers: { one } }) }, 'vscode')
+    expect(server('one').skipped).toMatch(
+      /^Only its own client can fill in \$\{(?:file|relativeFileDirname|lineNumber)\}/,
+    )
+    const { server: ofCursor } = await find({ 'project/.cursor/mcp.json': JSON.stringify({ mcpServers: { one } }) })
+    expect(ofCursor('one').skipped).toBeUndefined()
+  })
+
   it('may stand in the settings, under "mcp"', async () => {
     const { names } = await inFile({ 'editor.fontSize': 12, mcp: { servers: { a: { command: 'a' } } } })
     expect(names).toEqual(['a'])

@@ -1,6 +1,7 @@
-import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { getNodeValue, type JSONPath, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../contracts/index.ts'
 import { jsonFault } from '../../core/kernel/index.ts'
+import { repeatedKeys, repeatNotes } from './repeated-keys.ts'
 
 /** A server as a client has written it down. */
 export interface WrittenServer {
@@ -12,6 +13,8 @@ export interface WrittenServer {
   readonly folder?: string | undefined
   /** It stands under `servers`, as only VS Code has it. */
   readonly isOfVscode?: boolean
+  /** What to know about how it is written. */
+  readonly notes: readonly string[]
 }
 
 /** Servers that a person has refused in Claude Code. */
@@ -43,19 +46,30 @@ export function serversIn(text: string): ForeignFile | { problem: string } {
   if ('problem' in parsed) return parsed
   const root = parsed.value
   if (!isRecord(root)) return { problem: 'It is no JSON object.' }
-  const vscode = isRecord(root['mcp']) ? root['mcp'] : root
+  const [vscode, ofVscode] = isRecord(root['mcp']) ? [root['mcp'], ['mcp']] : [root, []]
   const wrong = Object.entries({ mcpServers: root['mcpServers'], servers: vscode['servers'] }).find(
     ([, value]) => typeof value === 'string' || Array.isArray(value),
   )
   if (wrong) return { problem: `Its "${wrong[0]}" is no object of names and servers: { "NAME": { "command": … } }.` }
   const inputs = inputsOf(vscode['inputs'])
   const groups = [
-    listOf(root['mcpServers']),
-    listOf(vscode['servers'], inputs).map(server => ({ ...server, isOfVscode: true })),
+    listOf(root['mcpServers'], { path: ['mcpServers'] }),
+    listOf(vscode['servers'], { path: [...ofVscode, 'servers'], inputs }).map(one => ({ ...one, isOfVscode: true })),
     ...projectsOf(root['projects']),
-    ...(isPlainList(root) ? [listOf(root)] : []),
+    ...(isPlainList(root) ? [listOf(root, { path: [] })] : []),
   ]
-  return { servers: groups.flat(), refusals: refusalsIn(root) }
+  return { servers: withNotes(groups.flat(), text), refusals: refusalsIn(root) }
+}
+
+/** Whoever reads JSON takes the last of equal keys, and says nothing. */
+function withNotes(found: readonly FoundServer[], text: string): WrittenServer[] {
+  const repeated = found.length > 0 && !isTooDeep(text) ? repeatedKeys(text) : []
+  return found.map(({ path, ...server }) => ({ ...server, notes: repeatNotes([...path, server.name], repeated) }))
+}
+
+/** A server, and the path to the object that has it. */
+interface FoundServer extends Omit<WrittenServer, 'notes'> {
+  readonly path: JSONPath
 }
 
 /** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
@@ -91,16 +105,18 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-function listOf(value: unknown, inputs: WrittenServer['inputs'] = new Map(), folder?: string): WrittenServer[] {
+type Found = Pick<FoundServer, 'path' | 'folder'> & Partial<Pick<FoundServer, 'inputs'>>
+
+function listOf(value: unknown, { inputs = new Map(), ...place }: Found): FoundServer[] {
   if (!isRecord(value)) return []
-  return Object.entries(value).map(([name, entry]) => ({ name, entry, inputs, folder }))
+  return Object.entries(value).map(([name, entry]) => ({ name, entry, inputs, ...place }))
 }
 
 /** `~/.claude.json` keeps what belongs to single folders under their paths. */
-function projectsOf(value: unknown): WrittenServer[][] {
+function projectsOf(value: unknown): FoundServer[][] {
   if (!isRecord(value)) return []
   return Object.entries(value).map(([folder, project]) =>
-    listOf(isRecord(project) ? project['mcpServers'] : undefined, new Map(), folder),
+    listOf(isRecord(project) ? project['mcpServers'] : undefined, { path: ['projects', folder, 'mcpServers'], folder }),
   )
 }
 

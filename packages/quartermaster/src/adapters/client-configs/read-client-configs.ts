@@ -105,21 +105,21 @@ function toServer(
 ): ForeignServer {
   const elsewhere = isElsewhere({ place, server }, options) ? server.folder : undefined
   const about = { name: server.name, as, client: place.client, file: place.file, elsewhere }
-  const none = { ...about, secrets: {}, asks: [], notes: [] }
+  const none = { ...about, secrets: {}, asks: [], notes: server.notes }
   if (rival !== undefined)
     return { ...none, skipped: `"${server.name}" is another one in ${rival}, which counts first.` }
   const workspace = server.folder ?? place.workspace
   const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
   const { home, ownUrl: url } = options
   const dialect = place.dialect === 'file' && server.isOfVscode ? 'vscode' : place.dialect
-  const isUnsetEmpty = dialect === 'vscode'
+  const isEditor = dialect === 'vscode'
   // A file may be one of Claude Code, which says so when a variable is not set; so do we.
   const isPlainFilledIn = dialect === 'claude-code' || dialect === 'file'
   const isOff = isRefused({ place, server }, options.refusals)
-  const meant = { isUnsetEmpty, isPlainFilledIn, isRefused: isOff }
+  const meant = { isUnsetEmpty: isEditor, isPlainFilledIn, isEditor, isRefused: isOff }
   const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, ...meant })
   if ('skipped' in translated) return { ...none, skipped: translated.skipped }
-  const { holdsSecrets, ...taken } = translated
+  const { holdsSecrets, notes, ...taken } = translated
   const isLeftInClear = holdsSecrets && isInside(options.dir, place.file)
-  return { ...about, ...taken, ...(isLeftInClear && { isLeftInClear }) }
+  return { ...about, ...taken, notes: [...server.notes, ...notes], ...(isLeftInClear && { isLeftInClear }) }
 }

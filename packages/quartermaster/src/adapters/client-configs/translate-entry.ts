@@ -22,6 +22,8 @@ export interface EntryScope extends OwnFace {
   readonly isUnsetEmpty?: boolean | undefined
   /** Whether that client fills in `${NAME}` as well. */
   readonly isPlainFilledIn?: boolean | undefined
+  /** Whether that client fills in what its editor shows. */
+  readonly isEditor?: boolean | undefined
   /** Whether the person has refused it in its own client. */
   readonly isRefused?: boolean | undefined
   /** What the file of variables that it names holds. */
@@ -171,7 +173,11 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope & Pick<W
   }
   // One that could not even be looked for is told like every other field.
   const isTaken = envFile === undefined || scope.envFile !== undefined
-  return { entry, left: [...(isTaken ? [] : ['envFile']), ...Object.keys(rest)] }
+  const hasNull = Array.isArray(args) && args.some(word => !isThere(word))
+  return {
+    entry,
+    left: [...(hasNull ? ['null among its "args"'] : []), ...(isTaken ? [] : ['envFile']), ...Object.keys(rest)],
+  }
 }
 
 function httpEntry(written: Record<string, unknown>): Plain {

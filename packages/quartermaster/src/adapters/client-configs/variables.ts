@@ -19,6 +19,8 @@ export interface VariableScope extends Surroundings {
   readonly isUnsetEmpty?: boolean | undefined
   /** Whether it fills in `${NAME}` as well, which others leave to whatever reads it. */
   readonly isPlainFilledIn?: boolean | undefined
+  /** Whether it fills in what its editor shows: `${file}` is no variable of the environment there. */
+  readonly isEditor?: boolean | undefined
 }
 
 /** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
@@ -42,8 +44,10 @@ export function translateVariables<T>(value: T, scope: VariableScope): Translate
 }
 
 /** Whether what stands in `${…}` in a script is a variable of its shell, because that client would leave it there. */
-export function isOfShell(body: string | undefined, { inputs, isPlainFilledIn }: ShellScope): boolean {
+export function isOfShell(body: string | undefined, scope: ShellScope): boolean {
+  const { inputs, isPlainFilledIn } = scope
   if (body === undefined) return true
+  if (isOfEditor(body, scope)) return false
   if (fixedOf(body) || (body.startsWith('input:') && inputs.has(body.slice('input:'.length)))) return false
   if (PLAIN.test(body)) return !isPlainFilledIn
   // `${env:NAME}`, `${input:id}`, `${config:key}`; `${NAME:0:3}` is none of them.
@@ -60,7 +64,16 @@ export function leftToProgram(word: string, scope: ShellScope): string {
 /** `${NAME}` and `${NAME:-fallback}`. */
 const PLAIN = /^[A-Za-z_]\w*(?::-.*)?$/s
 
-type ShellScope = Pick<VariableScope, 'inputs' | 'isPlainFilledIn'>
+type ShellScope = Pick<VariableScope, 'inputs' | 'isPlainFilledIn' | 'isEditor'>
+
+/** What only the editor knows: what is open in it, and where it is itself. */
+function isOfEditor(body: string, { isEditor }: Pick<VariableScope, 'isEditor'>): boolean {
+  return isEditor === true && OF_EDITOR.test(body)
+}
+
+/** https://code.visualstudio.com/docs/reference/variables-reference */
+const OF_EDITOR =
+  /^(?:file(?:WorkspaceFolder(?:Basename)?|Basename(?:NoExtension)?|Extname|Dirname(?:Basename)?)?|relativeFile(?:Dirname)?|lineNumber|columnNumber|selectedText|execPath|defaultBuildTask)$/
 
 /** A path with its variables filled in; nothing where one has no value here. */
 export function fillIn(
@@ -91,6 +104,7 @@ function translate(body: string, scope: VariableScope, asks: Map<string, Foreign
   if (body.startsWith('input:')) return askFor(body.slice('input:'.length), scope, asks)
   const fixed = fixedOf(body)
   if (fixed) return fixed(scope)
+  if (isOfEditor(body, scope)) return undefined
   if (scope.isUnsetEmpty && /^env:[A-Za-z_]\w*$/.test(body)) return `\${${body}:-}`
   // `${NAME}`, `${NAME:-fallback}` and `${env:NAME}` mean the same here.
   return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
