@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { type OAuthPlace, type OAuthQuirks, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
-import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
+import { makeProject, quartermaster, type RunningUp, startProcess, startUp } from './support/product.ts'
+import { rawCall } from './support/raw-call.ts'
 
 /** A person who types the command and says yes in the browser, or a program that pastes where that ended and stays. */
 async function signIn(place: OAuthPlace, cwd: string, ...options: '--paste'[]) {
@@ -33,32 +34,11 @@ async function reaches(cwd: string, state: string): Promise<void> {
   while ((await stateOf(cwd)) !== state);
 }
 
-/** Calls as a client of the gateway does, with more headers than it needs. */
-async function call(url: string, token: string): Promise<string> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  const answer = await fetch(`${url}/mcp`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'tracker_count',
-      'x-private': 'of the front',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'tracker_count', arguments: {}, _meta },
-    }),
-  })
-  return answer.text()
+/** Calls as a client of the gateway does, with more headers than it needs; answers what it is told. */
+async function call(up: RunningUp, token: string): Promise<unknown> {
+  const send = await rawCall({ up, tokenFor: async () => token }, { headers: { 'x-private': 'of the front' } })
+  const { content } = (await send('tracker_count', {})) as { content: { text: string }[] }
+  return content[0]?.text
 }
 
 /** An `up` with a server at which somebody has signed in. */
@@ -112,7 +92,7 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   })
   await reaches(cwd, 'up')
   const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
-  expect(await call(up.url, token)).toContain('3 issues')
+  expect(await call(up, token)).toContain('3 issues')
 
   const sent = place.endpoint.visits.map(({ headers, text }) => JSON.stringify(headers) + text).join('\n')
   expect(sent).toContain('Bearer access-1')
@@ -123,7 +103,7 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   expect(up.stderr() + login.stdout).not.toMatch(/access-\d|refresh-\d|code-\d|state_/)
   const again = await startUp(cwd)
   await reaches(cwd, 'up')
-  expect(await call(again.url, token)).toContain('3 issues')
+  expect(await call(again, token)).toContain('3 issues')
   expect(place.tokenRequests).toHaveLength(1)
 
   const out = await quartermaster(['logout', 'tracker', '--json'], { cwd })
@@ -135,7 +115,7 @@ it('renews a token that its server takes no more, and the call that met that suc
   const { place, cwd, up } = await signedIn()
   const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
   place.accept('nothing that was given out')
-  expect(await call(up.url, token)).toContain('3 issues')
+  expect(await call(up, token)).toContain('3 issues')
   expect(place.tokenRequests.map(form => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token'])
   const calls = place.endpoint.visits.filter(({ body }) => body.method === 'tools/call')
   expect(calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer access-1', 'Bearer access-2'])
@@ -143,7 +123,7 @@ it('renews a token that its server takes no more, and the call that met that suc
   await up.stop()
   const again = await startUp(cwd)
   await reaches(cwd, 'up')
-  expect(await call(again.url, token)).toContain('3 issues')
+  expect(await call(again, token)).toContain('3 issues')
   expect(place.tokenRequests).toHaveLength(2)
 }, 60_000)
 
@@ -192,7 +172,7 @@ it('tells a login that is over from one that was never there, wherever that is s
   place.accept('nothing more')
   const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
   const over = 'The login at "tracker" is over: its server does not take it any more.'
-  expect(JSON.parse(await call(up.url, token)).result.content[0].text).toContain(`${over} ${mend}`)
+  expect(await call(up, token)).toContain(`${over} ${mend}`)
   await reaches(cwd, 'needsLogin')
   expect(await shown()).toContain(`${over}\n  └ ${mend}\n`)
   const { stdout } = await quartermaster(['doctor'], { cwd })

@@ -233,7 +233,7 @@ it('takes an answer to the question of a server with the state it was asked with
   const forged = await call('fickle_honest', {}, answer('accept', tampered(requestState)))
   expect(forged).toMatchObject({ code: -32_602, data: { reason: 'invalid_request_state' } })
   const gone = { isError: true, structuredContent: { error: { code: 'CURSOR_GONE' } } }
-  const stranger = await rawCall(desk, 'stranger')
+  const stranger = await rawCall(desk, { agent: 'stranger' })
   expect(await stranger('fickle_honest', {}, answer('accept', requestState))).toMatchObject(gone)
   expect(await call('fickle_roots', {}, answer('accept', requestState))).toMatchObject(gone)
   expect(await call('fickle_honest', { other: 1 }, answer('accept', requestState))).toMatchObject(gone)

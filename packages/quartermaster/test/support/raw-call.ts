@@ -9,14 +9,24 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
 }
 
+export interface RawClient {
+  readonly agent?: string
+  /** Sent beside those that it needs. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** A client of the newer era that sends what it is told to. */
-export async function rawCall({ up, tokenFor }: UpstreamDesk, agent = 'default'): Promise<RawCall> {
+export async function rawCall(
+  { up, tokenFor }: Pick<UpstreamDesk, 'up' | 'tokenFor'>,
+  { agent = 'default', headers = {} }: RawClient = {},
+): Promise<RawCall> {
   const token = await tokenFor(agent)
   return async (tool, args, more = {}) => {
     const params = { name: tool, arguments: args, _meta: META, ...more }
     const answer = await fetch(`${up.url}/mcp`, {
       method: 'POST',
       headers: {
+        ...headers,
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
