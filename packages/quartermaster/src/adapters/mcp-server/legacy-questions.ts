@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../contracts/index.ts'
 import { throwIfCancelled } from '../../core/kernel/index.ts'
-import { ANSWER_SECONDS } from '../../core/operations/index.ts'
+import { ANSWER_SECONDS, MOST_ROUNDS } from '../../core/operations/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
 
@@ -20,9 +20,6 @@ export interface OpenRequest<T> {
 }
 
 type Parts = Pick<ServerParts, 'states' | 'exchanges' | 'log'>
-
-/** How many rounds of questions one request may have with a client that answers while the request is open. */
-const MOST_ROUNDS = 32
 
 /** Longer than anybody waits for an answer: whoever has waited long enough takes the question back. */
 const UNTIL_TAKEN_BACK_MS = 2 * ANSWER_SECONDS * 1000

@@ -30,6 +30,7 @@ export {
   type Asked,
   createExchanges,
   type Exchanges,
+  MOST_ROUNDS,
   MOST_WAITING,
   REPEAT_SECONDS,
 } from './exchange/exchanges.ts'

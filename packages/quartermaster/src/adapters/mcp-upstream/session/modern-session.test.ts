@@ -54,6 +54,15 @@ it('never counts as not sent once its server has asked back', async () => {
   expect(sent).toHaveLength(2)
 })
 
+it('is answered as often as a client of any era may be asked, and no more', async () => {
+  const rounds = (amount: number) => Array.from({ length: amount }, () => ASKS)
+  const patient = callWith(...rounds(50), { content: [] })
+  expect(await patient.result).toEqual({ content: [] })
+  const endless = callWith(...rounds(51))
+  await expect(endless.result).rejects.toThrow('It asked back more than 50 times.')
+  expect([patient.seen.asked, endless.seen.asked]).toEqual([50, 50])
+})
+
 it('does not take its own word about a question that is none for the answer of the server', async () => {
   const inputRequests = { sure: { method: 'elicitation/create', params: { message: '' } } }
   const { result, seen } = callWith({ ...ASKS, inputRequests })

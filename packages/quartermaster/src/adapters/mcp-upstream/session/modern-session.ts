@@ -1,5 +1,6 @@
 import type { Question } from '../../../contracts/index.ts'
 import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
+import { MOST_ROUNDS } from '../../../core/operations/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
@@ -21,9 +22,6 @@ export interface ModernParts {
   readonly clock: Clock
   readonly events: SessionEvents
 }
-
-/** A server that asks more often than this gets nowhere. */
-export const MOST_ROUNDS = 50
 
 /** A session from 2026-07-28 on: every request stands by itself, and what the server asks comes as its answer. */
 export function createModernSession(
@@ -57,14 +55,14 @@ export function createModernSession(
       })
     let answered: Params | undefined
     try {
-      for (let round = 0; round < MOST_ROUNDS; round++) {
+      for (let round = 0; ; round++) {
         const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
         const type = result.resultType ?? 'complete'
         if (type === 'complete') return result
         if (type !== 'input_required') throw new UnreadableAnswer(`It is of the kind "${shown(type)}".`)
+        if (round === MOST_ROUNDS) throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
         answered = await answerAll(result, behind, gone)
       }
-      throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
     } finally {
       // What ended with its exchange is not heard of again.
       if (line.channel.hasExchanges) onLate()

@@ -8,6 +8,8 @@ export const ANSWER_SECONDS = 600
 export const REPEAT_SECONDS = 60
 /** How many of one credential may wait at once; each holds a running handler. */
 export const MOST_WAITING = 100
+/** How often one call may ask, several questions at once being one time. Who asks more often gets nowhere. */
+export const MOST_ROUNDS = 50
 
 /** What runs for clients, and what waits for their answers. */
 export interface Exchanges {
