@@ -1,6 +1,7 @@
 import { runCli } from '../adapters/cli/index.ts'
 import {
   type AddedUpstream,
+  type AgentSummary,
   AppError,
   type Control,
   type ControlInput,
@@ -65,6 +66,8 @@ export interface ImportSituation extends CliHostOptions {
   present?: UpstreamStatus[]
   /** What is in review before anything is imported, and afterwards. */
   reviews?: readonly [before: ReviewItem[], after: ReviewItem[]]
+  /** Who has how much in the end. */
+  agents?: AgentSummary[]
   /** How upstreams are once it was looked at again what they say of each other. */
   judged?: Record<string, Partial<UpstreamStatus>>
 }
@@ -86,6 +89,7 @@ export async function runImport(
     present = [],
     reviews,
     judged = {},
+    agents,
     ...more
   }: ImportSituation = {},
 ) {
@@ -108,6 +112,7 @@ export async function runImport(
       const added = asked.map(({ name }) => ({ ...NOTES, name, state: states[0] ?? 'up' }))
       return [...present, ...added].map(one => (isJudged ? { ...one, ...judged[one.name] } : one))
     },
+    ...(agents && { agents: async () => agents }),
     ...(reviews && {
       reviewItems: async () => {
         isJudged = asked.length > 0

@@ -1,5 +1,6 @@
 import {
   type AddedUpstream,
+  type AgentSummary,
   type Control,
   type ForeignQuestion,
   type ForeignServer,
@@ -43,6 +44,8 @@ export interface ImportOptions {
 export interface ImportedServers {
   readonly servers: readonly Imported[]
   readonly judgedAgain: readonly JudgedAgain[]
+  /** Agents that have so many tools by now that their clients list others in their place. */
+  readonly gatewayViews: readonly Pick<AgentSummary, 'name' | 'granted'>[]
 }
 
 /** Adds servers one by one: what is wrong with one keeps no other from being added. */
@@ -69,11 +72,12 @@ export async function importServers(
     }
     imported.push(...servers.slice(imported.length).map(notReached))
     const isAnyThere = imported.some(one => one.status)
-    if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [] }
+    if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [], gatewayViews: [] }
     const settled = await withFirstStates(session, control, imported)
     // What the last of them brings may be what the first, or one that was there before, speaks of.
     const judgedAgain = await judged(imported.filter(isFresh).map(one => one.as))
-    return { servers: await withLastStates(session, control, settled), judgedAgain }
+    const there = await withLastStates(session, control, settled)
+    return { servers: there, judgedAgain, gatewayViews: await gatewayViews(session, control, there) }
   })
 }
 
@@ -203,6 +207,15 @@ async function withFirstStates(session: Session, control: Control, imported: rea
 async function withLastStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
   const statuses = await session.attend('Looking', () => control.upstreams({})).catch(() => [])
   return withStatuses(imported, new Map(statuses.map(status => [status.name, status])))
+}
+
+/** Those who have something of the import, and see it through the gateway view. Nobody's import fails for this. */
+async function gatewayViews(session: Session, control: Control, imported: readonly Imported[]) {
+  const having = new Set(imported.flatMap(({ granted, alsoHave = [] }) => [...granted, ...alsoHave]))
+  const agents = await session.attend('Looking', () => control.agents({})).catch(() => [])
+  return agents
+    .filter(({ name, view }) => having.has(name) && view === 'gateway')
+    .map(({ name, granted }) => ({ name, granted }))
 }
 
 function withStatuses(imported: readonly Imported[], states: ReadonlyMap<string, UpstreamStatus>): Imported[] {

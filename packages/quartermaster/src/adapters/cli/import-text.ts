@@ -50,7 +50,7 @@ function placesText(places: ForeignServers['places'], printer: Printer): string 
 
 /** What became of each, and of others because of them, and all of it in one line. */
 export function importedText(
-  { servers: imported, judgedAgain }: ImportedServers,
+  { servers: imported, judgedAgain, gatewayViews }: ImportedServers,
   { places, isDryRun }: { readonly places: ForeignServers['places']; readonly isDryRun: boolean },
   session: Pick<Session, 'out' | 'from' | 'host'>,
 ): string {
@@ -61,7 +61,13 @@ export function importedText(
     placesText(places, printer),
     leftText(imported, { printer, isDryRun }),
     `${printer.paint.bold(summary(imported))}\n`,
+    ...gatewayViews.map(({ name, granted }) => `${escapeLine(gatewayLine(name, granted))}\n`),
   ].join('')
+}
+
+/** Whoever counts them in a client should not think that the others are lost. */
+function gatewayLine(agent: string, granted: number): string {
+  return `"${agent}" has ${count(granted, 'tool')} now: its clients list five, which find and call all of them. See docs/gateway-view.md`
 }
 
 function summary(imported: readonly Imported[]): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ForeignServers } from '../../../contracts/index.ts'
+import type { AgentSummary, ForeignServers } from '../../../contracts/index.ts'
 import { FOUND, runImport as run, server } from '../../../testing/import-desk.ts'
 
 describe('import', () => {
@@ -285,6 +285,26 @@ describe('import', () => {
     const { servers } = JSON.parse((await run(['claude', 'a', '--json'], { found })).stdout)
     expect(servers).toMatchObject([{ as: 'a', isLeftInClear: true }])
     expect((await run(['claude'])).stdout).not.toContain('in clear')
+  })
+
+  it('says at the end of agents with many tools that their clients list five, and where that is explained', async () => {
+    const summary = { capabilities: [], granted: 57, unavailable: 0, problems: [] }
+    const agents: AgentSummary[] = [
+      { ...summary, name: 'default', view: 'gateway' },
+      { ...summary, name: 'other', view: 'gateway' },
+    ]
+    const told =
+      '"default" has 57 tools now: its clients list five, which find and call all of them. See docs/gateway-view.md\n'
+    const { stdout } = await run(['claude'], { agents })
+    expect(stdout).toMatch(/skipped\.\n"default" has 57 tools now/)
+    expect(stdout.endsWith(told)).toBe(true)
+    expect(JSON.parse((await run(['claude', '--json'], { agents })).stdout)).toMatchObject({
+      gatewayViews: [{ name: 'default', granted: 57 }],
+    })
+    const few: AgentSummary[] = [{ ...summary, name: 'default', view: 'direct' }]
+    for (const situation of [{ agents: few }, {}])
+      expect((await run(['claude'], situation)).stdout).toMatch(/skipped\.\n$/)
+    expect((await run(['claude', '--dry-run'], { agents })).stdout).not.toContain('57')
   })
 
   it('says where to look when nothing was found', async () => {
