@@ -101,6 +101,6 @@ function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: b
   return {
     level,
     what,
-    mend: mend ?? `Mend what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
+    mend: mend ?? `Correct what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
   }
 }

@@ -37,7 +37,7 @@ describe('an upstream that is down', () => {
 
   it('is not where it never came to say anything', async () => {
     expect(await findingsOf(DOWN)).toMatchObject([
-      { level: 'error', mend: 'Mend what is said here; it is tried again.' },
+      { level: 'error', mend: 'Correct what is said here; it is tried again.' },
     ])
   })
 
@@ -50,13 +50,13 @@ describe('an upstream that is down', () => {
   })
 
   it.each(['recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
-    const mend = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
+    const mend = 'Correct what is said here, then try it: quartermaster upstreams restart notes'
     expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ mend }])
   })
 
   it('has no log where nobody keeps it, unless it would be started for that', async () => {
     const status = { ...DOWN, hasSpoken: true }
-    const restart = 'Mend what is said here, then try it: quartermaster upstreams restart notes'
+    const restart = 'Correct what is said here, then try it: quartermaster upstreams restart notes'
     expect(await findingsOf(status, undefined, 'process')).toMatchObject([{ mend: restart }])
     const logs = 'See what it said: quartermaster logs notes'
     expect(await findingsOf({ ...status, unseen: 'Try it now.' }, undefined, 'process')).toMatchObject([{ mend: logs }])
@@ -71,7 +71,7 @@ it.each([
   ],
   [
     'It answers, but refused "read" for "bob": Change "headers.Authorization".',
-    'Mend what is said here, then: quartermaster upstreams restart notes',
+    'Correct what is said here, then: quartermaster upstreams restart notes',
   ],
 ])('that is up and refuses what it offers is told with the next step: %s', async (message, mend) => {
   const refused = { ...DOWN, state: 'up' as const, lastError: { message, at: 1, isStanding: true as const } }
@@ -99,7 +99,7 @@ it.each([
 })
 
 it.each([
-  ['It answered with HTTP 500.', {}, 'Mend what is said here; the next call of "bob" tries it again.'],
+  ['It answered with HTTP 500.', {}, 'Correct what is said here; the next call of "bob" tries it again.'],
   ['It ended.', { hasSpoken: true }, 'See what it said: quartermaster logs notes'],
   ['It lets nobody in. Sign in: quartermaster login notes', {}, 'Sign in: quartermaster login notes'],
   [

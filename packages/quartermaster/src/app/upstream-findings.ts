@@ -55,8 +55,8 @@ function mendOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport[
   const isKept = from === 'up' || unseen !== undefined
   if (hasSpoken && isKept) return `See what it said: quartermaster logs ${name}`
   return from === 'up'
-    ? 'Mend what is said here; it is tried again.'
-    : `Mend what is said here, then try it: quartermaster upstreams restart ${name}`
+    ? 'Correct what is said here; it is tried again.'
+    : `Correct what is said here, then try it: quartermaster upstreams restart ${name}`
 }
 
 function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
@@ -107,7 +107,7 @@ function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefine
   if (!lastError?.isStanding) return undefined
   const { message } = lastError
   const what = `Upstream "${name}" is up, but not for everything: ${withoutLoginStep(message, name)}`
-  const mend = loginStepIn(message, name) ?? `Mend what is said here, then: quartermaster upstreams restart ${name}`
+  const mend = loginStepIn(message, name) ?? `Correct what is said here, then: quartermaster upstreams restart ${name}`
   return { level: 'warning', what, mend }
 }
 
@@ -116,7 +116,7 @@ function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: Upstr
   return failing
     .filter(({ reason }) => reason !== ofAll)
     .map(({ agent, reason }) => {
-      const tried = `Mend what is said here; the next call of "${agent}" tries it again.`
+      const tried = `Correct what is said here; the next call of "${agent}" tries it again.`
       const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : tried
       return {
         level: 'warning',

@@ -114,7 +114,7 @@ function nextStepOf(status: UpstreamStatus, from: Session['from']): string | und
     return `Not seen yet. ${isReasonTold(status) ? '' : `${reason} `}${unseen}`
   if (tools.held + othersHeld > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   if (warned > 0) return `Look at what was found in it: quartermaster upstreams review ${name}`
-  return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
+  return state === 'down' && hasSpoken ? `See what it said: quartermaster logs ${name}` : undefined
 }
 
 /** Whether why it is not there stands beside its state, or in a note of its own. */

@@ -11,7 +11,7 @@ export function unseenStep({
   if (state === 'needsLogin') return neededLogin({ name, reason })
   if (COMES.has(state)) return 'See how it is: quartermaster upstreams'
   if (state === 'idle') return `Have it started: quartermaster upstreams restart ${name}, or: quartermaster up`
-  if (hasSpoken) return `What it said: quartermaster logs ${name}`
+  if (hasSpoken) return `See what it said: quartermaster logs ${name}`
   return `Try it now: quartermaster upstreams restart ${name}`
 }
 

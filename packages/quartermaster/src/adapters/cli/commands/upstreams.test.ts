@@ -133,7 +133,7 @@ describe('upstreams', () => {
     for (const argv of [[], ['show', 'notes']]) {
       expect((await runUpstreams(argv, { statuses: [status] })).stdout).not.toContain('quartermaster logs')
       expect((await runUpstreams(argv, { statuses: [{ ...status, hasSpoken: true }] })).stdout).toContain(
-        'What it said: quartermaster logs notes\n',
+        'See what it said: quartermaster logs notes\n',
       )
     }
   })
@@ -154,6 +154,20 @@ describe('upstreams', () => {
       stdout: '[]\n',
       stderr: line,
     })
+  })
+
+  it('say why they are idle where no up keeps them', async () => {
+    const idle = { ...NOTES, state: 'idle' as const, reason: 'It starts when it is needed.' }
+    const shown = (more: object, ...argv: string[]) => runUpstreams(argv, { statuses: [idle], ...more })
+    const why = 'No `quartermaster up` runs here to keep servers running: what is idle starts when it is needed.\n'
+    expect(await shown({ from: 'process' })).toMatchObject({
+      stderr: why,
+      stdout: expect.stringMatching(/^notes +idle/m),
+    })
+    expect((await shown({ from: 'process' }, '--json')).stderr).toBe('')
+    // There it is lazy.
+    expect((await shown({ from: 'up' })).stderr).toBe('')
+    expect((await shown({ from: 'process', statuses: [NOTES, { ...idle, unseen: 'Start it.' }] })).stderr).toBe('')
   })
 
   it.each([[[]], [['show', 'notes']]])('say of one that a command left starting how to wait for it: %s', async argv => {

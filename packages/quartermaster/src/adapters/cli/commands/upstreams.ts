@@ -60,7 +60,16 @@ async function list(session: Session, [unknown]: readonly string[]): Promise<num
       'No upstreams yet. Add one: quartermaster add NAME -- COMMAND, or: quartermaster import\n',
     )
   }
+  if (!session.json) await session.notices.write(idleText(statuses, session))
   return EXIT.done
+}
+
+/** Whoever did not ask for a lazy one should not wonder. What was never seen says itself how it is started. */
+function idleText(statuses: readonly UpstreamStatus[], { from }: Session): string {
+  const isAnyIdle = statuses.some(({ state, unseen }) => state === 'idle' && unseen === undefined)
+  return from === 'process' && isAnyIdle
+    ? 'No `quartermaster up` runs here to keep servers running: what is idle starts when it is needed.\n'
+    : ''
 }
 
 function shownIn({ out: printer, from }: Session): Shown {
