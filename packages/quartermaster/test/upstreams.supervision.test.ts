@@ -135,7 +135,7 @@ describe('an upstream that dies', LONG, () => {
     const client = await desk.connect()
     const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'desk_read', { path }))
     expect(await textOf(client, 'desk_trap')).toContain(
-      'The connection broke 3 times at work on this, so it is not sent again.',
+      'is not sent again, because the connection broke 3 times at work on it: ',
     )
     expect(await Promise.all(reads)).toEqual(['{"path":"a"}', '{"path":"b"}', '{"path":"c"}', '{"path":"d"}'])
     await expect.poll(async () => (await desk.status('desk'))?.restarts, PATIENT).toBe(3)

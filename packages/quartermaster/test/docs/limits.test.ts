@@ -263,7 +263,7 @@ describe('docs/security.md', () => {
       ['rounds of questions in one call', count(MOST_ROUNDS)],
       ['visits to addresses that a call asks for', count(MOST_VISITS)],
       ['attempts to send one call', count(MOST_TRIES)],
-      ['the same, where the connection breaks at work on it', count(MOST_BREAKS)],
+      ['the same, where the connection breaks at work on it alone', count(MOST_BREAKS)],
       ['attempts to go on with a call that a busy server has begun', count(MOST_ATTEMPTS)],
       ['pause in such a call that the server may ask for', seconds(LONGEST_PAUSE_MS)],
       ['pause that a busy server may ask for', hours(LONGEST_RETRY_MS)],

@@ -37,7 +37,17 @@ export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject):
 
 /** The same of one that was answered: to ask again would not tell more. */
 export function unreadOutcome(error: UnreadableAnswer, subject: Subject): AppError {
-  const cause = unreadable(error, subject)
+  return unknownAfter(unreadable(error, subject))
+}
+
+/** A request at which the connection broke again and again, and no other. */
+export function breaksConnection(error: SendFailure, subject: Subject, times: number): AppError {
+  const message = `${start(subject)} is not sent again, because the connection broke ${times} times at work on it: ${sentence(error.message)}`
+  return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream: subject.upstream } })
+}
+
+/** The same of what may be done all the same. */
+export function unknownAfter(cause: AppError): AppError {
   const message = `${cause.message} It may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { ...cause.details, because: cause.code } })
 }

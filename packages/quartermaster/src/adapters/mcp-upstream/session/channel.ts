@@ -118,6 +118,8 @@ export class SendFailure extends Error {
   readonly said: string | undefined
   /** Whether to send it again would come to the same, whatever it is. */
   readonly isFinal: boolean
+  /** Whether we ended the connection ourselves, for a reason that has nothing to do with it. */
+  readonly isOurDoing: boolean
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.name = 'SendFailure'
@@ -126,6 +128,7 @@ export class SendFailure extends Error {
     this.status = facts.status
     this.said = facts.said
     this.isFinal = facts.isFinal === true
+    this.isOurDoing = facts.isOurDoing === true
   }
 
   /** The same but for what is given. What only some kinds of it know is not taken along. */
@@ -152,5 +155,6 @@ interface SendFailureFacts {
   readonly status?: number | undefined
   readonly said?: string | undefined
   readonly isFinal?: boolean | undefined
+  readonly isOurDoing?: boolean | undefined
   readonly cause?: unknown
 }

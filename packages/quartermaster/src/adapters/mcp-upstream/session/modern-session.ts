@@ -141,7 +141,10 @@ async function refuse(method: string): Promise<never> {
 /** Aborts when there is nobody left who could be told an answer. What asked has been at work. */
 function goneWith({ ended }: Line): AbortSignal {
   const controller = new AbortController()
-  void ended.then(({ reason, said }) => controller.abort(new SendFailure(reason, { wasSent: 'maybe', said })))
+  void ended.then(({ kind, reason, said }) => {
+    const facts = { wasSent: 'maybe', said, isOurDoing: kind === 'closed' } as const
+    controller.abort(new SendFailure(reason, facts))
+  })
   return controller.signal
 }
 

@@ -281,7 +281,7 @@ export function createPeer(
       for (const [id, one] of over) {
         // Of what is out nobody knows what the server has seen.
         const wasSent = channel().withdraw?.(id) ? 'no' : 'maybe'
-        one.reject(new SendFailure(end.reason, { wasSent, said: end.said }))
+        one.reject(new SendFailure(end.reason, { wasSent, said: end.said, isOurDoing: end.kind === 'closed' }))
       }
     },
     lose(id, reason) {

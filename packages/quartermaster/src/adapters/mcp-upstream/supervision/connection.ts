@@ -5,10 +5,10 @@ import { type Concerned, whenToTryAgain } from '../errors.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
+import { type CarefulLane, createCarefulLane } from './careful-lane.ts'
 import { type ConnectionState, stateOf } from './connection-state.ts'
 import { createFailures, type Failure } from './failures.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
-import { createLoneLane, type LoneLane } from './lone-lane.ts'
 import { createRefusals } from './refusals.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 import { HANG_MS } from './silence.ts'
@@ -29,7 +29,7 @@ export interface Connection {
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
   /** For requests with which it has broken before. */
-  readonly lane: LoneLane
+  readonly lane: CarefulLane
   /** The session, if there is one now and no reason to doubt that it is heard. */
   takeNow(): Session | undefined
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
@@ -159,7 +159,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
 
   return {
     concerned: concernedBy(deps),
-    lane: createLoneLane(clock),
+    lane: createCarefulLane(),
     state: () => stateOf(runner.life()),
     session,
     isAwaited: () => waiters > 0,

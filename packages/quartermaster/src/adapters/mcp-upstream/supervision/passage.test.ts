@@ -272,36 +272,45 @@ it.each([
 
 it('sends what was at work whenever the connection broke no fourth time, and says that it is this one', async () => {
   const { send, seen } = stage(MAYBE_SENT)
+  const message =
+    'The tool "t" of "s" is not sent again, because the connection broke 3 times at work on it: It exited.'
   await expect(send({ mayRepeat: true })).rejects.toMatchObject({
-    code: 'DEPENDENCY_UNAVAILABLE',
-    message:
-      'The tool "t" of "s" cannot be reached: It exited. The connection broke 3 times at work on this, so it is not sent again.',
-    // The server is there for everything else.
+    code: 'UPSTREAM_ERROR',
+    message,
     details: { upstream: 's' },
   })
   expect(seen.tries).toHaveLength(3)
+  // What may be done all the same is not tried again by anybody either.
+  await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    message: `${message} It may have done its work. Look before you call it again.`,
+    details: { upstream: 's', because: 'UPSTREAM_ERROR' },
+  })
 })
 
-it('sends those with which the connection broke twice one after the other', async () => {
-  const { send, seen, clock } = stage(MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, 1_000, 'done', 'done')
-  const both = Promise.allSettled([send({ mayRepeat: true }), send({ mayRepeat: true })])
-  await clock.advance(999)
-  expect(seen.tries).toEqual([0, 0, 0, 0, 0])
-  await clock.advance(1)
-  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
-  expect(seen.tries).toEqual([0, 0, 0, 0, 0, 1_000])
-})
-
-it('gives up with what broke the connection where its turn to be sent alone does not come in time', async () => {
-  const { send, seen, clock } = stage(MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, MAYBE_SENT, 20_000, MAYBE_SENT)
-  const first = send({ mayRepeat: true })
-  const second = send({ mayRepeat: true, budgetMs: 5_000 })
-  await clock.advance(5_000)
-  const message = 'The tool "t" of "s" cannot be reached: It exited.'
-  await expect(second).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE', message })
-  await clock.advance(15_000)
-  await expect(first).rejects.toMatchObject({ message: expect.stringContaining('is not sent again.') })
+it('blames nothing for the end of a connection that we end ourselves', async () => {
+  const ended = new SendFailure('It is started anew.', { wasSent: 'maybe', isOurDoing: true })
+  const { send, seen } = stage(ended, ended, ended, ended, 'done')
+  expect(await send({ mayRepeat: true })).toBe('done')
   expect(seen.tries).toHaveLength(5)
+})
+
+it('answers all that were only there when the connection broke, however many they are and however little time there is to wait', async () => {
+  const amount = 16
+  const breaks = Array.from({ length: 2 * amount }, () => MAYBE_SENT)
+  const { send, seen, clock } = stage(...breaks, 'done in a second')
+  const sent = Promise.all(Array.from({ length: amount }, () => send({ mayRepeat: true, budgetMs: 2_000 })))
+  expect(await whileAdvancing(clock, sent, 50)).toHaveLength(amount)
+  // Alone at first, and then twice as many with every answer.
+  const begun = seen.tries.slice(2 * amount).map(at => Math.floor(at / 1_000))
+  expect([0, 1, 2, 3].map(second => begun.filter(at => at === second).length)).toEqual([1, 2, 8, 5])
+})
+
+it('blames the one that was alone when the connection broke once more, and answers the others', async () => {
+  const breaks = Array.from({ length: 7 }, () => MAYBE_SENT)
+  const { send } = stage(...breaks, 'done')
+  const ends = await Promise.allSettled([1, 2, 3].map(() => send({ mayRepeat: true })))
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
 })
 
 it.each([

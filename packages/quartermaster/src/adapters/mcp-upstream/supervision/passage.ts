@@ -1,13 +1,22 @@
 import { isAppError } from '../../../contracts/index.ts'
 import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
-import { type CancelSignal, type Clock, sentence, throwIfCancelled } from '../../../core/kernel/index.ts'
-import { type Concerned, outcomeUnknown, type Subject, toUpstreamError, unreadOutcome } from '../errors.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import {
+  breaksConnection,
+  type Concerned,
+  outcomeUnknown,
+  type Subject,
+  toUpstreamError,
+  unknownAfter,
+  unreadOutcome,
+} from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { busyMsOf, isSessionForgotten, SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
+import type { Turn } from './careful-lane.ts'
 import type { Connection } from './connection.ts'
 
 /** One request on its way to a server, over as many connections as it takes. */
@@ -30,9 +39,9 @@ export interface PassageOptions extends Subject {
 
 /** A connection that breaks with every request is no connection. */
 export const MOST_TRIES = 5
-/** What was at work whenever the connection broke is what breaks it, and takes along what others have under way. */
+/** What was at work whenever the connection broke is what breaks it, if it was alone at last; others would pay for a further try. */
 export const MOST_BREAKS = 3
-/** Others were at work too, and not all of them are to blame: after so many breaks they are sent one after the other. */
+/** After so many, those that were at work are sent with care: not all of them are to blame. */
 const BREAKS_IN_COMPANY = MOST_BREAKS - 1
 /** One that is there and fails at this may be better in a moment: before each further try it is left alone for longer. */
 const RESTS_MS = [0, 100, 400, 1_000]
@@ -56,12 +65,13 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   for (let tries = 1; ; tries++) {
     let way: Way
     try {
-      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await holding(options, giveUp, reachAlone(options, giveUp, waiting))
+      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await holding(options, giveUp, reachWithCare(options, waiting))
       else way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
     } catch (error) {
       giveUp.because(error)
     }
     const { connection, session } = way
+    const { breaks } = giveUp
     try {
       const answer = await work(session)
       connection.answered(options.what)
@@ -69,7 +79,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
     } catch (error) {
       if (signal.aborted) throw givenUp(error, way, options)
       if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
-      giveUp.failed(error, connection)
+      giveUp.failed(error, way)
       if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat())) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
@@ -77,7 +87,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       }
       const { retryAfterMs } = error
       const isTurnedAway = hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY
-      const isLast = tries >= MOST_TRIES || giveUp.breaks >= MOST_BREAKS || isTurnedAway
+      const isLast = tries >= MOST_TRIES || giveUp.isToBlame || isTurnedAway
       if (isLast || (retryAfterMs ?? 0) > waiting.left()) concede(way, error)
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
@@ -95,7 +105,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       // It answers everybody else: it is this one that it does not want.
       if (error.wasSent === 'turnedAway' && connection.session() === session) concede(way, error)
     } finally {
-      way.leave?.()
+      way.turn?.end({ isBroken: giveUp.breaks > breaks })
     }
   }
 }
@@ -115,8 +125,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
  * | `maybe`      | any, or none         | nobody knows                     | if it may be, and not    | yes             |
  * |              |                      |                                  | when it `isFinal`        |                 |
  *
- * Functions tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), or is a session forgotten
- * (`isSessionForgotten`).
+ * Functions tell of its lines: what is sent again once (`hasOneMoreTry`), may be done (`mayBeDone`), is a session forgotten
+ * (`isSessionForgotten`), or the end of a connection (`isBreak`), after which it is sent `MOST_BREAKS` times at most if it is alone.
  */
 
 /** The server has answered that it did not take it in, and not that there is a better time. */
@@ -132,9 +142,9 @@ function mayBeDone({ wasSent, status }: SendFailure): boolean {
   return wasSent === 'maybe' || (wasSent === 'turnedAway' && status !== 401)
 }
 
-/** Nothing came through any more, and not from a server that goes on. */
-function isBreak({ wasSent, status }: SendFailure): boolean {
-  return wasSent === 'maybe' && status === undefined
+/** Nothing came through any more, and not because we ended it, or from a server that goes on. */
+function isBreak({ wasSent, status, isOurDoing }: SendFailure): boolean {
+  return wasSent === 'maybe' && status === undefined && !isOurDoing
 }
 
 /**
@@ -164,8 +174,8 @@ function isAboutRequest(failure: SendFailure): boolean {
 interface Way {
   readonly connection: Connection
   readonly session: Session
-  /** Lets the next one go that waits to be sent alone. */
-  leave?(): void
+  /** Where it is sent with care. */
+  readonly turn?: Turn
 }
 
 /** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
@@ -197,17 +207,15 @@ async function reach({ connection: current, clock, signal }: PassageOptions, wai
   }
 }
 
-/** The way of one with which the connection has broken before: no other such is under way with it. */
-async function reachAlone(options: PassageOptions, { seen }: GivingUp, waiting: Budget): Promise<Way> {
-  const { signal, connection } = options
-  const { lane } = connection()
-  const leave = await waiting.spend(budgetMs => lane.enter({ budgetMs, signal }))
-  throwIfCancelled(signal)
-  if (!leave) throw seen
+/** The way of one with which the connection has broken before. Its turn comes when the server is there, and takes nothing from the budget. */
+async function reachWithCare(options: PassageOptions, waiting: Budget): Promise<Way> {
+  const { connection } = await reach(options, waiting)
+  const turn = await connection.lane.enter(options.signal)
+  throwIfCancelled(options.signal)
   try {
-    return { ...(await reach(options, waiting)), leave }
+    return { ...(await reach(options, waiting)), ...(turn && { turn }) }
   } catch (error) {
-    leave()
+    turn?.end({ isBroken: true })
     throw error
   }
 }
@@ -219,8 +227,10 @@ interface GivingUp {
   undone: keyof typeof NOTHING_DONE | undefined
   /** How often the connection broke while it was at work. */
   breaks: number
-  /** One of the tries failed, over this connection. */
-  failed(failure: SendFailure, connection: Connection): void
+  /** Whether it is what breaks it. */
+  isToBlame: boolean
+  /** One of the tries failed, on this way. */
+  failed(failure: SendFailure, way: Way): void
   /** There is no other one. */
   because(error: unknown): never
 }
@@ -250,30 +260,24 @@ function createGivingUp(options: PassageOptions): GivingUp {
     seen: undefined,
     undone: 'neverSent',
     breaks: 0,
-    failed(failure, connection) {
-      if (isBreak(failure)) giveUp.breaks++
-      // A server that says so is there, and so is one that only this ends.
-      const isThere = isSessionForgotten(failure) || failure.isFinal || giveUp.breaks >= MOST_BREAKS
-      concerned = isThere ? { upstream: options.upstream } : connection.concerned
+    isToBlame: false,
+    failed(failure, { connection, turn }) {
+      if (isBreak(failure)) giveUp.isToBlame = ++giveUp.breaks >= MOST_BREAKS && turn?.isAlone() === true
+      // A server that says so is there.
+      concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
       if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
       if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },
     because(error) {
-      const { seen, breaks } = giveUp
-      if (seen && isDifferent) throw outcomeUnknown(seen, options)
-      const isToBlame = breaks >= MOST_BREAKS && error === seen
-      throw toUpstreamError(seen && isToBlame ? blamed(seen) : error, options, concerned)
+      const { seen, isToBlame, breaks } = giveUp
+      const blamed = isToBlame && seen ? breaksConnection(seen, options, breaks) : undefined
+      if (seen && isDifferent) throw blamed ? unknownAfter(blamed) : outcomeUnknown(seen, options)
+      throw blamed ?? toUpstreamError(error, options, concerned)
     },
   }
   return giveUp
-}
-
-/** Whoever called it can do something about it, unlike about a server that falls by itself. */
-function blamed(failure: SendFailure): SendFailure {
-  const message = `${sentence(failure.message)} The connection broke ${MOST_BREAKS} times at work on this, so it is not sent again.`
-  return failure.with({ message })
 }
 
 const NOTHING_DONE = {

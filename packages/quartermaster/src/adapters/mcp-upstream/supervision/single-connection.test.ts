@@ -3,8 +3,8 @@ import type { Lease, LeaseStanding } from '../../../core/store/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
+import { createCarefulLane } from './careful-lane.ts'
 import type { Connection } from './connection.ts'
-import { createLoneLane } from './lone-lane.ts'
 import { createSingleConnection } from './single-connection.ts'
 
 const SESSION = {} as Session
@@ -35,7 +35,7 @@ function situation() {
     servers.push({ end: ended.resolve, finish: finished.resolve })
     return {
       concerned: { dependency: 'printer' },
-      lane: createLoneLane(clock),
+      lane: createCarefulLane(),
       state: () => ({ kind: 'up', reason: '', since: 0 }),
       session: () => SESSION,
       isAwaited: () => false,

@@ -1,10 +1,10 @@
 import { AppError } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
+import { createCarefulLane } from './careful-lane.ts'
 import { type Connection, type TakeOptions, verdictOf } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { ANNOUNCED } from './life.ts'
-import { createLoneLane } from './lone-lane.ts'
 
 export interface SingleConnectionDeps {
   /** Only its holder connects. */
@@ -88,7 +88,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     get concerned() {
       return inner?.concerned ?? { dependency }
     },
-    lane: createLoneLane(clock),
+    lane: createCarefulLane(),
     state,
     session: () => inner?.session(),
     isAwaited: () => waiters.size > 0 || (inner?.isAwaited() ?? false),

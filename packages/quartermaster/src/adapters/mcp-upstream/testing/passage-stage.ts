@@ -1,9 +1,9 @@
 import type { CallContext } from '../../../core/catalogue/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
+import { createCarefulLane } from '../supervision/careful-lane.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Failure } from '../supervision/failures.ts'
-import { createLoneLane } from '../supervision/lone-lane.ts'
 import { pass } from '../supervision/passage.ts'
 
 /** A connection that always has a session, and a server whose answers are written down beforehand. */
@@ -29,7 +29,7 @@ export function stage(...answers: unknown[]) {
     'concerned' | 'lane' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
   > = {
     concerned: { upstream: 's', agent: 'eve' },
-    lane: createLoneLane(clock),
+    lane: createCarefulLane(),
     refused: () => void seen.noted++,
     failed: async (_, failure) => void seen.failures.push(failure),
     answered() {},
@@ -57,6 +57,7 @@ export function stage(...answers: unknown[]) {
       await new Promise<void>(resolve => void clock.after(answer, resolve))
       throw answers.shift()
     }
+    if (answer === 'done in a second') await new Promise<void>(resolve => void clock.after(1_000, resolve))
     if (answer instanceof Error) throw answer
     return answer
   }

@@ -32,6 +32,14 @@ describe('an operation whose run failed', () => {
     code => expect(afterFailure(failed({ code }), terms())).toEqual({ kind: 'end', state: 'failed' }),
   )
 
+  it.each(['CANCELLED', 'OUTPUT_INVALID', 'UPSTREAM_ERROR'])(
+    'is over when nobody knows how it ended, because of %s, which no second try mends',
+    because => {
+      const unknown = failed({ code: 'OUTCOME_UNKNOWN', details: { because } })
+      expect(afterFailure(unknown, terms())).toEqual({ kind: 'end', state: 'unknown' })
+    },
+  )
+
   it('is over when it was cancelled', () => {
     expect(afterFailure(failed({ code: 'CANCELLED' }), terms())).toEqual({ kind: 'end', state: 'cancelled' })
   })

@@ -52,11 +52,13 @@ export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
  * result is not what it promises will promise no less the next time.
  */
 function mayPass({ code, details }: AppError): boolean {
-  // A run that was cut short, or gave what nobody can go by, says so by what it was.
-  if (code === 'CANCELLED' || details?.because === 'CANCELLED' || details?.because === 'OUTPUT_INVALID') return false
+  // A run that was cut short, gave what nobody can go by, or ends its server each time, says so by what it was.
+  if (code === 'CANCELLED' || FOR_GOOD.has(details?.because)) return false
   const { retry } = ERRORS[code]
   return retry === 'later' || retry === 'verifyFirst'
 }
+
+const FOR_GOOD: ReadonlySet<unknown> = new Set(['CANCELLED', 'OUTPUT_INVALID', 'UPSTREAM_ERROR'])
 
 function endOf({ failure: { code }, hasRun }: FailedRun): EndState {
   if (code === 'CANCELLED') return 'cancelled'

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { createCarefulLane, type Turn } from './careful-lane.ts'
+
+const settled = () => new Promise(resolve => void setImmediate(resolve))
+
+/** A lane, and who has entered it, in order. */
+function stage() {
+  const lane = createCarefulLane()
+  const turns: Turn[] = []
+  const entered: string[] = []
+  const enter = (name: string, signal = new AbortController().signal) =>
+    lane.enter(signal).then(turn => {
+      entered.push(turn ? name : `${name} gave up`)
+      if (turn) turns.push(turn)
+    })
+  /** Ends the turn of whoever has it for longest. */
+  const end = async (isBroken: boolean) => {
+    await settled()
+    turns.shift()?.end({ isBroken })
+    await settled()
+  }
+  return { enter, end, entered, turns }
+}
+
+it('lets in one, and twice as many with each that is answered', async () => {
+  const { enter, end, entered } = stage()
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) void enter(name)
+  await end(false)
+  expect(entered).toEqual(['a', 'b', 'c'])
+  await end(false)
+  expect(entered).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+})
+
+it('lets in one at a time again when the connection breaks', async () => {
+  const { enter, end, entered } = stage()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) void enter(name)
+  await end(false)
+  await end(true)
+  expect(entered).toEqual(['a', 'b', 'c'])
+  await end(true)
+  expect(entered).toEqual(['a', 'b', 'c', 'd'])
+})
+
+it('knows who was alone all the time', async () => {
+  const { enter, end, turns } = stage()
+  await enter('a')
+  void enter('b')
+  void enter('c')
+  const [first] = turns
+  await end(false)
+  expect([first, ...turns].map(turn => turn?.isAlone())).toEqual([true, false, false])
+})
+
+it('is kept waiting by nobody who gave up before, and begins anew when nobody is left', async () => {
+  const { enter, end, entered } = stage()
+  const controller = new AbortController()
+  await enter('a')
+  const given = enter('b', controller.signal)
+  void enter('c')
+  controller.abort()
+  await given
+  await end(true)
+  await end(false)
+  expect(entered).toEqual(['a', 'b gave up', 'c'])
+  for (const name of ['d', 'e', 'f']) void enter(name)
+  await settled()
+  expect(entered).toEqual(['a', 'b gave up', 'c', 'd'])
+})
