@@ -97,6 +97,18 @@ describe.skipIf(!onLinux)('closing one child', () => {
     expect(await allGone(pids)).toBe(true)
   })
 
+  it('ends also what others of its group have started without any mark, when it has died before anybody looked', async () => {
+    const { herd } = await herdDesk()
+    const inGroup = `sh -c 'echo $$; env -i setsid sleep 1000 & echo $!; wait'`
+    const child = await herd.spawn({ command: 'sh', args: ['-c', `${inGroup} &`], env: {}, cwd: '/' })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const pids = [Number((await lines.next()).value), Number((await lines.next()).value)]
+    await child.exited
+    expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
+    await child.end()
+    expect(await allGone(pids)).toBe(true)
+  })
+
   it('leaves alone what says that it goes on without it, as another gateway does, and what that has started', async () => {
     const { herd } = await herdDesk()
     const child = await herd.spawn({ command: 'sh', args: ['-c', `${APART} & wait`], env: {}, cwd: '/' })

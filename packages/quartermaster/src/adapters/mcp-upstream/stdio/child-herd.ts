@@ -75,15 +75,16 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
     if (!hasStarted(program)) throw await failureOf(program)
     reaper.add(program.pid)
     descendants.add(program.pid)
+    const isOwn = (found: Mark) => found.folder === folder && found.run === run && found.child === number
     const child = createChild({
       process: program,
       stop,
-      look: descendants.look,
-      sweep: () =>
-        Promise.all([
-          processes.kill(found => found.folder === folder && found.run === run && found.child === number),
-          descendants.kill(program.pid),
-        ]),
+      async look() {
+        // Nothing descends from one that has ended. What it has left may carry the mark, and have started what does not.
+        if (!child.isRunning()) descendants.join(program.pid, await processes.find(isOwn))
+        await descendants.look()
+      },
+      sweep: () => Promise.all([processes.kill(isOwn), descendants.kill(program.pid)]),
       onGone() {
         children.delete(child)
         reaper.drop(child.pid)

@@ -67,8 +67,8 @@ export function createChild({ process: program, stop, look, sweep, onGone }: Chi
   let ending: Promise<void> | undefined
 
   async function end({ graceMs, termMs }: StopTimes): Promise<void> {
-    // First of all: a polite one ends at once, and what it leaves descends from nobody.
-    if (isRunning) await look()
+    // First of all: a polite one ends at once, and what it leaves descends from nobody; and so does what its group has started.
+    await look()
     stdin.end()
     if (isRunning) await wait(graceMs, exited)
     if (group.isThere()) {

@@ -17,6 +17,8 @@ export interface DescendantsOptions {
 export interface Descendants {
   /** A child, or whoever else is to be ended with all that it has started. */
   add(child: number): void
+  /** These are of a child, too, with all that they have started. */
+  join(child: number, others: readonly number[]): void
   /** Finds what all of them have started by now. */
   look(): Promise<void>
   /** Kills what is known of a child, with whatever that has started, and forgets the child. Answers whom it killed. */
@@ -65,7 +67,9 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
       const tree = createProcessTree(all, entry => table.isMarkedOtherwise(entry, folder))
       for (const family of families.values()) {
         const { root, kin } = family
-        const living = tree.from([root, ...kin]).filter(entry => entry.pid !== root.pid && table.isOurs(entry))
+        const living = tree
+          .from([root, ...kin, ...tree.groupOf(root)])
+          .filter(entry => entry.pid !== root.pid && table.isOurs(entry))
         family.kin = living.slice(0, MOST_KIN)
       }
       tell()
@@ -106,11 +110,16 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
   return {
     look,
     add(child) {
-      const root = table.find(child)
-      if (!root) return
+      if (!table.isShown) return
+      // One that has ended already may have left others in its group.
+      const root = table.find(child) ?? { pid: child, parent: 0, group: child, start: 0 }
       families.set(child, { root, kin: [] })
       tell()
       plan(SOON_MS)
+    },
+    join(child, others) {
+      const family = families.get(child)
+      if (family) family.kin = [...family.kin, ...others.flatMap(pid => table.find(pid) ?? [])]
     },
     async kill(child) {
       const family = families.get(child)
@@ -131,16 +140,14 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
 interface ProcessTree {
   /** What lives of these, and all that descends from it. */
   from(known: readonly ProcessEntry[]): ProcessEntry[]
+  /** What is in the group that one has led, unless its number is another's by now. */
+  groupOf(leader: ProcessEntry): readonly ProcessEntry[]
 }
 
 function createProcessTree(all: readonly ProcessEntry[], isOther: (entry: ProcessEntry) => boolean): ProcessTree {
   const byPid = new Map(all.map(entry => [entry.pid, entry]))
-  const byParent = new Map<number, ProcessEntry[]>()
-  for (const entry of all) {
-    const siblings = byParent.get(entry.parent)
-    if (siblings) siblings.push(entry)
-    else byParent.set(entry.parent, [entry])
-  }
+  const byParent = groupedBy(all, ({ parent }) => parent)
+  const byGroup = groupedBy(all, ({ group }) => group)
 
   return {
     from(known) {
@@ -154,5 +161,19 @@ function createProcessTree(all: readonly ProcessEntry[], isOther: (entry: Proces
         for (const child of byParent.get(parent.pid) ?? []) if (!found.has(child) && !isOther(child)) found.add(child)
       return [...found]
     },
+    groupOf({ pid, start }) {
+      const leader = byPid.get(pid)
+      return leader && leader.start !== start ? [] : (byGroup.get(pid) ?? [])
+    },
   }
+}
+
+function groupedBy(all: readonly ProcessEntry[], keyOf: (entry: ProcessEntry) => number): Map<number, ProcessEntry[]> {
+  const grouped = new Map<number, ProcessEntry[]>()
+  for (const entry of all) {
+    const others = grouped.get(keyOf(entry))
+    if (others) others.push(entry)
+    else grouped.set(keyOf(entry), [entry])
+  }
+  return grouped
 }

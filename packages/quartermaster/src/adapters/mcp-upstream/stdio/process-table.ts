@@ -6,12 +6,15 @@ import { isMarkedOtherwise } from './child-mark.ts'
 export interface ProcessEntry {
   readonly pid: number
   readonly parent: number
+  readonly group: number
   /** In ticks since the machine was started. */
   readonly start: number
 }
 
 /** The processes of this machine, where they are shown as files (Linux); elsewhere there are none. */
 export interface ProcessTable {
+  /** Whether they are. */
+  readonly isShown: boolean
   /** One that runs, if it can be seen. */
   find(pid: number): ProcessEntry | undefined
   /**
@@ -66,6 +69,7 @@ export function createProcessTable(clock: Pick<Clock, 'breathe'>): ProcessTable 
   }
 
   return {
+    isShown,
     find,
     async all() {
       const found: ProcessEntry[] = []
@@ -113,11 +117,11 @@ function isHidden(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES' || code === 'EPERM'
 }
 
-/** Fields 3, 4 and 22 of a line like `123 (name) S 1 …` (proc_pid_stat(5)); a name may have anything in it. */
+/** Fields 3, 4, 5 and 22 of a line like `123 (name) S 1 …` (proc_pid_stat(5)); a name may have anything in it. */
 function parseStat(pid: number, line: string): ProcessEntry | undefined {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ', 20)
-  const [state, parent] = fields
+  const [state, parent, group] = fields
   // It has ended, and its parent has not looked yet.
   if (state === 'Z' || state === 'X') return undefined
-  return { pid, parent: Number(parent), start: Number(fields[19]) }
+  return { pid, parent: Number(parent), group: Number(group), start: Number(fields[19]) }
 }

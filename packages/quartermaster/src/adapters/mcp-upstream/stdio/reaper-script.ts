@@ -28,11 +28,24 @@ while read -r word rest; do
     done) exit 0 ;;
   esac
 done
+table=$(cat /proc/[0-9]*/stat 2>/dev/null |
+  sed -n 's/^\\([0-9]*\\) (.*) . \\([0-9]*\\) \\([0-9-]* \\)\\{17\\}\\([0-9]*\\) .*/\\1:\\4:\\2/p')
 others() {
   tr '\\0' '\\n' 2>/dev/null <"/proc/$1/environ" | grep "^$name=" | grep -qv "^$name=\${run%.*}[.]"
 }
-table=$(cat /proc/[0-9]*/stat 2>/dev/null |
-  sed -n 's/^\\([0-9]*\\) (.*) . \\([0-9]*\\) \\([0-9-]* \\)\\{17\\}\\([0-9]*\\) .*/\\1:\\4:\\2/p')
+marked() {
+  for file in $(grep -lsF "$name=$run." /proc/[0-9]*/environ 2>/dev/null); do
+    tr '\\0' '\\n' 2>/dev/null <"$file" | grep -q "$pattern" || continue
+    id=\${file#/proc/}
+    echo "\${id%/environ}"
+  done
+}
+pattern="^$name=$(printf %s "$run" | sed 's/[.]/[.]/g')[.][0-9][0-9]*\\$"
+for id in $(marked); do
+  read -r line <"/proc/$id/stat" || continue
+  set -- \${line##*) }
+  known="$known $id:\${20}"
+done
 kin=' '
 size=0
 while [ $size -lt \${#kin} ]; do
@@ -54,14 +67,6 @@ for one in $kin; do
   [ "\${20}" = "\${one#*:}" ] && [ -O "/proc/$id" ] && kill -9 "$id" 2>/dev/null
 done
 [ -r /proc/self/environ ] || exit 0
-pattern="^$name=$(printf %s "$run" | sed 's/[.]/[.]/g')[.][0-9][0-9]*\\$"
-marked() {
-  for file in $(grep -lsF "$name=$run." /proc/[0-9]*/environ 2>/dev/null); do
-    tr '\\0' '\\n' 2>/dev/null <"$file" | grep -q "$pattern" || continue
-    id=\${file#/proc/}
-    echo "\${id%/environ}"
-  done
-}
 looks=0
 clean=0
 while [ $clean -lt 2 ] && [ $looks -lt 50 ]; do
