@@ -29,4 +29,4 @@ const sizes = Object.entries(flags.quick ? QUICK : FULL)
 const profiling = profile === undefined ? {} : { profileDir: resolve(profile) }
 const parts = sizes.map(([part, size]) => ({ part, options: { ...size, ...profiling } }))
 
-await runParts({ parts, beside: import.meta.url, flags })
+await runParts({ parts, beside: import.meta.url, quickAtOnce: 3, flags })
