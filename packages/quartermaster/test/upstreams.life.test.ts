@@ -38,51 +38,48 @@ async function configure(desk: UpstreamDesk, config: object): Promise<void> {
 }
 
 describe('an upstream that starts when it is needed', LONG, () => {
-  it('has no process until the first call, once it was seen, and none again when it is not used', async () => {
-    const lazy = { ...program(ILL_SERVER), start: 'lazy', idleSeconds: 1 }
-    const first = await openDesk({ mcpServers: { desk: lazy } })
-    // Nobody has seen it yet, so it is looked at once.
-    await expect.poll(async () => (await first.status('desk'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+  it('has no process until the first call, is asked nothing by HTTP, and neither again when it is not used', async () => {
+    const [old, young] = [await sessionServer(), await sessionServer()]
+    const lazily = (entry: object) => ({ ...entry, start: 'lazy', idleSeconds: 1 })
+    const first = await openDesk({
+      mcpServers: {
+        near: lazily(program(ILL_SERVER)),
+        old: lazily({ url: old.url, era: 'legacy' }),
+        young: lazily({ url: young.url, era: 'modern' }),
+      },
+    })
+    // Nobody has seen them yet, so they are looked at once.
+    const offered = async () => {
+      const statuses = await Promise.all(['near', 'old', 'young'].map(name => first.status(name)))
+      return statuses.map(status => Number(status?.tools.offered) > 0)
+    }
+    await expect.poll(offered, PATIENT).toEqual([true, true, true])
     await first.up.stop()
 
+    old.visits.length = 0
+    young.visits.length = 0
     const desk = await onDesk(first.dir)
     const client = await desk.connect()
-    await expect.poll(() => namesIn(client), PATIENT).toContain('desk_echo')
-    expect(await desk.status('desk')).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
-    expect(await textOf(client, 'desk_echo', { text: 'awake' })).toBe('awake')
-    await expect.poll(() => pidsOf(desk), PATIENT).toEqual([])
-    expect(await desk.status('desk')).toMatchObject({ state: 'idle' })
-    expect(await namesIn(client)).toContain('desk_echo')
-    expect(await textOf(client, 'desk_echo', { text: 'awake again' })).toBe('awake again')
-    expect(await desk.status('desk')).toMatchObject({ restarts: 0 })
+    const listed = ['near_echo', 'old_count', 'young_count']
+    await expect.poll(() => namesIn(client), PATIENT).toEqual(expect.arrayContaining(listed))
+    expect(await desk.status('near')).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
+    for (const name of ['old', 'young'])
+      expect(await desk.status(name)).toMatchObject({ state: 'idle', connections: 0 })
+    expect([...old.visits, ...young.visits]).toEqual([])
+
+    // A session is given back, where there is one.
+    const ended = () => [old, young].map(({ visits }) => visits.filter(({ method }) => method === 'DELETE').length)
+    const asleep = { state: 'idle', pids: [], connections: 0, restarts: 0 }
+    for (const time of [1, 2]) {
+      const near = textOf(client, 'near_echo', { text: `awake ${time}` })
+      const far = [textOf(client, 'old_count'), textOf(client, 'young_count')]
+      expect(await Promise.all([near, ...far])).toEqual([`awake ${time}`, '3 issues', '3 issues'])
+      for (const name of ['near', 'old', 'young'])
+        await expect.poll(() => desk.status(name), PATIENT).toMatchObject(asleep)
+      await expect.poll(ended, PATIENT).toEqual([time, 0])
+      expect(await namesIn(client)).toEqual(expect.arrayContaining(listed))
+    }
   })
-
-  it.each(['legacy', 'modern'])(
-    'is by HTTP not asked anything before the first call, nor when it is not used (%s)',
-    async era => {
-      const server = await sessionServer()
-      const lazy = { url: server.url, era, start: 'lazy', idleSeconds: 1 }
-      const first = await openDesk({ mcpServers: { desk: lazy } })
-      await expect.poll(async () => (await first.status('desk'))?.tools.offered, PATIENT).toBe(1)
-      await first.up.stop()
-
-      server.visits.length = 0
-      const desk = await onDesk(first.dir)
-      const client = await desk.connect()
-      await expect.poll(() => namesIn(client), PATIENT).toContain('desk_count')
-      expect(await desk.status('desk')).toMatchObject({ state: 'idle', connections: 0 })
-      expect(server.visits).toEqual([])
-      const asleep = { state: 'idle', connections: 0, restarts: 0 }
-      for (const time of [1, 2]) {
-        expect(await textOf(client, 'desk_count')).toBe('3 issues')
-        await expect.poll(() => desk.status('desk'), PATIENT).toMatchObject(asleep)
-        // A session is given back, where there is one.
-        const ended = () => server.visits.filter(({ method }) => method === 'DELETE').length
-        await expect.poll(ended, PATIENT).toBe(era === 'legacy' ? time : 0)
-        expect(await namesIn(client)).toContain('desk_count')
-      }
-    },
-  )
 })
 
 it('ends what runs for one agent alone when there is no such agent any more, and nothing else', LONG, async () => {

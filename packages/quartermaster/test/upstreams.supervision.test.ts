@@ -190,43 +190,44 @@ describe('an upstream that dies', LONG, () => {
 })
 
 describe('an upstream that hangs', LONG, () => {
-  it('is ended and started again when a call ran out of its time and it does not answer at all', async () => {
-    const hangs = { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 }
-    const desk = await openDesk({ mcpServers: { hangs } })
+  it('is started again when a call ran out of its time or long before, and is not one that is long at its work', async () => {
+    const desk = await openDesk({
+      mcpServers: {
+        hangs: { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 },
+        stops: program(ILL_SERVER),
+        works: program(ILL_SERVER),
+      },
+    })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'hangs_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    await expect
-      .poll(() => textOf(client, 'hangs_echo', { text: 'hi' }), PATIENT)
-      .toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
-    await expect.poll(async () => (await desk.status('hangs'))?.restarts, PATIENT).toBe(1)
-    await expect.poll(() => textOf(client, 'hangs_echo', { text: 'back' }), PATIENT).toBe('back')
-  })
+    const echo = (name: string, text: string) => textOf(client, `${name}_echo`, { text })
 
-  it('is noticed long before a call runs out of its time, and what only reads is sent again', async () => {
-    const desk = await openDesk({ mcpServers: { slow: program(ILL_SERVER) } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    // From here on it is known to listen while it works.
-    expect(await textOf(client, 'slow_slow', { ms: 1_500 })).toBe('at last')
-    const [pid = 0] = (await desk.status('slow'))?.pids ?? []
-    process.kill(pid, 'SIGSTOP')
-    // It has 30 s, and the one that hangs would never answer.
-    expect(await textOf(client, 'slow_echo', { text: 'back' })).toBe('back')
-    await expect
-      .poll(() => desk.status('slow'), PATIENT)
-      .toMatchObject({
-        state: 'up',
-        restarts: 1,
-        lastError: { message: 'It runs, but does not answer any more.' },
-      })
-  })
+    async function isMissedByItsCall(): Promise<void> {
+      await expect.poll(() => echo('hangs', 'hi'), PATIENT).toBe('hi')
+      await expect.poll(() => echo('hangs', 'hi'), PATIENT).toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
+      await expect.poll(async () => (await desk.status('hangs'))?.restarts, PATIENT).toBe(1)
+      await expect.poll(() => echo('hangs', 'back'), PATIENT).toBe('back')
+    }
 
-  it('is not one that is long at its work and answers meanwhile', async () => {
-    const desk = await openDesk({ mcpServers: { slow: program(ILL_SERVER) }, settings: { callTimeoutSeconds: 15 } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    expect(await textOf(client, 'slow_slow', { ms: 12_000 })).toBe('at last')
-    await expect.poll(() => desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
+    async function isNoticedBefore(): Promise<void> {
+      await expect.poll(() => echo('stops', 'hi'), PATIENT).toBe('hi')
+      // From here on it is known to listen while it works.
+      expect(await textOf(client, 'stops_slow', { ms: 1_500 })).toBe('at last')
+      const [pid = 0] = (await desk.status('stops'))?.pids ?? []
+      process.kill(pid, 'SIGSTOP')
+      // It has 30 s, and the one that hangs would never answer. What only reads is sent again.
+      expect(await echo('stops', 'back')).toBe('back')
+      const message = 'It runs, but does not answer any more.'
+      const noticed = { state: 'up', restarts: 1, lastError: { message } }
+      await expect.poll(() => desk.status('stops'), PATIENT).toMatchObject(noticed)
+    }
+
+    async function isLongAtItsWork(): Promise<void> {
+      await expect.poll(() => echo('works', 'hi'), PATIENT).toBe('hi')
+      expect(await textOf(client, 'works_slow', { ms: 12_000 })).toBe('at last')
+      await expect.poll(() => desk.status('works')).toMatchObject({ state: 'up', restarts: 0 })
+    }
+
+    await Promise.all([isMissedByItsCall(), isNoticedBefore(), isLongAtItsWork()])
   })
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
