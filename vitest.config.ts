@@ -9,7 +9,7 @@ const ALONE = 'packages/*/src/**/*.alone.test.ts'
 
 /** Little text and much to do. Begun last, one of these would run alone at the end while the other workers have nothing left. */
 const LONG =
-  /(-contract|docs\/console|simulation|endurance|faults|messaging|inspector|behind|clients\/types|sdk-v2|client-20\d\d-\d\d-\d\d)\.test\.ts$/
+  /(-contract|docs\/console|simulation|endurance|faults|messaging|inspector|behind|conformance|a2a-agents|clients\/types|sdk-v2|client-20\d\d-\d\d-\d\d)\.test\.ts$/
 
 /**
  * Every Node process reads the certificates that this names before it does anything, which is three quarters of the start of a
