@@ -20,4 +20,4 @@ const PARTS = [
   { part: 'killed', options: sizes.killed },
 ]
 
-await runParts({ parts: PARTS, beside: import.meta.url, flags: values })
+await runParts({ parts: PARTS, beside: import.meta.url, quickAtOnce: 3, flags: values })
