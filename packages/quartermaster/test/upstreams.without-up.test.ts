@@ -49,7 +49,10 @@ it('says of a server that was seen before whether it works now, and how to try i
   const licence = join(await makeProject({ licence: '' }), 'licence')
   const desk = { ...program(ILL_SERVER, `--needs=${licence}`), era: 'legacy' }
   const dir = await makeProject({
-    'quartermaster.config.json': JSON.stringify({ mcpServers: { desk, lazy: { ...desk, start: 'lazy' } } }),
+    'quartermaster.config.json': JSON.stringify({
+      mcpServers: { desk, lazy: { ...desk, start: 'lazy' } },
+      settings: { restartWaitSeconds: 1 },
+    }),
     'agents/default.json': '{ "capabilities": { "desk": {} } }',
   })
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
