@@ -160,6 +160,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       reload: () => runtime.reload(),
       reloadDefinitions: catalogue.reload,
       ownUrl: async () => (await connectToOwner({ dir: runtime.project.dataDir }))?.url,
+      ownHosts: () => runtime.project.allowedHosts(),
       openStore: parts.tokens,
       ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
     }),

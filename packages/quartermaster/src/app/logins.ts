@@ -51,10 +51,13 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
   function makeRoom(owner: LoginOwner): void {
     const earlier = [...begun].filter(([, { owner: other }]) => isSame(owner, other))
     const oldest = [...begun].slice(0, Math.max(0, begun.size - earlier.length - MOST_ATTEMPTS + 1))
-    for (const [id, { attempt }] of [...earlier, ...oldest]) {
+    const displace = (reason: string) => (found: [string, Begun]) => {
+      const [id, { attempt }] = found
       begun.delete(id)
-      attempt.displace()
+      attempt.displace(reason)
     }
+    earlier.forEach(displace('another attempt to sign in there was begun meanwhile.'))
+    oldest.forEach(displace(`${MOST_ATTEMPTS} others were begun meanwhile, which are the most at a time.`))
   }
 
   /** Whoever began it may be gone when the browser comes back. */

@@ -146,6 +146,20 @@ describe('adding an upstream', () => {
     expect(await json(CONFIG)).toEqual({})
   })
 
+  it('refuses our own address by the names that others know us by, and takes another server there', async () => {
+    const config = { allowedHosts: ['box.lan', 'Gate.lan:8443'] }
+    const { control, json } = await desk({
+      ownUrl: 'http://127.0.0.1:9000',
+      files: { [CONFIG]: JSON.stringify(config) },
+    })
+    const add = (url: string, name = 'us') => control.addUpstream({ name, entry: { type: 'http', url } })
+    for (const url of ['https://box.lan/mcp', 'http://box.lan:9000/mcp', 'https://gate.lan:8443/mcp'])
+      await expect(add(url)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    expect(await json(CONFIG)).toEqual(config)
+    for (const [index, url] of ['http://box.lan:8000/mcp', 'https://gate.lan/mcp', 'https://box.lan/other'].entries())
+      expect(await add(url, `other-${index}`)).toMatchObject({ outcome: 'added' })
+  })
+
   it.each([
     ['quartermaster', ['connect', '--agent', 'default']],
     ['node', ['/opt/quartermaster/dist/bin/quartermaster.js', 'connect', '--agent', 'default', '--config', 'x.json']],

@@ -79,8 +79,9 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   reload(): Promise<unknown>
   /** Takes in what upstreams bring now, and nothing else. */
   reloadDefinitions(): Promise<unknown>
-  /** Where our own server listens, if it does. */
+  /** Where our own server listens, if it does, and by which other names it is reached. */
   ownUrl(): Promise<string | undefined>
+  ownHosts(): readonly string[]
   /** Opens the store, which is otherwise done by whatever needs it first. Throws why it cannot be. */
   openStore(): Promise<unknown>
   /** Makes the data folder, for its owner only. */
@@ -259,7 +260,7 @@ async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: Ups
   const { url, command, args } = entry
   // Loaded here, because nothing else of the control needs it.
   const { isOurCommand, isOwnAddress } = await import('../adapters/client-configs/index.ts')
-  if (typeof url === 'string' && isOwnAddress(url, { url: await deps.ownUrl() }))
+  if (typeof url === 'string' && isOwnAddress(url, { url: await deps.ownUrl(), hosts: deps.ownHosts() }))
     throw new AppError(
       'INPUT_INVALID',
       'That is the address of this Quartermaster itself. Give the address of another server.',

@@ -172,6 +172,7 @@ export async function upstreamDesk({
       held = isLookedAt ? outspoken : []
     },
     ownUrl: async () => ownUrl,
+    ownHosts: () => project.allowedHosts(),
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
   })
   const json = async (file: string) => JSON.parse(await folder.read(file))

@@ -44,7 +44,7 @@ export interface ImportOptions {
 export interface ImportedServers {
   readonly servers: readonly Imported[]
   readonly judgedAgain: readonly JudgedAgain[]
-  /** Agents that have so many tools by now that their clients list others in their place. */
+  /** Agents whose clients list others in the place of their tools: because they have so many by now, or because they are to. */
   readonly gatewayViews: readonly Pick<AgentSummary, 'name' | 'granted'>[]
 }
 

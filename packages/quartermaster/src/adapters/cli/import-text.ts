@@ -67,7 +67,7 @@ export function importedText(
 
 /** Whoever counts them in a client should not think that the others are lost. */
 function gatewayLine(agent: string, granted: number): string {
-  return `"${agent}" has ${count(granted, 'tool')} now: its clients list five, which find and call all of them. See docs/gateway-view.md`
+  return `"${agent}" has ${count(granted, 'tool')} now: its clients list five, which find and call all of them.`
 }
 
 function summary(imported: readonly Imported[]): string {

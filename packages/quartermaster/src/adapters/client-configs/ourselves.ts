@@ -4,6 +4,8 @@ import { firstOperand, type ProgramLine, packageRunIn, programLines } from '../.
 export interface OwnFace {
   /** Where our own server listens, if it does. */
   readonly url?: string | undefined
+  /** Names by which it is reached from elsewhere: `box.lan`, or `box.lan:8443` for that port alone. */
+  readonly hosts?: readonly string[] | undefined
 }
 
 /** The port that `up` takes unless told otherwise. */
@@ -39,12 +41,14 @@ function runPlaces(line: ProgramLine): number[] {
 const SCRIPT_OPTIONS: ReadonlySet<string> = new Set(['-r', '--require', '--import', '--loader', '-C', '--conditions'])
 
 /** Whether an address is where our own server listens, or would listen unless told otherwise. */
-export function isOwnAddress(text: string, { url: own }: OwnFace): boolean {
+export function isOwnAddress(text: string, { url: own, hosts = [] }: OwnFace): boolean {
   const ours = own !== undefined && URL.canParse(own) ? new URL(own) : new URL(`http://127.0.0.1:${USUAL_PORT}`)
   if (!URL.canParse(text)) return false
-  const { hostname, port, pathname } = new URL(text)
-  const isHere = LOCAL_HOSTS.has(hostname) || hostname === ours.hostname
-  return isHere && port === ours.port && decoded(pathname).replace(/\/+$/, '') === '/mcp'
+  const { host, hostname, port, pathname } = new URL(text)
+  const isHere = port === ours.port && (LOCAL_HOSTS.has(hostname) || hostname === ours.hostname)
+  // Without a port it is that of a proxy before us; on another one there may be another server.
+  const isNamed = hosts.some(name => name.toLowerCase() === (port === ours.port ? hostname : host))
+  return (isHere || isNamed) && decoded(pathname).replace(/\/+$/, '') === '/mcp'
 }
 
 /** Names of this machine as they stand in an address that was read: those that stand for all of its addresses lead here too. */

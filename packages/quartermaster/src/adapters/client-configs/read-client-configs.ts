@@ -116,7 +116,7 @@ function toServer(
   // A file may be one of Claude Code, which says so when a variable is not set; so do we.
   const isPlainFilledIn = dialect === 'claude-code' || dialect === 'file'
   const isOff = isRefused({ place, server }, options.refusals)
-  const meant = { isUnsetEmpty: isEditor, isPlainFilledIn, isEditor, isRefused: isOff }
+  const meant = { isPlainFilledIn, isEditor, isRefused: isOff }
   const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, ...meant })
   if ('skipped' in translated) return { ...none, skipped: translated.skipped }
   const { holdsSecrets, notes, ...taken } = translated

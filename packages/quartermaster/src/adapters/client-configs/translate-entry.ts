@@ -18,11 +18,9 @@ export interface EntryScope extends OwnFace {
   readonly home: string
   /** Set for entries that count from their workspace, where that is not the project folder. */
   readonly cwd?: string | undefined
-  /** Whether a variable that is not set is an empty text to that client. */
-  readonly isUnsetEmpty?: boolean | undefined
   /** Whether that client fills in `${NAME}` as well. */
   readonly isPlainFilledIn?: boolean | undefined
-  /** Whether that client fills in what its editor shows. */
+  /** Whether that client is an editor. */
   readonly isEditor?: boolean | undefined
   /** Whether the person has refused it in its own client. */
   readonly isRefused?: boolean | undefined

@@ -15,11 +15,12 @@ export interface VariableScope extends Surroundings {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The server's name, for the names of its secrets. */
   readonly upstream: string
-  /** Whether a variable that is not set stands for an empty text there, and not for a mistake. */
-  readonly isUnsetEmpty?: boolean | undefined
   /** Whether it fills in `${NAME}` as well, which others leave to whatever reads it. */
   readonly isPlainFilledIn?: boolean | undefined
-  /** Whether it fills in what its editor shows: `${file}` is no variable of the environment there. */
+  /**
+   * Whether it is an editor, and fills in what it shows: `${file}` is no variable of the environment there. One of these that is
+   * not set stands for an empty text then, and not for a mistake.
+   */
   readonly isEditor?: boolean | undefined
 }
 
@@ -105,7 +106,7 @@ function translate(body: string, scope: VariableScope, asks: Map<string, Foreign
   const fixed = fixedOf(body)
   if (fixed) return fixed(scope)
   if (isOfEditor(body, scope)) return undefined
-  if (scope.isUnsetEmpty && /^env:[A-Za-z_]\w*$/.test(body)) return `\${${body}:-}`
+  if (scope.isEditor && /^env:[A-Za-z_]\w*$/.test(body)) return `\${${body}:-}`
   // `${NAME}`, `${NAME:-fallback}` and `${env:NAME}` mean the same here.
   return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
 }

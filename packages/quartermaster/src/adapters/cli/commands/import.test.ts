@@ -293,8 +293,7 @@ describe('import', () => {
       { ...summary, name: 'default', view: 'gateway' },
       { ...summary, name: 'other', view: 'gateway' },
     ]
-    const told =
-      '"default" has 57 tools now: its clients list five, which find and call all of them. See docs/gateway-view.md\n'
+    const told = '"default" has 57 tools now: its clients list five, which find and call all of them.\n'
     const { stdout } = await run(['claude'], { agents })
     expect(stdout).toMatch(/skipped\.\n"default" has 57 tools now/)
     expect(stdout.endsWith(told)).toBe(true)

@@ -44,8 +44,8 @@ export interface LoginAttempt {
   /** What came of it, however it came. */
   readonly ended: Promise<UpstreamLogin>
   cancel(): void
-  /** Another one is there in its place. */
-  displace(): void
+  /** Others need its place, for a reason. */
+  displace(reason: string): void
 }
 
 /** Long enough to find a password, short enough that nobody else finds the window. */
@@ -78,7 +78,7 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
       take: async redirectUrl => takeParams(paramsIn(redirectUrl, { name, callback })),
       ended: waiting.ended,
       cancel: () => waiting.fail(new AppError('CANCELLED', `Signing in at "${name}" was given up.`)),
-      displace: () => waiting.fail(failed(name, 'another attempt to sign in there was begun meanwhile.')),
+      displace: reason => waiting.fail(failed(name, reason)),
     }
   } catch (error) {
     callback.close()

@@ -10,10 +10,10 @@ import { type ChildHerd, type ChildHerdOptions, createChildHerd } from '../stdio
 import { type ChildLog, createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-channel.ts'
 
-/** A server that can be as ill-behaved as a test needs; its flags are listed at its top. */
 /** Says its number and that of one that it has started without any mark, and goes on without whoever started it. */
 export const APART = `QUARTERMASTER_UPSTREAM=none setsid sh -c 'echo $$; env -i sleep 1000 & echo $!; wait'`
 
+/** A server that can be as ill-behaved as a test needs; its flags are listed at its top. */
 export const ILL_SERVER = fileURLToPath(new URL('ill-server.mjs', import.meta.url))
 
 /** Short times, so that tests need not wait for what they know will be ignored. */
