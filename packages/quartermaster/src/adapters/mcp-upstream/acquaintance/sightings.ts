@@ -52,7 +52,7 @@ export interface SightingsDeps {
 /** How often a server is asked again what it has: one that tells of changes and was heard all the while, and any other. */
 const RELIST_TELLING_MS = 10 * 60_000
 const RELIST_MS = 60_000
-const NEVER = Number.NEGATIVE_INFINITY
+const LONG_AGO = Number.NEGATIVE_INFINITY
 const RELIST_FAILED_MS = 15_000
 /** Whoever fails so often when it is asked what it has is not asked again at once. */
 const MOST_FAILED_LISTS = 3
@@ -71,7 +71,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const refusals = new Map<ListKind, string>()
   let isOver = false
   /** When it was last asked what it has, where it listed all that is known of it. */
-  let askedAt = NEVER
+  let askedAt = LONG_AGO
 
   async function take(session: Session, signal: AbortSignal, isStillThere = () => true): Promise<void> {
     const begunAt = clock.now()
@@ -105,7 +105,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (!isSpared) kinds.set(session, listedKinds(listing))
     // Last, so that whoever waits for its first start does not take it for one that is late.
     if (!isOver) deps.acquaintance.remember(session)
-    askedAt = isWhole && listing.tools !== undefined ? begunAt : NEVER
+    askedAt = isWhole && listing.tools !== undefined ? begunAt : LONG_AGO
     busyPauses.over()
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater()
@@ -134,7 +134,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
       // Whatever it has told is not known yet.
-      askedAt = NEVER
+      askedAt = LONG_AGO
       listLater()
       const pauseMs = busyPauses.after(error) ?? (error instanceof TooLong ? RELIST_FAILED_MS : undefined)
       if (pauseMs !== undefined) relisting.later(pauseMs, () => true)
@@ -253,7 +253,7 @@ function comparing(deps: ComparingDeps): Comparing {
     } catch (error) {
       note(`[${own.agent}] What it has could not be listed again: ${messageOf(error)}`)
       // Whatever it has told is not known yet.
-      compareLater(own, NEVER, busyPausesOf(own).after(error) ?? RELIST_FAILED_MS)
+      compareLater(own, LONG_AGO, busyPausesOf(own).after(error) ?? RELIST_FAILED_MS)
     }
     listed({ changed: isChanged, tookMs: clock.now() - begunAt })
   }

@@ -17,7 +17,7 @@ const BATCH = 16
 const MOST_PASSES = 200
 const PAUSE_MS = 10
 
-export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
+export function createMarkedProcesses(): MarkedProcesses {
   let waiting: Hunt[] = []
   let isRunning = false
 
@@ -53,7 +53,7 @@ export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
   }
 
   async function eachMarked(visit: (pid: number, mark: Mark) => Promise<void>): Promise<void> {
-    const names = await readdir(proc).catch(() => [])
+    const names = await readdir('/proc').catch(() => [])
     const pids = names.filter(name => /^\d+$/.test(name)).map(Number)
     for (let from = 0; from < pids.length; from += BATCH)
       await Promise.all(
@@ -67,19 +67,19 @@ export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
   async function markOf(pid: number): Promise<Mark | undefined> {
     if (pid === process.pid) return undefined
     // Of others, or gone meanwhile: either way none of ours.
-    const environ = await readFile(`${proc}/${pid}/environ`).catch(() => undefined)
+    const environ = await readFile(`/proc/${pid}/environ`).catch(() => undefined)
     return environ && markIn(environ)
   }
 
   async function isOurs(pid: number): Promise<boolean> {
-    const stats = await stat(`${proc}/${pid}`).catch(() => undefined)
+    const stats = await stat(`/proc/${pid}`).catch(() => undefined)
     return stats !== undefined && stats.uid === process.getuid?.()
   }
 
   /** Looks once more without letting go: a number may have passed to another process since. */
   function killMarked(pid: number, { folder, run, child }: Mark): boolean {
     try {
-      const mark = markIn(readFileSync(`${proc}/${pid}/environ`))
+      const mark = markIn(readFileSync(`/proc/${pid}/environ`))
       if (mark?.folder !== folder || mark.run !== run || mark.child !== child) return false
       process.kill(pid, 'SIGKILL')
       return true
