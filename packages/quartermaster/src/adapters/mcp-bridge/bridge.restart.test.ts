@@ -105,6 +105,17 @@ describe('a bridge whose server goes away', () => {
     expect(visits.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
 
+  it('passes on that nobody knows what became of a call whose token was taken back, and sends it no second time', async () => {
+    const data = { code: 'OUTCOME_UNKNOWN' }
+    const { url, visits } = await endpoint(visit =>
+      visit.json(403, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'It may have happened.', data } }),
+    )
+    const desk = bridge({ urls: [url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    expect(await desk.next()).toMatchObject({ id: 1, error: { data } })
+    expect(visits).toHaveLength(1)
+  })
+
   it('gives up on one that never lets it in, and says what to do', async () => {
     const { url } = await endpoint(visit => visit.json(401, {}))
     const desk = bridge({ urls: [url] })

@@ -114,7 +114,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   function send(
     { served, release }: HeldAnswer,
     who: Who,
-    { headers, leave }: { headers: HeaderReader; leave(): void },
+    { headers, leave, isBegun }: { headers: HeaderReader; leave(): void; isBegun: boolean },
   ): Served {
     const onSent = () => {
       release()
@@ -127,7 +127,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     if (isStill(who, headers)) return streams.follow(who.tokenId, served, onSent)
     onSent()
     void served.body?.cancel()
-    return UNAUTHORIZED()
+    return isBegun ? CUT_SHORT() : UNAUTHORIZED()
   }
 
   /** Ends everything that is open for a token. */
@@ -146,7 +146,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     try {
       leave = inFlight.enter(who.tokenId)
       callers.set(who.tokenId, who.seat.caller)
-      return send(await serve(request, who, gone), who, { headers: request.headers, leave })
+      const { headers, method } = request
+      return send(await serve(request, who, gone), who, { headers, leave, isBegun: method === 'POST' })
     } catch (error) {
       leave()
       return failed(error)
@@ -171,7 +172,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
       else callers.set(who.tokenId, who.seat.caller)
-      return ordinary?.then(held => send(held, who, { headers, leave })).catch(quit)
+      return ordinary?.then(held => send(held, who, { headers, leave, isBegun: true })).catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
     }
@@ -212,4 +213,14 @@ const UNAUTHORIZED = () =>
     ),
     401,
     { 'www-authenticate': 'Bearer realm="quartermaster"' },
+  )
+
+/** Not as at the door: whoever is told 401 may send it again with another token. */
+const CUT_SHORT = () =>
+  problem(
+    new AppError(
+      'OUTCOME_UNKNOWN',
+      'The token was taken back, or its agent removed, while this was under way, so it may have happened. Look at what it changes before you try again.',
+    ),
+    403,
   )

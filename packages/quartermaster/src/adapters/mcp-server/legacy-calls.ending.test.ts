@@ -113,12 +113,18 @@ describe('a call that was cancelled', () => {
     expect(front.counts()).toEqual({ sessions: 1, streams: 0, requests: 0 })
   })
 
-  it('is told that its token is no good when that is why', async () => {
+  it('is told that nobody knows what became of it when its token is taken back meanwhile', async () => {
     const { front, start, entered } = await open()
     const answer = start('waits')
     await entered
     await front.revoke('worker')
-    expect((await answer).status).toBe(401)
+    const response = await answer
+    expect([response.status, await response.json()]).toEqual([
+      403,
+      expect.objectContaining({
+        error: expect.objectContaining({ data: expect.objectContaining({ code: 'OUTCOME_UNKNOWN' }) }),
+      }),
+    ])
   })
 
   it('is none when the cancelling was refused, or meant another', async () => {
