@@ -138,24 +138,31 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
       yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
   }
   for (const reading of readingsOf(text)) {
-    // Of what it says in so many words, as near "sha256", nothing is hidden.
-    for (const draft of draftsInside(reading, place))
-      yield draft && !said.has(draft.message) ? { ...draft, strength: 'strong', message: inDigits(draft) } : undefined
+    // In the same place, so that what stands beside such a word says what it said before: nothing of it is hidden.
+    for (const draft of draftsInWords({ ...cut, text: reading }, place)) yield draft && inDigits(draft, said)
   }
   if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
 
-const inDigits = ({ message }: Draft) => `${message} It is written with digits for letters.`
+/** What is hidden by digits, other than what the text says in so many words. */
+function inDigits(draft: Draft, said: ReadonlySet<string>): Draft | undefined {
+  if (said.has(sayingOf(draft)) || said.has(sayingOf({ ...draft, strength: 'strong' }))) return undefined
+  if (draft.rule === 'otherTool' && !onlyStrong(draft)) return undefined
+  return { ...draft, strength: 'strong', message: `${draft.message} It is written with digits for letters.` }
+}
 
 /** Hands them on, and answers what they said. */
 function* noted(drafts: Iterable<Draft | undefined>): Generator<Draft | undefined, ReadonlySet<string>> {
   const said = new Set<string>()
   for (const draft of drafts) {
-    if (draft) said.add(draft.message)
+    if (draft) said.add(sayingOf(draft))
     yield draft
   }
   return said
 }
+
+/** What is said weakly must not hide that it is said strongly elsewhere. */
+const sayingOf = ({ strength, message }: Draft) => `${strength} ${message}`
 
 /** What a string says as it is read. */
 function* draftsInWords(string: FoundString, place: Place): Generator<Draft | undefined> {
