@@ -260,12 +260,15 @@ async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: Ups
   const { url, command, args } = entry
   // Loaded here, because nothing else of the control needs it.
   const { isOurCommand, isOwnAddress } = await import('../adapters/client-configs/index.ts')
-  if (typeof url === 'string' && isOwnAddress(url, { url: await deps.ownUrl(), hosts: deps.ownHosts() }))
+  const face = { url: await deps.ownUrl(), hosts: deps.ownHosts() }
+  const words = Array.isArray(args) ? args.map(String) : []
+  // Bridges from programs to addresses, such as mcp-remote, are given theirs as an argument.
+  if ([url, ...words].some(word => typeof word === 'string' && isOwnAddress(word, face)))
     throw new AppError(
       'INPUT_INVALID',
       'That is the address of this Quartermaster itself. Give the address of another server.',
     )
-  if (typeof command === 'string' && isOurCommand(command, Array.isArray(args) ? args.map(String) : []))
+  if (typeof command === 'string' && isOurCommand(command, words))
     throw new AppError(
       'INPUT_INVALID',
       'That command is Quartermaster itself: what it offers would come back here. Another one is added by its address.',

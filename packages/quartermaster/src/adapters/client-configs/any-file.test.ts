@@ -157,6 +157,30 @@ it('says of what stands twice in a file that only the last is taken over, and of
   expect(server('b')).toMatchObject({ skipped: expect.any(String), notes: [expect.stringContaining('"b" stands')] })
 })
 
+it('takes a field that is null for none, and says what is null in others', async () => {
+  const { server } = await find(
+    {
+      'project/x.json': JSON.stringify({
+        mcpServers: {
+          a: { command: 'a', url: null, type: null, env: { KEY: null, MODE: '1' } },
+          b: { url: 'https://b.example/mcp', command: null, headers: { Authorization: null } },
+          c: { command: null },
+        },
+      }),
+    },
+    'x.json',
+  )
+  expect(server('a')).toMatchObject({
+    entry: { command: 'a', env: { MODE: '1' } },
+    notes: ['Not taken over: null for "KEY".'],
+  })
+  expect(server('b')).toMatchObject({
+    entry: { type: 'http', url: 'https://b.example/mcp' },
+    notes: ['Not taken over: null for "Authorization".'],
+  })
+  expect(server('c')).toMatchObject({ skipped: 'It has neither "command" nor "url".' })
+})
+
 it.each([
   ['project/.mcp.json', '{ "mcpServers": {}, "mcpServers": { "a": { "command": "a" } } }', '"mcpServers"'],
   ['project/.vscode/mcp.json', '{ "servers": { "a": { "command": "a" } , "a": { "command": "b" }, }, }', '"a"'],

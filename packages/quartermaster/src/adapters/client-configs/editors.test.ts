@@ -15,7 +15,10 @@ describe('the configuration of Cursor', () => {
     })
     expect(server('local')).toMatchObject({
       secrets: {},
-      notes: [`Its envFile ${join(project, '.env')} is not there, so the variables in it are missing here.`],
+      notes: [
+        'Not taken over: null for "NONE".',
+        `Its envFile ${join(project, '.env')} is not there, so the variables in it are missing here.`,
+      ],
     })
   })
 

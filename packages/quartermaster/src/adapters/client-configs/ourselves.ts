@@ -11,13 +11,16 @@ export interface OwnFace {
 /** The port that `up` takes unless told otherwise. */
 const USUAL_PORT = '7420'
 
-/** Whether a foreign entry leads back to us: mounting it would be a circle. */
+/** Whether a foreign entry leads back to us, also by way of a bridge that is given our address: mounting it would be a circle. */
 export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
   const { command, args, url } = entry
   // Whoever is started later may listen where nobody does now.
   if (typeof url === 'string') return isOwnAddress(url, { url: own }) || isOwnAddress(url, {})
   const words = (Array.isArray(args) ? args : []).filter(word => typeof word === 'string')
-  return typeof command === 'string' && isOurCommand(command, words)
+  return (
+    typeof command === 'string' &&
+    (isOurCommand(command, words) || words.some(word => isOwnAddress(word, { url: own })))
+  )
 }
 
 /** Whether a command starts our own bridge, also by way of a shell. */

@@ -40,15 +40,18 @@ export type TranslatedEntry =
     }
 
 /** One entry of another client in our words, or why there are none for it. */
-export function translateEntry(name: string, { entry, inputs }: WrittenServer, scope: EntryScope): TranslatedEntry {
-  if (!isRecord(entry)) return { skipped: 'It is no object.' }
+export function translateEntry(name: string, written: WrittenServer, scope: EntryScope): TranslatedEntry {
+  const { inputs } = written
+  if (!isRecord(written.entry)) return { skipped: 'It is no object.' }
+  const entry = Object.fromEntries(Object.entries(written.entry).filter(([, value]) => isThere(value)))
   const wrong = sizeFault(entry) ?? transportFault(entry) ?? shapeFault(entry)
   if (wrong !== undefined) return { skipped: wrong }
   if (isOurselves(entry, scope)) return { skipped: 'It is Quartermaster itself.' }
   const { entry: plain, left } = 'url' in entry ? httpEntry(entry) : stdioEntry(entry, { ...scope, inputs })
   const { value, asks, strange } = translateVariables(plain, { ...scope, inputs, separator: sep, upstream: name })
   if (strange.length > 0) return { skipped: `Only its own client can fill in ${strange.join(', ')}.` }
-  const notes = left.length > 0 ? [`Not taken over: ${left.join(', ')}.`] : []
+  const untaken = [...nullsIn(entry), ...left]
+  const notes = untaken.length > 0 ? [`Not taken over: ${untaken.join(', ')}.`] : []
   const { variables, secrets } = takenFrom(scope.envFile, name, secretNamesOf(value))
   // The entry's own variables count before those of the file.
   const env = { ...variables, ...texts(value['env']) }
@@ -138,6 +141,16 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
+/** What has no value where one belongs. A whole field that is null is as good as none. */
+function nullsIn({ args, env, headers }: Record<string, unknown>): string[] {
+  const isNull = (value: unknown) => !isThere(value)
+  const named = [env, headers].flatMap(texts =>
+    isRecord(texts) ? Object.keys(texts).filter(key => isNull(texts[key])) : [],
+  )
+  const isAmong = Array.isArray(args) && args.some(isNull)
+  return [...(isAmong ? ['null among its "args"'] : []), ...named.map(key => `null for "${key}"`)]
+}
+
 interface Plain {
   readonly entry: Record<string, unknown>
   /** Fields that mean nothing here. */
@@ -171,11 +184,7 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope & Pick<W
   }
   // One that could not even be looked for is told like every other field.
   const isTaken = envFile === undefined || scope.envFile !== undefined
-  const hasNull = Array.isArray(args) && args.some(word => !isThere(word))
-  return {
-    entry,
-    left: [...(hasNull ? ['null among its "args"'] : []), ...(isTaken ? [] : ['envFile']), ...Object.keys(rest)],
-  }
+  return { entry, left: [...(isTaken ? [] : ['envFile']), ...Object.keys(rest)] }
 }
 
 function httpEntry(written: Record<string, unknown>): Plain {

@@ -58,10 +58,16 @@ export function hideInCommand(command: string, shelf: Shelf): string {
 function hideArgument(word: string, before: string | undefined, shelf: Shelf): string {
   const [, option, flag = 'H', value = ''] = /^(--?([\w.-]+)=|-H)(.+)$/s.exec(word) ?? []
   if (option !== undefined) return `${option}${hideValue(flag, value, shelf)}`
-  if (word.startsWith('-')) return word
+  const hideInside = (_all: string, start: string, name: string, given: string) =>
+    `${start}${hideValue(name, given, shelf)}`
+  const line = word.replace(OPTION_INSIDE, hideInside)
+  if (word.startsWith('-') || line !== word) return line
   const [, flagBefore = ''] = /^--?([\w.-]+)$/.exec(before ?? '') ?? []
   return hideValue(flagBefore, word, shelf)
 }
+
+/** An option and its value in one word, by mistake: programs take it for an option of that name, spaces and all. */
+const OPTION_INSIDE = /((?:^|\s)--?([\w.-]+)(?:=|\s+))(?!-)(\S+)/g
 
 /** What stands behind a flag, or by itself where there is none. */
 function hideValue(flag: string, text: string, shelf: Shelf): string {
