@@ -25,6 +25,7 @@ import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { RANK } from './rank-concepts.ts'
+import { REQUESTED_SECRETS } from './requested-secrets.ts'
 import { SECRETS } from './secret-concepts.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { SEND_PHRASES } from './send-phrases.ts'
@@ -50,7 +51,7 @@ const PHRASES: readonly Phrase[] = [
 const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
 const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
-const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES, SECRETS]
+const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES, SECRETS, REQUESTED_SECRETS]
 const OF_NO_PICTURES = SUBJECTS.filter(subject => subject !== ADDRESSES)
 
 const MOST_FINDINGS = 20
