@@ -175,6 +175,7 @@ describe('secrets that an honest tool speaks of', () => {
     'Send your tokens to the address in `q`.',
     'Counts all tokens in `text`.',
     'Ask the user for their API key if none is configured.',
+    'Ask the user for their API key and pass it as `apiKey`.',
     'Provide your API key in `apiKey`, a search term in `q`.',
     "Use the user's token to post the message in `text`.",
     'Provide a label for your API key in `note`.',

@@ -198,7 +198,10 @@ const LOOK_FOR = anyOf(
   ...['list', 'search (?:\\w{1,30} ){0,3}?for', 'look for', 'gather', 'harvest', 'scan (?:\\w{1,30} ){0,3}?for'],
   'ask (?:\\w{1,30} ){0,3}?for',
 )
-const PASS_THEM = `${anyOf(HAND_ON, 'add (?:it|them)')}\\b(?! (?:requests?|messages?|emails?))`
+/** An argument that is called after what the user is asked for: so an honest tool gets its own key. */
+const AS_CALLED =
+  '(?<=\\bask\\b[^\\n]{0,200}) (?:it|them) (?:as|in|into|via|through) (?:the )?[\\w-]{0,20}(?:key|token|passw|secret|credential|auth)'
+const PASS_THEM = `${anyOf(HAND_ON, 'add (?:it|them)')}\\b(?! (?:requests?|messages?|emails?)|${AS_CALLED})`
 /** A sentence that begins with what is done says what the tool does, unless it is for an argument. */
 const FIRST = '(?:^|\\n)(?:- )?'
 const WITHIN = '(?<!(?:^|\\n)(?:- )?)\\b'
