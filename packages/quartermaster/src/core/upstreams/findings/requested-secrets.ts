@@ -129,6 +129,9 @@ const tellsOfSetup: Sign = says(
   ...['used to', 'how to', 'refuse', 'decline', 'phishing', 'example', 'e\\.g'],
 )
 
+/** A key that programs find there is judged by who is to hand it over (`handed-keys.ts`). */
+const isOfEnvironment: Sign = says('(?:from|in) (?:the |your |its )?env(?:ironment)?')
+
 const WANTED = { rule: 'secret', family: 'secret', message: 'It has the model pass on secrets.' } as const
 
 /** What asks for secrets in plain words: those of others, or in a place where no honest tool wants its own. */
@@ -140,7 +143,7 @@ export const REQUESTED_SECRETS: Subject = {
     { ...WANTED, strength: 'strong', signs: [either(isWantedOfOthers, isWantedElsewhere(OF_OTHERS))], unless: [] },
     { ...WANTED, strength: 'strong', signs: [isWantedByUs(ALL)], unless: [] },
     { ...WANTED, strength: 'strong', signs: [isAskedOfUser], unless: [] },
-    { ...WANTED, strength: 'weak', signs: [isWantedElsewhere(UNOWNED)], unless: [] },
+    { ...WANTED, strength: 'weak', signs: [isWantedElsewhere(UNOWNED)], unless: [isOfEnvironment] },
     { ...WANTED, strength: 'weak', signs: [isWantedByUs(OWN)], unless: [tellsOfSetup] },
     { ...WANTED, strength: 'weak', signs: [isWantedHere], unless: [] },
   ],
