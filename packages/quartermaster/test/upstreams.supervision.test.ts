@@ -210,8 +210,8 @@ describe('an upstream that hangs', LONG, () => {
 
     async function isNoticedBefore(): Promise<void> {
       await expect.poll(() => echo('stops', 'hi'), PATIENT).toBe('hi')
-      // From here on it is known to listen while it works.
-      expect(await textOf(client, 'stops_slow', { ms: 1_500 })).toBe('at last')
+      // It is asked meanwhile whether it is there, and from here on known to listen while it works.
+      expect(await textOf(client, 'stops_slow', { ms: 5_000 })).toBe('at last')
       const [pid = 0] = (await desk.status('stops'))?.pids ?? []
       process.kill(pid, 'SIGSTOP')
       // It has 30 s, and the one that hangs would never answer. What only reads is sent again.
