@@ -58,16 +58,21 @@ export function hideInCommand(command: string, shelf: Shelf): string {
 function hideArgument(word: string, before: string | undefined, shelf: Shelf): string {
   const [, option, flag = 'H', value = ''] = /^(--?([\w.-]+)=|-H)(.+)$/s.exec(word) ?? []
   if (option !== undefined) return `${option}${hideValue(flag, value, shelf)}`
-  const hideInside = (_all: string, start: string, name: string, given: string) =>
-    `${start}${hideValue(name, given, shelf)}`
-  const line = word.replace(OPTION_INSIDE, hideInside)
-  if (word.startsWith('-') || line !== word) return line
   const [, flagBefore = ''] = /^--?([\w.-]+)$/.exec(before ?? '') ?? []
-  return hideValue(flagBefore, word, shelf)
+  // Behind such a name all of it is one.
+  const line = isSecretName(flagBefore) ? word : hideInside(word, shelf)
+  return word.startsWith('-') || line !== word ? line : hideValue(flagBefore, word, shelf)
+}
+
+function hideInside(word: string, shelf: Shelf): string {
+  return word.replace(
+    OPTION_INSIDE,
+    (_all, start: string, name: string, given: string) => `${start}${hideValue(name, given, shelf)}`,
+  )
 }
 
 /** An option and its value in one word, by mistake: programs take it for an option of that name, spaces and all. */
-const OPTION_INSIDE = /((?:^|\s)--?([\w.-]+)(?:=|\s+))(?!-)(\S+)/g
+const OPTION_INSIDE = /((?:^|\s)--?([\w.-]+)(?:=|\s+))(?!-)(\S.*?)(?=\s+--?\w|$)/gs
 
 /** What stands behind a flag, or by itself where there is none. */
 function hideValue(flag: string, text: string, shelf: Shelf): string {

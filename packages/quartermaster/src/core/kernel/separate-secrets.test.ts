@@ -73,6 +73,18 @@ describe('the secrets of an entry', () => {
     ['one of several', ['--db', ' me=${ME} password=pw'], ['--db', ' me=${ME}${secret:A_DB}'], ' password=pw'],
     ['one in a word with its option', ['--api-key abc'], ['--api-key ${secret:A_API_KEY}'], 'abc'],
     ['one in a word with the script', ['x.js --token abc -v'], ['x.js --token ${secret:A_TOKEN} -v'], 'abc'],
+    [
+      'a header in a word with its option',
+      ['--header Authorization: Bearer abc --verbose'],
+      ['--header Authorization: Bearer ${secret:A_AUTHORIZATION} --verbose'],
+      'abc',
+    ],
+    [
+      'a password that looks like options',
+      ['--password', 'a --token b'],
+      ['--password', '${secret:A_PASSWORD}'],
+      'a --token b',
+    ],
     ['one in a word with a package', ['-y @a/b --api-key=abc'], ['-y @a/b --api-key=${secret:A_API_KEY}'], 'abc'],
     ['a short word for it', ['--pw', 'x'], ['--pw', '${secret:A_PW}'], 'x'],
     ['a key behind a single letter', ['-k', 'a8Kd03mZq91x'], ['-k', '${secret:A_K}'], 'a8Kd03mZq91x'],

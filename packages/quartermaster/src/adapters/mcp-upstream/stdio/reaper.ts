@@ -97,7 +97,8 @@ export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
 function launch(run: string): ChildProcess {
   const reaper = spawn('sh', ['-c', REAPER_SCRIPT, 'quartermaster-reaper', MARK, run], {
     cwd: '/',
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+    // Whoever ends us by descent must leave it alone: it is the one that ends what we have started.
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', [MARK]: 'none' },
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   })

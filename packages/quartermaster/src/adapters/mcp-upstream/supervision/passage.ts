@@ -65,7 +65,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   for (let tries = 1; ; tries++) {
     let way: Way
     try {
-      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await holding(options, giveUp, reachWithCare(options, waiting))
+      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await waitWithCare(options, giveUp, waiting)
       else way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
     } catch (error) {
       giveUp.because(error)
@@ -209,13 +209,30 @@ async function reach({ connection: current, clock, signal }: PassageOptions, wai
 
 /** The way of one with which the connection has broken before. Its turn comes when the server is there, and takes nothing from the budget. */
 async function reachWithCare(options: PassageOptions, waiting: Budget): Promise<Way> {
-  const { connection } = await reach(options, waiting)
-  const turn = await connection.lane.enter(options.signal)
-  throwIfCancelled(options.signal)
+  const { signal } = options
+  for (;;) {
+    const { connection } = await reach(options, waiting)
+    const turn = await connection.lane.enter(signal)
+    try {
+      throwIfCancelled(signal)
+      const way = await reach(options, waiting)
+      if (turn && way.connection === connection) return { ...way, turn }
+    } catch (error) {
+      turn?.end({ isBroken: true })
+      throw error
+    }
+    // It is on another one by now, and its turn there is another.
+    turn?.end({ isBroken: false })
+  }
+}
+
+/** The same while its call is told that it waits. A turn that nobody takes any more is over. */
+async function waitWithCare(options: PassageOptions, giveUp: GivingUp, waiting: Budget): Promise<Way> {
+  const reaching = reachWithCare(options, waiting)
   try {
-    return { ...(await reach(options, waiting)), ...(turn && { turn }) }
+    return await holding(options, giveUp, reaching)
   } catch (error) {
-    turn?.end({ isBroken: true })
+    reaching.then(({ turn }) => turn?.end({ isBroken: false })).catch(() => {})
     throw error
   }
 }
