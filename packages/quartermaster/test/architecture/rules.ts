@@ -55,7 +55,9 @@ const RULES: Readonly<Record<Layer, LayerRule>> = {
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'adapters/storage-sqlite': ['adapters/storage-sql'],
   'adapters/storage-postgres': ['adapters/storage-sql'],
-  'adapters/mcp-bridge': ['adapters/mcp-wire'],
+  'adapters/mcp-bridge': ['adapters/mcp-wire', 'adapters/http-exchange'],
+  'adapters/control-client': ['adapters/http-exchange'],
+  'adapters/data-folder': ['adapters/http-exchange'],
   'adapters/mcp-upstream': ['adapters/mcp-wire', 'adapters/http-client'],
   'adapters/a2a-client': ['adapters/http-client'],
   bin: ['adapters/cli'],

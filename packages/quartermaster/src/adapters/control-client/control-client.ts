@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import {
   type Answer,
@@ -12,6 +13,7 @@ import {
   UrlQuestion,
 } from '../../contracts/index.ts'
 import { toldError } from '../../core/kernel/index.ts'
+import { sendAlone } from '../http-exchange/index.ts'
 import { createFailures, type Failures } from './errors.ts'
 import { parseLeniently } from './lenient.ts'
 import { MAX_LINE_BYTES, readLines, readText } from './lines.ts'
@@ -21,7 +23,6 @@ export interface ControlClientOptions {
   url: string
   /** The admin token of its data folder. */
   token: string
-  fetch?: typeof fetch
 }
 
 /** A `Control` whose work is done by the `up` at this URL. Every row of the `CONTROL` table is served the same way. */
@@ -38,10 +39,10 @@ async function request(operation: ControlOperation, input: unknown, options: Req
   const failures = createFailures({ operation, url: options.url, signal: options.signal })
   const body = toJson(operation, input)
   const response = await post(operation, body, options).catch(error => {
-    throw failures.fromFetch(error)
+    throw failures.fromSending(error)
   })
   if (isStream(response)) return readAnswer(operation, response, { options, failures })
-  throw await refusal(response, { options, failures })
+  throw await refusal(response, failures)
 }
 
 function toJson(operation: ControlOperation, input: unknown): string {
@@ -52,10 +53,13 @@ function toJson(operation: ControlOperation, input: unknown): string {
   }
 }
 
-async function post(operation: string, body: string, options: RequestOptions): Promise<Response> {
-  const send = options.fetch ?? fetch
-  return send(new URL(`/api/v1/control/${operation}`, options.url), {
+/** An `up` that works says so every ten seconds. One that has been stopped, or whose machine is gone, says nothing at all. */
+const SILENCE_MS = 300_000
+
+function post(operation: string, body: string, options: RequestOptions): Promise<IncomingMessage> {
+  return sendAlone({
     method: 'POST',
+    url: new URL(`/api/v1/control/${operation}`, options.url),
     headers: {
       Authorization: `Bearer ${options.token}`,
       'Content-Type': 'application/json',
@@ -63,14 +67,13 @@ async function post(operation: string, body: string, options: RequestOptions): P
       ...(options.openPage ? { 'Quartermaster-Opens-Pages': 'yes' } : {}),
     },
     body,
-    // The token is for this server alone.
-    redirect: 'error',
-    signal: options.signal ?? null,
+    signal: options.signal,
+    silenceMs: SILENCE_MS,
   })
 }
 
-function isStream(response: Response): boolean {
-  return response.ok && /^application\/x-ndjson\b/.test(response.headers.get('content-type') ?? '')
+function isStream({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 200 && /^application\/x-ndjson\b/.test(headers['content-type'] ?? '')
 }
 
 interface AnswerContext {
@@ -90,7 +93,11 @@ const Line = z.object({
   error: ErrorBody.optional(),
 })
 
-async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
+async function readAnswer(
+  operation: ControlOperation,
+  response: IncomingMessage,
+  context: AnswerContext,
+): Promise<unknown> {
   const pages = new Map<string, AbortController>()
   for await (const text of received(response, context)) {
     const line = parseLine(text, context.failures)
@@ -119,9 +126,9 @@ async function openPage(
   await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }
 
-async function* received(response: Response, { options, failures }: AnswerContext): AsyncGenerator<string> {
+async function* received(response: IncomingMessage, { failures }: AnswerContext): AsyncGenerator<string> {
   try {
-    yield* readLines(response, { limit: MAX_LINE_BYTES, signal: options.signal })
+    yield* readLines(response, MAX_LINE_BYTES)
   } catch (error) {
     throw failures.fromStream(error)
   }
@@ -143,9 +150,9 @@ function parseOutput(operation: ControlOperation, value: unknown, failures: Fail
 
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
-async function refusal(response: Response, { options, failures }: AnswerContext): Promise<AppError> {
+async function refusal(response: IncomingMessage, failures: Failures): Promise<AppError> {
   try {
-    const body: unknown = JSON.parse(await readText(response, { limit: MAX_REFUSAL_BYTES, signal: options.signal }))
+    const body: unknown = JSON.parse(await readText(response, MAX_REFUSAL_BYTES))
     return toldError(body) ?? failures.stranger(undefined)
   } catch (cause) {
     return failures.stranger(cause)

@@ -1,9 +1,10 @@
 import { AppError, type ControlOperation, isAppError } from '../../contracts/index.ts'
+import { Dropped } from '../http-exchange/index.ts'
 
 /** The ways in which asking another process can fail, each as the error that says what to do next. */
 export interface Failures {
-  /** `fetch` rejected: nothing was sent, or nobody knows what became of it. */
-  fromFetch(error: unknown): AppError
+  /** There was no answer: nothing was sent, or nobody knows what became of it. */
+  fromSending(error: unknown): AppError
   /** Reading the answer failed. */
   fromStream(error: unknown): AppError
   /** The answer ended before its last line. */
@@ -28,7 +29,7 @@ export function createFailures({ operation, url, signal }: FailureContext): Fail
       : gone(url, 'stopped in the middle of its answer', cause)
   return {
     cut,
-    fromFetch: error => {
+    fromSending: error => {
       if (signal?.aborted) return cancelled(signal.reason)
       return wasNeverSent(error) ? gone(url, 'does not answer any more', error) : cut(error)
     },
@@ -62,19 +63,6 @@ function gone(url: string, what: string, cause: unknown): AppError {
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause, details: { url } })
 }
 
-/** The failures of a connection that was never made. */
-const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
 function wasNeverSent(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  const attempts = cause instanceof AggregateError ? cause.errors : [cause]
-  return attempts.every(attempt => typeof attempt === 'object' && attempt !== null && NEVER_CONNECTED.has(attempt.code))
+  return error instanceof Dropped && !error.wasSent
 }

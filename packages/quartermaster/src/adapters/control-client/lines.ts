@@ -1,20 +1,15 @@
+import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../contracts/index.ts'
-import { bodyChunks } from '../../core/kernel/index.ts'
 
 /** No answer we give is near this; a peer that sends more must not be able to exhaust our memory. */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
-export interface Reading {
-  readonly limit: number
-  readonly signal: AbortSignal | undefined
-}
-
 /** The non-empty lines of a body, each at most `limit` bytes. Leaving the loop early closes the connection. */
-export async function* readLines(response: Response, { limit, signal }: Reading): AsyncGenerator<string> {
+export async function* readLines(response: IncomingMessage, limit: number): AsyncGenerator<string> {
   let line = createGatherer(limit)
-  for await (const chunk of bodyChunks(response, signal)) {
+  for await (const chunk of chunksOf(response)) {
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       line.add(chunk.subarray(start, end))
@@ -28,10 +23,15 @@ export async function* readLines(response: Response, { limit, signal }: Reading)
 }
 
 /** The whole body, at most `limit` bytes. */
-export async function readText(response: Response, { limit, signal }: Reading): Promise<string> {
+export async function readText(response: IncomingMessage, limit: number): Promise<string> {
   const body = createGatherer(limit)
-  for await (const chunk of bodyChunks(response, signal)) body.add(chunk)
+  for await (const chunk of chunksOf(response)) body.add(chunk)
   return body.text()
+}
+
+/** Without an encoding there is nothing but bytes. */
+function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
+  return response
 }
 
 interface Gatherer {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { sendAlone } from '../http-exchange/index.ts'
 import { readAdminToken } from './admin-token.ts'
 import { readEndpoint } from './endpoint.ts'
 import { unusable } from './errors.ts'
@@ -8,7 +9,6 @@ import { prover, verifier } from './token-proof.ts'
 
 export interface ConnectOptions {
   dir: string
-  fetch?: typeof fetch
   /** How long the owner may take to say that it lives. */
   timeoutMs?: number
 }
@@ -22,18 +22,14 @@ export interface Owner {
  * The `up` that owns this folder, if one lives. It must prove that it knows the admin token before it is sent: the
  * endpoint file may be older than the last crash, and the port may be anyone's by now.
  */
-export async function connectToOwner({
-  dir,
-  fetch: send = fetch,
-  timeoutMs = 1_000,
-}: ConnectOptions): Promise<Owner | undefined> {
+export async function connectToOwner({ dir, timeoutMs = 1_000 }: ConnectOptions): Promise<Owner | undefined> {
   const path = resolve(dir)
   const endpoint = await readEndpoint(path)
   if (!endpoint) return undefined
   const token = await readToken(path)
   if (token === undefined) return undefined
   const { url } = endpoint
-  return (await knowsToken({ url, token, send, timeoutMs })) ? { url, token } : undefined
+  return (await knowsToken({ url, token, timeoutMs })) ? { url, token } : undefined
 }
 
 async function readToken(dir: string): Promise<string | undefined> {
@@ -47,16 +43,11 @@ async function readToken(dir: string): Promise<string | undefined> {
 /** The part of the `/health` answer that we ask for. */
 const Health = z.object({ proof: z.string() })
 
-async function knowsToken({
-  url,
-  token,
-  send,
-  timeoutMs,
-}: Owner & { send: typeof fetch; timeoutMs: number }): Promise<boolean> {
+async function knowsToken({ url, token, timeoutMs }: Owner & { timeoutMs: number }): Promise<boolean> {
   const challenge = randomBytes(32).toString('base64url')
   const target = new URL(`/health?challenge=${challenge}`, url)
   try {
-    const response = await send(target, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    const response = await sendAlone({ method: 'GET', url: target, signal: AbortSignal.timeout(timeoutMs) })
     const { proof } = Health.parse(JSON.parse(await readStart(response)))
     return verifier(prover(token)(challenge, Number(target.port || 80)))(proof)
   } catch {
@@ -68,10 +59,10 @@ async function knowsToken({
 /** Our answer is a few hundred bytes; whoever sends more is cut short, and what was read is no JSON then. */
 const MAX_BYTES = 16 * 1024
 
-async function readStart(response: Response): Promise<string> {
+async function readStart(response: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response) {
     parts.push(chunk)
     size += chunk.byteLength
     if (size > MAX_BYTES) break

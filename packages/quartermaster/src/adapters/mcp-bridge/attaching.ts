@@ -8,11 +8,11 @@ import {
   MOST_ATTACHMENTS,
 } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
+import { Dropped } from '../http-exchange/index.ts'
 import { isRecord, type Request } from '../mcp-wire/index.ts'
 import { deliver, type Outcome } from './delivery.ts'
 import { type Attaching, type Parts, textOf } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
-import { Dropped } from './http-exchange.ts'
 
 /** Opens files in a folder of the agent's, and does something with them while they are open. Throws when one cannot be sent. */
 export type OpenFiles = <T>(

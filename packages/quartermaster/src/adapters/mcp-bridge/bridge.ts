@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AppError } from '../../contracts/index.ts'
 import type { Clock, Random } from '../../core/kernel/index.ts'
+import { createHttpExchange } from '../http-exchange/index.ts'
 import {
   claimedVersion,
   createLineWriter,
@@ -14,7 +15,6 @@ import {
 import { createAttaching, type OpenFiles } from './attaching.ts'
 import { notUnderstood, tooLong } from './errors.ts'
 import type { Incoming, Parts } from './exchange-parts.ts'
-import { createHttpExchange } from './http-exchange.ts'
 import { createLegacyLane, type LegacyLane } from './legacy-lane.ts'
 import { createLink, type LinkDeps } from './link.ts'
 import { createModernLane, type ModernLane } from './modern-lane.ts'

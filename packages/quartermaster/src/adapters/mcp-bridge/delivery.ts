@@ -1,9 +1,9 @@
 import { AppError } from '../../contracts/index.ts'
+import { Dropped } from '../http-exchange/index.ts'
 import { isRecord, type Request, type Response } from '../mcp-wire/index.ts'
 import { outcomeUnknown } from './errors.ts'
 import type { Parts } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
-import { Dropped } from './http-exchange.ts'
 
 /**
  * What became of one try: answered; not taken, and the gateway is gone; not taken, but by this gateway the next may be;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../core/kernel/index.ts'
+import type { HttpExchange } from '../http-exchange/index.ts'
 import {
   type Id,
   isResponse,
@@ -11,7 +12,6 @@ import {
   type Response,
 } from '../mcp-wire/index.ts'
 import type { Gateway } from './gateway.ts'
-import type { HttpExchange } from './http-exchange.ts'
 import type { Link } from './link.ts'
 import type { Pause } from './pause.ts'
 import { readEvents } from './server-events.ts'

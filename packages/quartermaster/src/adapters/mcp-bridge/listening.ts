@@ -1,3 +1,4 @@
+import { Dropped } from '../http-exchange/index.ts'
 import {
   isRecord,
   isResponse,
@@ -10,7 +11,6 @@ import {
 import { isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
-import { Dropped } from './http-exchange.ts'
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId'

@@ -1,0 +1,7 @@
+export {
+  createHttpExchange,
+  Dropped,
+  type ExchangeRequest,
+  type HttpExchange,
+  sendAlone,
+} from './http-exchange.ts'
