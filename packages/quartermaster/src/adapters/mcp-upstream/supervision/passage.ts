@@ -53,61 +53,86 @@ const MOST_TURNED_AWAY = 1
  * may be sent twice, and nothing that the server has turned down.
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
-  const { clock, signal } = options
-  const mayRepeat = () => options.mayRepeat && !options.hasAsked?.()
-  const waiting = createBudget(clock, options.budgetMs)
-  const giveUp: GivingUp = createGivingUp(options)
-  const concede = (way: Way, failure: SendFailure): never => {
-    noteFailure(way, failure, options)
-    return giveUp.because(failure)
-  }
-  let turnedAway = 0
-  for (let tries = 1; ; tries++) {
-    let way: Way
-    try {
-      if (giveUp.breaks >= BREAKS_IN_COMPANY) way = await waitWithCare(options, giveUp, waiting)
-      else way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)))
-    } catch (error) {
-      giveUp.because(error)
-    }
-    const { connection, session } = way
+  const giveUp = createGivingUp(options)
+  const passage: Passage = { ...options, giveUp, waiting: createBudget(options.clock, options.budgetMs) }
+  for (;;) {
+    const way = await nextWay(passage)
     const { breaks } = giveUp
     try {
-      const answer = await work(session)
-      connection.answered(options.what)
+      const answer = await work(way.session)
+      way.connection.answered(options.what)
       return answer
     } catch (error) {
-      if (signal.aborted) throw givenUp(error, way, options)
+      if (options.signal.aborted) throw givenUp(error, way, options)
       if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
       giveUp.failed(error, way)
-      if (error.wasSent === 'refused' || error.isFinal || (mayBeDone(error) && !mayRepeat())) {
-        // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
-        void connection.suspect(session)
-        concede(way, error)
-      }
-      const { retryAfterMs } = error
-      const isTurnedAway = hasOneMoreTry(error) && ++turnedAway > MOST_TURNED_AWAY
-      const isLast = tries >= MOST_TRIES || giveUp.isToBlame || isTurnedAway
-      if (isLast || (retryAfterMs ?? 0) > waiting.left()) concede(way, error)
-      // Whether it hangs may take longer to find out than this call has.
-      const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
-      const next = waiting.spend(async leftMs => {
-        const enough = clock.now() + leftMs
-        await pause(retryAfterMs ?? leftMs, { clock, signal, until })
-        const restMs = until ? Math.min(RESTS_MS[tries - 1] ?? 0, enough - clock.now()) : 0
-        if (restMs > 0 && connection.session() === session) await pause(restMs, { clock, signal })
-      })
-      await holding(options, giveUp, next).catch(cut => {
-        // There was no time for another try, so this one was the last.
-        if (isOutOfTime(signal)) noteFailure(way, error, options)
-        throw cut
-      })
-      // It answers everybody else: it is this one that it does not want.
-      if (error.wasSent === 'turnedAway' && connection.session() === session) concede(way, error)
+      if (isLast(error, passage)) concede(error, way, passage)
+      await recover(error, way, passage)
     } finally {
       way.turn?.end({ isBroken: giveUp.breaks > breaks })
     }
   }
+}
+
+/** A request, and what has come of it so far. */
+interface Passage extends PassageOptions {
+  readonly giveUp: GivingUp
+  readonly waiting: Budget
+}
+
+async function nextWay(passage: Passage): Promise<Way> {
+  const { giveUp } = passage
+  try {
+    if (giveUp.breaks >= BREAKS_IN_COMPANY) return await waitWithCare(passage)
+    return wayNow(passage) ?? (await holding(passage, reach(passage)))
+  } catch (error) {
+    return giveUp.because(error)
+  }
+}
+
+/** Whether there is no other try: it may not be sent again, there were enough, or there is no time for one. */
+function isLast(failure: SendFailure, passage: Passage): boolean {
+  const { tries, turnedAway, isToBlame } = passage.giveUp
+  const isEnough = tries >= MOST_TRIES || turnedAway > MOST_TURNED_AWAY || isToBlame
+  return isEnough || isOver(failure, passage) || (failure.retryAfterMs ?? 0) > passage.waiting.left()
+}
+
+/** Whether it cannot be sent again at all, however few tries there were. */
+function isOver(failure: SendFailure, options: PassageOptions): boolean {
+  const mayRepeat = options.mayRepeat && !options.hasAsked?.()
+  return failure.wasSent === 'refused' || failure.isFinal || (mayBeDone(failure) && !mayRepeat)
+}
+
+function concede(failure: SendFailure, way: Way, passage: Passage): never {
+  // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
+  if (isOver(failure, passage)) void way.connection.suspect(way.session)
+  noteFailure(way, failure, passage)
+  return passage.giveUp.because(failure)
+}
+
+/** Waits until it may be sent again. */
+async function recover(failure: SendFailure, way: Way, passage: Passage): Promise<void> {
+  const { connection, session } = way
+  await holding(passage, rest(failure, way, passage)).catch(cut => {
+    // There was no time for another try, so this one was the last.
+    if (isOutOfTime(passage.signal)) noteFailure(way, failure, passage)
+    throw cut
+  })
+  // It answers everybody else: it is this one that it does not want.
+  if (failure.wasSent === 'turnedAway' && connection.session() === session) concede(failure, way, passage)
+}
+
+/** For as long as a busy server asks. Any other is looked at, and left alone for a while if it is there. */
+function rest({ retryAfterMs }: SendFailure, { connection, session }: Way, passage: Passage): Promise<void> {
+  const { clock, signal, giveUp, waiting } = passage
+  if (retryAfterMs !== undefined) return waiting.spend(() => pause(retryAfterMs, { clock, signal }))
+  return waiting.spend(async leftMs => {
+    const enough = clock.now() + leftMs
+    // Whether it hangs may take longer to find out than this call has.
+    await pause(leftMs, { clock, signal, until: connection.suspect(session) })
+    const restMs = Math.min(RESTS_MS[giveUp.tries - 1] ?? 0, enough - clock.now())
+    if (restMs > 0 && connection.session() === session) await pause(restMs, { clock, signal })
+  })
 }
 
 /*
@@ -190,7 +215,7 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
  * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now. However often
  * that happens, the time of the call is what ends it.
  */
-async function reach({ connection: current, clock, signal }: PassageOptions, waiting: Budget): Promise<Way> {
+async function reach({ connection: current, clock, signal, waiting }: Passage): Promise<Way> {
   for (let moves = 0; ; moves++) {
     const connection = current()
     try {
@@ -208,14 +233,14 @@ async function reach({ connection: current, clock, signal }: PassageOptions, wai
 }
 
 /** The way of one with which the connection has broken before. Its turn comes when the server is there, and takes nothing from the budget. */
-async function reachWithCare(options: PassageOptions, waiting: Budget): Promise<Way> {
-  const { signal } = options
+async function reachWithCare(passage: Passage): Promise<Way> {
+  const { signal } = passage
   for (;;) {
-    const { connection } = await reach(options, waiting)
+    const { connection } = await reach(passage)
     const turn = await connection.lane.enter(signal)
     try {
       throwIfCancelled(signal)
-      const way = await reach(options, waiting)
+      const way = await reach(passage)
       if (turn && way.connection === connection) return { ...way, turn }
     } catch (error) {
       turn?.end({ isBroken: true })
@@ -227,10 +252,10 @@ async function reachWithCare(options: PassageOptions, waiting: Budget): Promise<
 }
 
 /** The same while its call is told that it waits. A turn that nobody takes any more is over. */
-async function waitWithCare(options: PassageOptions, giveUp: GivingUp, waiting: Budget): Promise<Way> {
-  const reaching = reachWithCare(options, waiting)
+async function waitWithCare(passage: Passage): Promise<Way> {
+  const reaching = reachWithCare(passage)
   try {
-    return await holding(options, giveUp, reaching)
+    return await holding(passage, reaching)
   } catch (error) {
     reaching.then(({ turn }) => turn?.end({ isBroken: false })).catch(() => {})
     throw error
@@ -238,6 +263,10 @@ async function waitWithCare(options: PassageOptions, giveUp: GivingUp, waiting: 
 }
 
 interface GivingUp {
+  /** How many of its tries have failed. */
+  tries: number
+  /** After how many of them it had one more try, and no other. */
+  turnedAway: number
   /** The last of those after which it may be done. */
   seen: SendFailure | undefined
   /** What has become of it so far, as long as it is sure that nothing was done. */
@@ -274,11 +303,15 @@ function createGivingUp(options: PassageOptions): GivingUp {
   let forgotten = 0
   let concerned: Concerned | undefined
   const giveUp: GivingUp = {
+    tries: 0,
+    turnedAway: 0,
     seen: undefined,
     undone: 'neverSent',
     breaks: 0,
     isToBlame: false,
     failed(failure, { connection, turn }) {
+      giveUp.tries++
+      if (hasOneMoreTry(failure)) giveUp.turnedAway++
       if (isBreak(failure)) giveUp.isToBlame = ++giveUp.breaks >= MOST_BREAKS && turn?.isAlone() === true
       // A server that says so is there.
       concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
@@ -303,11 +336,8 @@ const NOTHING_DONE = {
 }
 
 /** Waits for the next try. Its call is told that nothing was done, as long as that is sure, should it be cut short. */
-async function holding<T>(
-  { call, upstream, signal }: PassageOptions,
-  { undone }: GivingUp,
-  waiting: Promise<T>,
-): Promise<T> {
+async function holding<T>({ call, upstream, signal, giveUp }: Passage, waiting: Promise<T>): Promise<T> {
+  const { undone } = giveUp
   if (call && undone) holdBack(call, `It waited for "${upstream}" ${NOTHING_DONE[undone]}`)
   const waited = await waiting
   // What was said of it stays true: whoever was cut short sends nothing any more.
