@@ -45,14 +45,12 @@ export function stage(...answers: unknown[]) {
     },
   }
 
-  async function work(given: Session): Promise<unknown> {
+  async function work(given: Session, signal: AbortSignal): Promise<unknown> {
     seen.sessions.push(given)
     seen.tries.push(clock.now() - startedAt)
     const answer = answers.length > 1 ? answers.shift() : answers[0]
     if (answer === 'hang')
-      await new Promise((_, reject) =>
-        controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
-      )
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     if (typeof answer === 'number') {
       await new Promise<void>(resolve => void clock.after(answer, resolve))
       throw answers.shift()
@@ -68,6 +66,8 @@ export function stage(...answers: unknown[]) {
     budgetMs = 10_000,
     isCall = false,
     current = () => ways.at(0) ?? (connection as Connection),
+    // Whoever may end before the others has its own.
+    signal = controller.signal,
   } = {}): Promise<unknown> {
     const subject = { upstream: 's', what: 'the tool "t"' }
     const options = {
@@ -79,7 +79,7 @@ export function stage(...answers: unknown[]) {
       mutates,
       call: isCall ? ({} as CallContext) : undefined,
     }
-    const sent = pass({ ...options, signal: controller.signal }, work)
+    const sent = pass({ ...options, signal }, given => work(given, signal))
     // Whoever waits for time to pass looks at it only later.
     sent.catch(() => {})
     return sent
@@ -91,5 +91,5 @@ export function stage(...answers: unknown[]) {
   const staysUp = () => {
     isSame = true
   }
-  return { clock, send, seen, controller, neverKnown, staysUp, ways }
+  return { clock, send, seen, controller, neverKnown, staysUp, ways, connection: connection as Connection }
 }
