@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createCarefulLane, type Turn } from './careful-lane.ts'
+import { createCarefulLane, type Turn, type TurnEnd } from './careful-lane.ts'
 
 const settled = () => new Promise(resolve => void setImmediate(resolve))
 
@@ -14,9 +14,9 @@ function stage() {
       if (turn) turns.push(turn)
     })
   /** Ends the turn of whoever has it for longest. */
-  const end = async (isBroken: boolean) => {
+  const end = async (how: TurnEnd) => {
     await settled()
-    turns.shift()?.end({ isBroken })
+    turns.shift()?.end(how)
     await settled()
   }
   return { enter, end, entered, turns }
@@ -25,20 +25,42 @@ function stage() {
 it('lets in one, and twice as many with each that is answered', async () => {
   const { enter, end, entered } = stage()
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) void enter(name)
-  await end(false)
+  await end('answered')
   expect(entered).toEqual(['a', 'b', 'c'])
-  await end(false)
+  await end('answered')
   expect(entered).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
 })
 
 it('lets in one at a time again when the connection breaks', async () => {
   const { enter, end, entered } = stage()
   for (const name of ['a', 'b', 'c', 'd', 'e']) void enter(name)
-  await end(false)
-  await end(true)
+  await end('answered')
+  await end('broken')
   expect(entered).toEqual(['a', 'b', 'c'])
-  await end(true)
+  await end('broken')
   expect(entered).toEqual(['a', 'b', 'c', 'd'])
+})
+
+it('lets in as many as before when one was neither answered nor broke the connection', async () => {
+  const { enter, end, entered } = stage()
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) void enter(name)
+  await end('neither')
+  expect(entered).toEqual(['a', 'b'])
+  await end('answered')
+  expect(entered).toEqual(['a', 'b', 'c', 'd'])
+  await end('neither')
+  expect(entered).toEqual(['a', 'b', 'c', 'd', 'e'])
+})
+
+it('takes the end of a turn for one, however often it is told', async () => {
+  const { enter, end, entered, turns } = stage()
+  for (const name of ['a', 'b', 'c', 'd']) void enter(name)
+  await settled()
+  const [first] = turns
+  await end('neither')
+  first?.end('answered')
+  await settled()
+  expect(entered).toEqual(['a', 'b'])
 })
 
 it('knows who was alone all the time', async () => {
@@ -47,7 +69,7 @@ it('knows who was alone all the time', async () => {
   void enter('b')
   void enter('c')
   const [first] = turns
-  await end(false)
+  await end('answered')
   expect([first, ...turns].map(turn => turn?.isAlone())).toEqual([true, false, false])
 })
 
@@ -59,8 +81,8 @@ it('is kept waiting by nobody who gave up before, and begins anew when nobody is
   void enter('c')
   controller.abort()
   await given
-  await end(true)
-  await end(false)
+  await end('broken')
+  await end('answered')
   expect(entered).toEqual(['a', 'b gave up', 'c'])
   for (const name of ['d', 'e', 'f']) void enter(name)
   await settled()

@@ -12,9 +12,12 @@ export interface CarefulLane {
 export interface Turn {
   /** Whether no other one was on the lane at any time of it. */
   isAlone(): boolean
-  /** Its turn is over, and whether the connection broke in it. */
-  end(how: { readonly isBroken: boolean }): void
+  /** Its turn is over; what is told of that later counts for nothing. */
+  end(how: TurnEnd): void
 }
+
+/** Whether it was answered, or the connection broke. What came to neither says nothing about those that wait. */
+export type TurnEnd = 'answered' | 'broken' | 'neither'
 
 export function createCarefulLane(): CarefulLane {
   const waiting = new Set<() => void>()
@@ -27,9 +30,10 @@ export function createCarefulLane(): CarefulLane {
     underWay.add(one)
     return {
       isAlone: () => one.isAlone,
-      end({ isBroken }) {
-        underWay.delete(one)
-        width = isBroken ? 1 : width * 2
+      end(how) {
+        if (!underWay.delete(one)) return
+        if (how === 'broken') width = 1
+        if (how === 'answered') width *= 2
         admit()
       },
     }

@@ -16,7 +16,8 @@ import { RpcError } from '../session/rpc-error.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { UnreadableAnswer } from '../session/unreadable-answer.ts'
-import type { Turn } from './careful-lane.ts'
+import { type Budget, createBudget } from './budget.ts'
+import type { Turn, TurnEnd } from './careful-lane.ts'
 import type { Connection } from './connection.ts'
 
 /** One request on its way to a server, over as many connections as it takes. */
@@ -57,19 +58,21 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   const passage: Passage = { ...options, giveUp, waiting: createBudget(options.clock, options.budgetMs) }
   for (;;) {
     const way = await nextWay(passage)
-    const { breaks } = giveUp
+    let end: TurnEnd = 'neither'
     try {
       const answer = await work(way.session)
+      end = 'answered'
       way.connection.answered(options.what)
       return answer
     } catch (error) {
       if (options.signal.aborted) throw givenUp(error, way, options)
+      end = turnEndOf(error)
       if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
       giveUp.failed(error, way)
       if (isLast(error, passage)) concede(error, way, passage)
       await recover(error, way, passage)
     } finally {
-      way.turn?.end({ isBroken: giveUp.breaks > breaks })
+      way.turn?.end(end)
     }
   }
 }
@@ -123,16 +126,25 @@ async function recover(failure: SendFailure, way: Way, passage: Passage): Promis
 }
 
 /** For as long as a busy server asks. Any other is looked at, and left alone for a while if it is there. */
-function rest({ retryAfterMs }: SendFailure, { connection, session }: Way, passage: Passage): Promise<void> {
+function rest(failure: SendFailure, { connection, session, turn }: Way, passage: Passage): Promise<void> {
   const { clock, signal, giveUp, waiting } = passage
-  if (retryAfterMs !== undefined) return waiting.spend(() => pause(retryAfterMs, { clock, signal }))
+  const { retryAfterMs } = failure
+  const isBusy = retryAfterMs !== undefined
   return waiting.spend(async leftMs => {
     const enough = clock.now() + leftMs
     // Whether it hangs may take longer to find out than this call has.
-    await pause(leftMs, { clock, signal, until: connection.suspect(session) })
-    const restMs = Math.min(RESTS_MS[giveUp.tries - 1] ?? 0, enough - clock.now())
-    if (restMs > 0 && connection.session() === session) await pause(restMs, { clock, signal })
+    if (!isBusy) await pause(leftMs, { clock, signal, until: connection.suspect(session) })
+    // Before that is known nobody else is sent with care; for the rest of the time nobody has to wait for this one.
+    turn?.end(turnEndOf(failure))
+    const restMs = retryAfterMs ?? Math.min(RESTS_MS[giveUp.tries - 1] ?? 0, enough - clock.now())
+    if (restMs > 0 && (isBusy || connection.session() === session)) await pause(restMs, { clock, signal })
   })
+}
+
+/** What a try says about those that wait for its turn to be over. */
+function turnEndOf(error: unknown): TurnEnd {
+  if (error instanceof SendFailure) return isBreak(error) ? 'broken' : 'neither'
+  return error instanceof RpcError || error instanceof UnreadableAnswer ? 'answered' : 'neither'
 }
 
 /*
@@ -243,11 +255,11 @@ async function reachWithCare(passage: Passage): Promise<Way> {
       const way = await reach(passage)
       if (turn && way.connection === connection) return { ...way, turn }
     } catch (error) {
-      turn?.end({ isBroken: true })
+      turn?.end('neither')
       throw error
     }
     // It is on another one by now, and its turn there is another.
-    turn?.end({ isBroken: false })
+    turn?.end('neither')
   }
 }
 
@@ -257,7 +269,7 @@ async function waitWithCare(passage: Passage): Promise<Way> {
   try {
     return await holding(passage, reaching)
   } catch (error) {
-    reaching.then(({ turn }) => turn?.end({ isBroken: false })).catch(() => {})
+    reaching.then(({ turn }) => turn?.end('neither')).catch(() => {})
     throw error
   }
 }
@@ -344,33 +356,6 @@ async function holding<T>({ call, upstream, signal, giveUp }: Passage, waiting: 
   throwIfCancelled(signal)
   if (call) letGo(call)
   return waited
-}
-
-interface Budget {
-  left(): number
-  /** All of it is there again. */
-  restore(): void
-  /** Does something that takes from it, with what is left. */
-  spend<T>(wait: (leftMs: number) => Promise<T>): Promise<T>
-}
-
-/** Only waiting counts: a server may fall after it has been at work for long. */
-function createBudget(clock: Clock, ms: number): Budget {
-  let left = ms
-  return {
-    left: () => left,
-    restore() {
-      left = ms
-    },
-    async spend(wait) {
-      const begunAt = clock.now()
-      try {
-        return await wait(left)
-      } finally {
-        left = Math.max(0, left - (clock.now() - begunAt))
-      }
-    },
-  }
 }
 
 /** A call that ran out of its time may have met a server that hangs. */
