@@ -30,6 +30,12 @@ const TRANSFER = `
 /** What others may do with a file; Windows keeps that elsewhere. */
 const OTHERS = process.platform === 'win32' ? 0 : 0o077
 
+/** Whether a gateway leaves it alone one of whose programs is the client. Nothing is ended by descent but on Linux. */
+async function isLeftAlone(pid = 0): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  return (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes('QUARTERMASTER_UPSTREAM=none')
+}
+
 describe('connect where nothing runs', { timeout: 120_000 }, () => {
   it('starts one up for all who come at once, which leaves when the last has gone', async () => {
     const dir = await deskProject()
@@ -45,6 +51,7 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     expect(started).toHaveLength(1)
     expect(started[0]).not.toContain('token')
     expect((await stat(log)).mode & OTHERS).toBe(0)
+    expect(await isLeftAlone(await ownerOf(dir))).toBe(true)
     await clients[0]?.client.close()
     expect((await clients[1]?.client.callTool({ name: 'work' }))?.isError).not.toBe(true)
     await clients[1]?.client.close()

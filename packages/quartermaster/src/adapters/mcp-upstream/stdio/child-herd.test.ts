@@ -213,18 +213,31 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
     expect(await server.ask('ping')).toMatchObject({ result: {} })
   })
 
-  it('kills what those have started as well, whatever it has lost', async () => {
-    const { herd, dataDir } = await herdDesk()
-    const bare = `sh -c 'echo $$; exec sleep 1000'`
-    const child = spawn('sh', ['-c', `env -i setsid ${bare} & env -i ${bare} & wait`], {
+  /** A process that an earlier run has left, and those it has started, as many as it tells of. */
+  async function leftBy(dataDir: string, script: string): Promise<number[]> {
+    const child = spawn('sh', ['-c', script], {
       env: { PATH: process.env.PATH, QUARTERMASTER_UPSTREAM: `${folderMark(dataDir)}.${newRun()}.1` },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-    const pids = [child.pid ?? 0, Number((await lines.next()).value), Number((await lines.next()).value)]
+    return [child.pid ?? 0, Number((await lines.next()).value), Number((await lines.next()).value)]
+  }
+
+  it('kills what those have started as well, whatever it has lost', async () => {
+    const { herd, dataDir } = await herdDesk()
+    const bare = `sh -c 'echo $$; exec sleep 1000'`
+    const pids = await leftBy(dataDir, `env -i setsid ${bare} & env -i ${bare} & wait`)
     expect(await herd.sweep()).toBe(3)
     expect(await allGone(pids)).toBe(true)
+  })
+
+  it('leaves alone what goes on without those, and what that has started', async () => {
+    const { herd, dataDir } = await herdDesk()
+    const [left = 0, ...apart] = await leftBy(dataDir, `${APART} & wait`)
+    onTestFinished(() => apart.forEach(pid => void process.kill(pid, 'SIGKILL')))
+    expect(await herd.sweep()).toBe(1)
+    expect(await Promise.all([left, ...apart].map(isAlive))).toEqual([false, true, true])
   })
 
   it.skipIf(process.getuid?.() !== 0)(

@@ -38,7 +38,7 @@ describe.skipIf(!onLinux)('the reaper', () => {
     readonly looks?: boolean
   }
 
-  async function startGatewayWith({ runner = [], looks = false }: GatewayOptions, servers: readonly string[][]) {
+  async function describeGateway({ runner = [], looks = false }: GatewayOptions, servers: readonly string[][]) {
     const dataDir = await tempFolder()
     const pidFile = join(dataDir, 'pids')
     const options = JSON.stringify({
@@ -46,6 +46,11 @@ describe.skipIf(!onLinux)('the reaper', () => {
       looks,
       servers: servers.map(flags => [...runner, process.execPath, ILL_SERVER, `--pids=${pidFile}`, ...flags]),
     })
+    return { options, pidFile }
+  }
+
+  async function startGatewayWith(about: GatewayOptions, servers: readonly string[][]) {
+    const { options, pidFile } = await describeGateway(about, servers)
     const child = spawn(process.execPath, [join(folder, 'gateway.mjs'), options], {
       stdio: ['pipe', 'pipe', 'inherit'],
       // Its own group, as a shell gives one to what runs in a terminal.
@@ -55,8 +60,16 @@ describe.skipIf(!onLinux)('the reaper', () => {
     const exited = new Promise(resolve => child.once('exit', resolve))
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const first = await lines.next()
-    const reaper = Number(/^ready (\d+)$/.exec(String(first.value))?.[1])
+    const reaper = reaperIn(String(first.value))
     const pids = await pidsIn(pidFile)
+    endAfterwards(pids)
+    return { child, pid: child.pid ?? 0, reaper, pids, exited, lines }
+  }
+
+  /** The number in what a gateway says when it is ready. */
+  const reaperIn = (line: string) => Number(/^ready (\d+)$/m.exec(line)?.[1])
+
+  function endAfterwards(pids: readonly number[]): void {
     onTestFinished(() => {
       for (const pid of pids) {
         try {
@@ -66,7 +79,6 @@ describe.skipIf(!onLinux)('the reaper', () => {
         }
       }
     })
-    return { child, pid: child.pid ?? 0, reaper, pids, exited, lines }
   }
 
   it('ends children and grandchildren when the gateway is killed, and then itself', async () => {
@@ -153,6 +165,20 @@ describe.skipIf(!onLinux)('the reaper', () => {
     one.child.kill('SIGKILL')
     expect(await allGone([...one.pids, one.reaper])).toBe(true)
     expect(await Promise.all([...other.pids, other.reaper].map(isAlive))).toEqual([true, true, true])
+  })
+
+  it('ends a gateway that a child has started, and lets the reaper of that one do the same', async () => {
+    const { options, pidFile } = await describeGateway({}, [['--fork-detached', '--stubborn']])
+    const output = `${pidFile}.ready`
+    const started = `"$0" '${join(folder, 'gateway.mjs')}' '${options}' >'${output}' & echo $! >>'${pidFile}'`
+    const outer = await startGatewayWith({ runner: ['sh', '-c', `${started}; exec "$0" "$@"`] }, [['--fork']])
+    const said = () => readFile(output, 'utf8').catch(() => '')
+    await eventually(async () => reaperIn(await said()) > 0)
+    const inner = [...(await pidsIn(pidFile)), reaperIn(await said())]
+    endAfterwards(inner)
+    expect(await Promise.all(inner.map(isAlive))).toEqual([true, true, true, true])
+    outer.child.kill('SIGKILL')
+    expect(await allGone([...outer.pids, outer.reaper, ...inner])).toBe(true)
   })
 
   it('goes home when the gateway has seen to everything itself', async () => {
