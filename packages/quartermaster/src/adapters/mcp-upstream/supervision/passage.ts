@@ -55,9 +55,10 @@ const MOST_TURNED_AWAY = 1
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const giveUp = createGivingUp(options)
-  const passage: Passage = { ...options, giveUp, waiting: createBudget(options.clock, options.budgetMs) }
+  const passage: Passage = { giveUp, waiting: createBudget(options.clock, options.budgetMs), ...options }
   for (;;) {
-    const way = await nextWay(passage)
+    const next = nextWay(passage)
+    const way = next instanceof Promise ? await next : next
     let end: TurnEnd = 'neither'
     try {
       const answer = await work(way.session)
@@ -83,13 +84,15 @@ interface Passage extends PassageOptions {
   readonly waiting: Budget
 }
 
-async function nextWay(passage: Passage): Promise<Way> {
-  const { giveUp } = passage
+/** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
+function nextWay(passage: Passage): Way | Promise<Way> {
+  const giveUp = (error: unknown): never => passage.giveUp.because(error)
   try {
-    if (giveUp.breaks >= BREAKS_IN_COMPANY) return await waitWithCare(passage)
-    return wayNow(passage) ?? (await holding(passage, reach(passage)))
+    const isCareful = passage.giveUp.breaks >= BREAKS_IN_COMPANY
+    const now = isCareful ? undefined : wayNow(passage)
+    return now ?? (isCareful ? waitWithCare(passage) : holding(passage, reach(passage))).catch(giveUp)
   } catch (error) {
-    return giveUp.because(error)
+    return giveUp(error)
   }
 }
 
@@ -215,7 +218,6 @@ interface Way {
   readonly turn?: Turn
 }
 
-/** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
 function wayNow({ connection: current }: PassageOptions): Way | undefined {
   const connection = current()
   const session = connection.takeNow()
