@@ -235,8 +235,12 @@ describe('servers of another client', () => {
     const { dir, run, json } = await project()
     const line = { command: 'node x.js --api-key abc' }
     await writeFile(join(dir, 'mcp.json'), JSON.stringify({ mcpServers: { line } }))
+    const missing = 'There is no program "node x.js --api-key [secret]". Write the program alone as "command"'
+    expect((await run('import', './mcp.json', '--dry-run')).stdout).toContain(
+      `! line (file): it would be down: ${missing}`,
+    )
     const { stdout } = await run('import', './mcp.json')
-    expect(stdout).toContain('There is no program "node x.js --api-key [secret]". Write the program alone as "command"')
+    expect(stdout).toContain(`! line (file): it is down: ${missing}`)
     const { mcpServers } = await json('quartermaster.config.json')
     expect(mcpServers).toEqual({ line: { command: 'node x.js --api-key ${secret:LINE_API_KEY}' } })
     expect(await json('.quartermaster/secrets.json')).toEqual({ LINE_API_KEY: 'abc' })

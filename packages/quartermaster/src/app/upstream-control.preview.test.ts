@@ -10,7 +10,7 @@ describe('an upstream that is only looked at', () => {
 
   it('is told as if it were added, and nothing is written', async () => {
     const { control, json, folder, done } = await desk(WITH_NOTES)
-    const entry = { command: 'a', args: ['--key', '${secret:KEY}', '--asked', '${secret:ASKED}'] }
+    const entry = { command: process.execPath, args: ['--key', '${secret:KEY}', '--asked', '${secret:ASKED}'] }
     const secrets = { KEY: 'hush' }
     expect(await control.addUpstream({ name: 'new', entry, secrets, missing: ['ASKED'], ...LOOK })).toEqual({
       name: 'new',
@@ -88,13 +88,39 @@ describe('an upstream that is only looked at', () => {
 
   it.each([{ enabled: false }, { disabled: true }])('would be off where its entry says so: %j', async more => {
     const { control } = await desk(NOTES)
-    const look = (entry: object) => control.addUpstream({ name: 'new', entry: { command: 'a', ...entry }, ...LOOK })
+    const command = process.execPath
+    const look = (entry: object) => control.addUpstream({ name: 'new', entry: { command, ...entry }, ...LOOK })
     expect(await look(more)).toMatchObject({
       outcome: 'added',
       status: { name: 'new', state: 'off', target: '', reason: expect.stringContaining('It is switched off') },
     })
     // How it would be otherwise nobody knows before it runs.
     expect(await look({})).not.toHaveProperty('status')
+  })
+
+  it.runIf(process.platform !== 'win32').each([
+    ['npx -y some-server', {}, 'There is no program "npx -y some-server". Write the program alone as "command"'],
+    ['no-such-program', {}, 'There is no program "no-such-program" on the PATH'],
+    ['node', { env: { PATH: '/nowhere' } }, 'There is no program "node" on the PATH'],
+    ['./agents/default.json', {}, '"./agents/default.json" may not be run. Make it executable'],
+    [process.execPath, { cwd: 'gone' }, 'is not there. Make it, or change "cwd"'],
+    ['run it --as ${secret:WHO}', {}, 'There is no program "run it --as [secret]"'],
+  ])('would be down where nothing can be started: %s %j', async (command, more, reason) => {
+    const { control } = await desk()
+    const look = control.addUpstream({
+      name: 'new',
+      entry: { command, ...more },
+      secrets: { WHO: 'somebody' },
+      ...LOOK,
+    })
+    expect(await look).toMatchObject({ status: { state: 'down', reason: expect.stringContaining(reason) } })
+  })
+
+  it('may well start where somebody would first be asked for its program', async () => {
+    const { control } = await desk()
+    const entry = { command: '${secret:TOOL}' }
+    const look = control.addUpstream({ name: 'new', entry, missing: ['TOOL'], ...LOOK })
+    expect(await look).not.toHaveProperty('status')
   })
 
   it('says which secrets would go with what it replaces, and which would stay, and takes none', async () => {

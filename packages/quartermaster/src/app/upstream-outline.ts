@@ -22,9 +22,13 @@ export function withOutlines(running: readonly UpstreamStatus[], project: Config
   ]
 }
 
-/** One that would be switched off. Without its target: which of its texts are secrets is known when they are written. */
-export function switchedOff(name: string, config: UpstreamConfig, now: number): UpstreamStatus {
-  return { ...BLANK, name, transport: transportOf(config), target: '', state: 'off', reason: SWITCHED_OFF, since: now }
+/** One that is not there yet. Without its target: which of its texts are secrets is known when they are written. */
+export function foreseen(
+  name: string,
+  config: UpstreamConfig,
+  standing: Pick<UpstreamStatus, 'state' | 'reason' | 'since'>,
+): UpstreamStatus {
+  return { ...BLANK, name, transport: transportOf(config), target: '', ...standing }
 }
 
 const BLANK = {

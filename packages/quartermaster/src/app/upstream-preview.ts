@@ -1,8 +1,11 @@
-import type { AddedUpstream, ControlInput, WishedUpstream } from '../contracts/index.ts'
+import { loadUpstreamParts, SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
+import { ANY_ANSWER } from '../adapters/project-files/index.ts'
+import type { AddedUpstream, ControlInput, UpstreamConfig, UpstreamStatus, WishedUpstream } from '../contracts/index.ts'
+import { createSecretTexts } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
-import { switchedOff } from './upstream-outline.ts'
+import { foreseen } from './upstream-outline.ts'
 
 /** An upstream that is only looked at. */
 export interface PreviewRequest
@@ -21,18 +24,36 @@ export async function previewUpstream(
   const { configEditor, agentFiles, env } = project
   const options = { replace, secrets, missing, beside, env }
   const would = await configEditor.previewUpstream(name, entry, options)
-  const { config, problems, released, secrets: kept, missing: unanswered, ...written } = would
+  const { config, masks, problems, released, secrets: kept, missing: unanswered, ...written } = would
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
   const exposed = await exposureProblems(name, { ...project, upstreams: () => new Map(config && [[name, config]]) })
+  const standing = config && (await foreseenStanding(config, { ...project, masks }))
   return {
     name,
     ...written,
-    // How one would be that is to run is seen when it does.
-    ...(config && !config.enabled && { status: switchedOff(name, config, now) }),
+    ...(standing && { status: foreseen(name, config, { ...standing, since: now }) }),
     secrets: [...kept],
     missing: { ...unanswered },
     ...released,
     ...given,
     problems: [...problems, ...ungranted, ...exposed],
   }
+}
+
+interface Surroundings extends Pick<Project, 'projectDir' | 'dataDir'> {
+  readonly masks: readonly string[]
+}
+
+/** How one would be that nobody can start. Of all others that is seen when they run. */
+async function foreseenStanding(
+  config: UpstreamConfig,
+  { projectDir, dataDir, masks }: Surroundings,
+): Promise<Pick<UpstreamStatus, 'state' | 'reason'> | undefined> {
+  if (!config.enabled) return { state: 'off', reason: SWITCHED_OFF }
+  if (!('command' in config)) return undefined
+  const { command, env, cwd } = config
+  const { foreseenFailure } = await loadUpstreamParts()
+  const isOpen = [command, cwd, env['PATH']].some(text => text?.includes(ANY_ANSWER))
+  const reason = isOpen ? undefined : await foreseenFailure({ command, env, cwd, projectDir, dataDir })
+  return reason === undefined ? undefined : { state: 'down', reason: createSecretTexts(masks).redact(reason) }
 }

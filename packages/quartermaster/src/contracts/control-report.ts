@@ -162,7 +162,7 @@ export const AddedUpstream = z.object({
   file: z.string(),
   /** `unchanged`: it stood there already, whatever else its owner says of it. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
-  /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would be off. */
+  /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would not run. */
   status: UpstreamStatus.optional(),
   /** The agents that were given it. */
   granted: z.array(z.string()),

@@ -160,10 +160,11 @@ const WOULD_BE: Partial<Record<Imported['outcome'], string>> = {
   wouldBeReplaced: 'it would take the place of the one that is there',
 }
 
-/** How one would be is known only where nothing would be started. */
+/** How one would be is known only where nothing would be started, or could be. */
 function wouldBeText({ outcome, status }: Imported): string {
   const becomes = WOULD_BE[outcome]
-  const stands = status && `${outcome === 'unchanged' ? 'is' : 'would be'} off: ${status.reason.replace(/\.+$/, '')}`
+  const stands =
+    status && `${outcome === 'unchanged' ? 'is' : 'would be'} ${status.state}: ${status.reason.replace(/\.+$/, '')}`
   if (becomes === undefined) return stands === undefined ? '' : `: it ${stands}`
   return `: ${becomes}${stands === undefined ? '' : `, and ${stands}`}`
 }

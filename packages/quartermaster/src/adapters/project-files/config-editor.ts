@@ -58,6 +58,8 @@ export interface BesideUpstream {
 export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
   /** References replaced; absent where it could not be used yet. */
   readonly config: UpstreamConfig | undefined
+  /** Every text of the configuration that nobody may be shown. */
+  readonly masks: readonly string[]
   /** What would keep it from being used. */
   readonly problems: readonly Problem[]
   /** What would become of the secrets of the entry that was there before; absent where it has none that it alone needs. */
@@ -190,6 +192,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
     ...facts,
     secrets: Object.keys(texts),
     config: upstreams.configs.get(name),
+    masks: upstreams.secrets,
     // A place in a text that is not written yet would tell nobody anything.
     problems: problems
       .filter(({ subject }) => subject === upstreamUnit(name))
@@ -228,7 +231,7 @@ async function wouldRelease(
 }
 
 /** Stands for what somebody would be asked for. As an address it is right wherever one is wanted, and elsewhere any text is. */
-const ANY_ANSWER = 'https://answer.invalid'
+export const ANY_ANSWER = 'https://answer.invalid'
 
 /** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
 function presentEntry(name: string, servers: Fields): unknown {

@@ -1,6 +1,6 @@
 export type { AgentChange, EditedAgent } from './agent-editor.ts'
 export { type AgentFiles, type AgentFilesOptions, agentNames, createAgentFiles } from './agent-files.ts'
-export { type ConfigEditor, createConfigEditor, type SetUpstream } from './config-editor.ts'
+export { ANY_ANSWER, type ConfigEditor, createConfigEditor, type SetUpstream } from './config-editor.ts'
 export type { ProjectChange } from './file-watch.ts'
 export { CONFIG_FILE, type FoundProject, findProject } from './find-project.ts'
 export { type InitializedProject, initProject, writeFirstAgent } from './init-project.ts'

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../../contracts/index.ts'
 import { type Clock, targetText } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
@@ -11,6 +11,7 @@ import type { UpstreamAuth } from '../oauth/upstream-auth.ts'
 import type { OpenChannel } from '../session/channel.ts'
 import type { ChildHerd } from '../stdio/child-herd.ts'
 import type { ChildLog } from '../stdio/child-log.ts'
+import { programPlaces } from '../stdio/program-places.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
 import { workingFolder } from '../stdio/working-folder.ts'
 import { boundedChannel } from './bounded-channel.ts'
@@ -84,13 +85,6 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
 function placesIn(argument: string): string[] {
   const [, value] = /^[^=/\\]*=(.+)$/s.exec(argument) ?? []
   return value === undefined ? [argument] : [argument, value]
-}
-
-/** Where a program may be: at its path, or in one of the folders for programs. */
-function programPlaces(command: string, folder: string): string[] {
-  if (isAbsolute(command) || command.includes('/')) return [resolve(folder, command)]
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(one => one !== '')
-  return folders.map(one => join(one, command))
 }
 
 /** Folders for programs, and arguments: a script is among the first. */
