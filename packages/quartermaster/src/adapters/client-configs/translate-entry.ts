@@ -2,6 +2,7 @@ import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
 import {
   doubtfulArguments,
+  emptyHeader,
   freeName,
   secretNamesOf,
   separateSecrets,
@@ -66,6 +67,7 @@ export function translateEntry(name: string, written: WrittenServer, scope: Entr
       ...notes,
       ...envFileNotes(scope.envFile),
       ...addressNotes(value),
+      ...headerNotes(name, value),
       ...(separated.note === undefined ? [] : [separated.note]),
       ...doubtfulArguments(separated.entry),
     ],
@@ -241,6 +243,16 @@ function texts(value: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, text]) => (isPlain(text) ? [[key, String(text)]] : [])),
   )
+}
+
+/** It may be meant to be filled in by hand. */
+function headerNotes(upstream: string, { headers }: Record<string, unknown>): string[] {
+  return Object.entries(texts(headers)).flatMap(([header, value]) => {
+    const what = emptyHeader(header, value)
+    const secret = ownName(upstream, header)
+    const step = `If one belongs there, put it into secrets.json as "${secret}", write "\${secret:${secret}}" in its place, then: quartermaster reload`
+    return what === undefined ? [] : [`The header "${header}" of "${upstream}" has ${what}. ${step}`]
+  })
 }
 
 function addressNotes({ url }: Record<string, unknown>): string[] {

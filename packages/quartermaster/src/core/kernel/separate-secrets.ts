@@ -1,4 +1,5 @@
 import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
+import { emptyHeader } from './empty-header.ts'
 import { withFallbacks } from './fallback-texts.ts'
 import { createShelf, type Shelf, secretNamesOf } from './secret-shelf.ts'
 import { isSecretName } from './secret-text.ts'
@@ -40,13 +41,18 @@ function withoutSecrets(entry: Entry, shelf: Shelf): Record<string, unknown> {
   return {
     ...entry,
     ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
-    ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
+    ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hideInHeader(key, text, shelf)) }),
     ...(typeof command === 'string' && { command: hideInCommand(command, shelf) }),
     ...(Array.isArray(args) && { args: hideArguments(command, args, shelf) }),
     ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
     // What is said about its tools is for everybody to read, examples of arguments included.
     ...hideDeeper(rest, { shelf, path: [] }),
   }
+}
+
+/** A scheme alone is no credential, whatever the header is called. */
+function hideInHeader(name: string, text: string, shelf: Shelf): string {
+  return emptyHeader(name, text) === undefined ? hide(name, text, shelf.own(name)) : text
 }
 
 /** The same with every fallback in the place of its reference, so that those which are secrets are found like any other. */

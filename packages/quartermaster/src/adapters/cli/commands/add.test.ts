@@ -309,9 +309,9 @@ describe('add', () => {
   })
 
   it.each([
-    ['Authorization: Bearer', 'the header "Authorization" has nothing behind "Bearer"'],
-    ['Authorization=Bearer ', 'the header "Authorization" has nothing behind "Bearer"'],
-    ['authorization: basic', 'the header "authorization" has nothing behind "basic"'],
+    ['Authorization: Bearer', 'the header "Authorization" has no token behind "Bearer"'],
+    ['Authorization=Bearer ', 'the header "Authorization" has no token behind "Bearer"'],
+    ['authorization: basic', 'the header "authorization" has no token behind "basic"'],
     ['X-Api-Key=', 'the header "X-Api-Key" has no value'],
     ['X-Api-Key:  ', 'the header "X-Api-Key" has no value'],
   ])('keeps no header that says nothing: %s', async (header, said) => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, type CommanderError, Option } from 'commander'
 import type { AddedUpstream } from '../../../contracts/index.ts'
-import { doubtfulArguments, separateSecrets, withShellVariables } from '../../../core/kernel/index.ts'
+import { doubtfulArguments, emptyHeader, separateSecrets, withShellVariables } from '../../../core/kernel/index.ts'
 import { addedText } from '../added-text.ts'
 import { argumentNotes } from '../argument-notes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
@@ -156,16 +156,12 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   }
 }
 
-/** Most often a variable of the shell is not set. Kept, it would pass for a credential, and the server would refuse every call. */
+/** Most often a variable of the shell is not set. */
 function refuseEmpty(header: string, value: string): void {
-  const [scheme] = (/^authorization$/i.test(header) && SCHEME_ALONE.exec(value)) || []
-  if (value.trim() !== '' && scheme === undefined) return
-  const what = scheme === undefined ? 'no value' : `nothing behind "${scheme.trim()}"`
+  const what = emptyHeader(header, value)
+  if (what === undefined) return
   throw new UsageError(`the header "${header}" has ${what}. If a variable of your shell belongs there, set it first.`)
 }
-
-/** Any other single word may be the credential itself. */
-const SCHEME_ALONE = /^\s*(?:bearer|basic|token|digest|dpop|negotiate|bot|api-?key)\s*$/i
 
 /** A host with its port, or with a path behind it: `mcp.example.com/mcp`, `localhost:3000`. */
 const BARE_ADDRESS = /^((?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+)?)(?:(?<=:\d+)$|\/)/i
