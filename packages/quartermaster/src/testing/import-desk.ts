@@ -50,6 +50,8 @@ export interface ImportSituation extends CliHostOptions {
   /** Names that another upstream has. */
   taken?: string[]
   broken?: string[]
+  /** From this one on the configuration here cannot be read. */
+  unreadableFrom?: string
   /** Ctrl-C comes while this one is being added. */
   leftAt?: string
   /** What would become of those that are only looked at. */
@@ -79,6 +81,7 @@ export async function runImport(
     found = FOUND,
     taken = [],
     broken = [],
+    unreadableFrom,
     leftAt,
     outcomes = {},
     problems = [],
@@ -96,12 +99,15 @@ export async function runImport(
   const asked: ControlInput<'addUpstream'>[] = []
   const sources: object[] = []
   let isJudged = false
+  let isUnreadable = false
   const control: Partial<Control> = {
     async addUpstream(input) {
       asked.push(input)
       const { name, secrets = {}, dryRun } = input
       if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
       if (name === leftAt) interrupt()
+      isUnreadable ||= name === unreadableFrom
+      if (isUnreadable) throw new AppError('CONFIG_INVALID', 'The configuration has a problem.')
       if (broken.includes(name)) throw new AppError('INPUT_INVALID', `"${name}" would not be right.`)
       const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
       if (dryRun) return { ...about, outcome: outcomes[name] ?? 'added', ...(wouldBe && { status: wouldBe }) }

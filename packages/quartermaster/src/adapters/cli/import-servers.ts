@@ -136,6 +136,8 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       return { ...about, ...wouldBe(told(added), before), notes: [...notes, ...server.asks.map(askedNote)] }
     return { ...about, ...told(added), notes: [...notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
+    // Our own configuration is wrong, and no other could be added either: that is told once, of none of them.
+    if (isAppError(error) && error.code === 'CONFIG_INVALID' && before.every(isSkipped)) throw error
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
     const more = isTaken ? { notes: [...server.notes, otherNameNote(entry)] } : {}
@@ -220,6 +222,10 @@ async function gatewayViews(session: Session, control: Control, imported: readon
 
 function withStatuses(imported: readonly Imported[], states: ReadonlyMap<string, UpstreamStatus>): Imported[] {
   return imported.map(one => (one.status ? { ...one, status: states.get(one.as) ?? one.status } : one))
+}
+
+function isSkipped({ outcome }: Imported): boolean {
+  return outcome === 'skipped'
 }
 
 /** Those that are unchanged were there before. */

@@ -107,6 +107,20 @@ describe('import', () => {
     expect((await run(['claude', '--replace', '--no-grant'])).asked[0]).toMatchObject({ replace: true, grant: false })
   })
 
+  it.each([[], ['--dry-run']])(
+    'says once that the configuration here is wrong, and not of every server: %j',
+    async (...more) => {
+      const { code, stdout, stderr, asked } = await run(['claude', ...more], { unreadableFrom: 'git-hub' })
+      expect({ code, stdout, asked: asked.length }).toEqual({ code: 3, stdout: '', asked: 1 })
+      expect(stderr.match(/The configuration has a problem/g)).toHaveLength(1)
+    },
+  )
+
+  it('tells what is there by then when the configuration gets wrong meanwhile', async () => {
+    const { code, stdout } = await run(['claude'], { unreadableFrom: 'files' })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('1 imported, 1 skipped, 1 failed.') })
+  })
+
   it('marks what is there now and does not work', async () => {
     const { code, stdout } = await run(['claude', 'files'], { states: ['down'] })
     expect({ code, stdout }).toEqual({
