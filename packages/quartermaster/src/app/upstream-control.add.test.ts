@@ -155,8 +155,13 @@ describe('adding an upstream', () => {
     const add = (url: string, name = 'us') => control.addUpstream({ name, entry: { type: 'http', url } })
     for (const url of ['https://box.lan/mcp', 'http://box.lan:9000/mcp', 'https://gate.lan:8443/mcp'])
       await expect(add(url)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
-    const bridge = { command: 'npx', args: ['-y', 'mcp-remote@0.1.0', 'http://127.0.0.1:9000/mcp', '--header', 'a:b'] }
-    await expect(control.addUpstream({ name: 'us', entry: bridge })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    for (const args of [
+      ['mcp-remote@0.1.0', 'http://127.0.0.1:9000/mcp', '--header', 'a:b'],
+      ['a', '--url=http://box.lan/mcp'],
+    ])
+      await expect(control.addUpstream({ name: 'us', entry: { command: 'npx', args } })).rejects.toMatchObject({
+        code: 'INPUT_INVALID',
+      })
     expect(await json(CONFIG)).toEqual(config)
     for (const [index, url] of ['http://box.lan:8000/mcp', 'https://gate.lan/mcp', 'https://box.lan/other'].entries())
       expect(await add(url, `other-${index}`)).toMatchObject({ outcome: 'added' })

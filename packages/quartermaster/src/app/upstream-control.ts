@@ -257,18 +257,14 @@ function refuseTaken(name: string, { originOf }: UpstreamControlDeps): void {
 
 /** Every call to it would come back here. */
 async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: UpstreamControlDeps): Promise<void> {
-  const { url, command, args } = entry
   // Loaded here, because nothing else of the control needs it.
-  const { isOurCommand, isOwnAddress } = await import('../adapters/client-configs/index.ts')
-  const face = { url: await deps.ownUrl(), hosts: deps.ownHosts() }
-  const words = Array.isArray(args) ? args.map(String) : []
-  // Bridges from programs to addresses, such as mcp-remote, are given theirs as an argument.
-  if ([url, ...words].some(word => typeof word === 'string' && isOwnAddress(word, face)))
+  const { isOurProgram, leadsToUs } = await import('../adapters/client-configs/index.ts')
+  if (leadsToUs(entry, { url: await deps.ownUrl(), hosts: deps.ownHosts() }))
     throw new AppError(
       'INPUT_INVALID',
       'That is the address of this Quartermaster itself. Give the address of another server.',
     )
-  if (typeof command === 'string' && isOurCommand(command, words))
+  if (isOurProgram(entry))
     throw new AppError(
       'INPUT_INVALID',
       'That command is Quartermaster itself: what it offers would come back here. Another one is added by its address.',

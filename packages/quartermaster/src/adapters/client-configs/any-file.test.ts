@@ -102,6 +102,22 @@ describe('any file', () => {
   )
 
   it.each([
+    ['npx', ['-y', 'mcp-remote@0.1.0', 'http://localhost:PORT/mcp', '--allow-http']],
+    ['npx', ['-y', 'supergateway', '--streamableHttp', 'http://127.0.0.1:PORT/mcp']],
+    ['uvx', ['mcp-proxy', '--transport', 'streamablehttp', 'http://127.0.0.1:PORT/mcp/']],
+    ['bridge', ['--url', 'http://127.0.0.1:PORT/mcp']],
+    ['bridge', ['--url=http://127.0.0.1:PORT/mcp']],
+    ['sh', ['-c', 'exec npx -y mcp-remote "http://127.0.0.1:PORT/mcp"']],
+    ['cmd', ['/c', 'npx mcp-remote http://127.0.0.1:PORT/mcp']],
+  ])('has us in it behind a bridge, where we listen and where we usually do: %s %j', async (command, args) => {
+    const at = (port: string) => ({ command, args: args.map(word => word.replace('PORT', port)) })
+    const running = { ownUrl: 'http://127.0.0.1:9999' }
+    const seen = [await only(at('9999'), running), await only(at('7420'), running), await only(at('7420'))]
+    expect(seen.map(({ skipped }) => skipped)).toEqual(Array(3).fill('It is Quartermaster itself.'))
+    expect((await only(at('9999'))).skipped).toBeUndefined()
+  })
+
+  it.each([
     [{ command: 'quartermaster-notes' }],
     [{ command: 'tsx', args: ['/x/quartermaster.tsx', 'connect'] }],
     [{ command: 'npx', args: ['-y', 'acme-mcp', 'connect', '--root', '/home/me/quartermaster'] }],

@@ -11,23 +11,32 @@ export interface OwnFace {
 /** The port that `up` takes unless told otherwise. */
 const USUAL_PORT = '7420'
 
-/** Whether a foreign entry leads back to us, also by way of a bridge that is given our address: mounting it would be a circle. */
-export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
-  const { command, args, url } = entry
+/** Whether a foreign entry leads back to us: mounting it would be a circle. */
+export function isOurselves(entry: Entry, { url }: OwnFace): boolean {
   // Whoever is started later may listen where nobody does now.
-  if (typeof url === 'string') return isOwnAddress(url, { url: own }) || isOwnAddress(url, {})
-  const words = (Array.isArray(args) ? args : []).filter(word => typeof word === 'string')
-  return (
-    typeof command === 'string' &&
-    (isOurCommand(command, words) || words.some(word => isOwnAddress(word, { url: own })))
+  return isOurProgram(entry) || leadsToUs(entry, { url }) || leadsToUs(entry, {})
+}
+
+/** An entry as somebody wrote it. */
+type Entry = Readonly<Record<string, unknown>>
+
+/** Whether an entry has our address, or a program is given it, as bridges such as mcp-remote are: by itself or behind `--url=`. */
+export function leadsToUs({ command, args, url }: Entry, face: OwnFace): boolean {
+  if (typeof url === 'string') return isOwnAddress(url, face)
+  const words = linesOf({ command, args }).flatMap(line => line.words)
+  return words.some(word => isOwnAddress(word.replace(/^-[^=]*=/, ''), face))
+}
+
+/** Whether the program of an entry is our own bridge, also by way of a shell. */
+export function isOurProgram(entry: Entry): boolean {
+  return linesOf(entry).some(line =>
+    runPlaces(line).some(at => OURS.test(line.words[at] ?? '') && line.words.includes('connect', at + 1)),
   )
 }
 
-/** Whether a command starts our own bridge, also by way of a shell. */
-export function isOurCommand(command: string, args: readonly string[]): boolean {
-  return programLines(command, args).some(line =>
-    runPlaces(line).some(at => OURS.test(line.words[at] ?? '') && line.words.includes('connect', at + 1)),
-  )
+function linesOf({ command, args }: Entry): ProgramLine[] {
+  if (typeof command !== 'string') return []
+  return programLines(command, Array.isArray(args) ? args.map(String) : [])
 }
 
 const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:[cm]?[jt]s|cmd|exe))?$/
@@ -44,7 +53,7 @@ function runPlaces(line: ProgramLine): number[] {
 const SCRIPT_OPTIONS: ReadonlySet<string> = new Set(['-r', '--require', '--import', '--loader', '-C', '--conditions'])
 
 /** Whether an address is where our own server listens, or would listen unless told otherwise. */
-export function isOwnAddress(text: string, { url: own, hosts = [] }: OwnFace): boolean {
+function isOwnAddress(text: string, { url: own, hosts = [] }: OwnFace): boolean {
   const ours = own !== undefined && URL.canParse(own) ? new URL(own) : new URL(`http://127.0.0.1:${USUAL_PORT}`)
   if (!URL.canParse(text)) return false
   const { host, hostname, port, pathname } = new URL(text)
