@@ -82,18 +82,21 @@ describe('an upstream that starts when it is needed', LONG, () => {
   })
 })
 
-it('ends what runs for one agent alone when there is no such agent any more, and nothing else', LONG, async () => {
+it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', LONG, async () => {
   const desk = await openDesk({
     mcpServers: { desk: { ...program(ILL_SERVER), connection: 'perAgent' } },
-    agents: everyone('ada', 'bob'),
+    agents: everyone('ada', 'bob', 'cy'),
   })
   await isUp(desk)
   const callAs = async (agent: string) => textOf(await desk.connect('auto', { agent }), 'desk_echo', { text: agent })
   expect(await callAs('bob')).toBe('bob')
   const withoutAda = (await pidsOf(desk)) ?? []
   expect(withoutAda).toHaveLength(2)
-  expect(await callAs('ada')).toBe('ada')
-  expect(await pidsOf(desk)).toHaveLength(3)
+  for (const agent of ['ada', 'cy']) expect(await callAs(agent)).toBe(agent)
+  expect(await pidsOf(desk)).toHaveLength(4)
+  await writeFile(join(desk.dir, 'agents', 'cy.json'), JSON.stringify({ capabilities: {} }))
+  await desk.control('reload')
+  await expect.poll(() => pidsOf(desk), PATIENT).toHaveLength(3)
   await rm(join(desk.dir, 'agents', 'ada.json'))
   await desk.control('reload')
   await expect.poll(async () => (await pidsOf(desk))?.toSorted(), PATIENT).toEqual(withoutAda.toSorted())

@@ -20,6 +20,7 @@ import type { Project } from './project.ts'
 import { createServerMeetings, hasTools } from './server-meetings.ts'
 import { dependencyOptionsIn } from './upstream-dependencies.ts'
 import { VERSION } from './version.ts'
+import { createWithdrawnUpstreams } from './withdrawn-upstreams.ts'
 
 /** A core that runs on a project folder. */
 export interface Runtime {
@@ -176,7 +177,11 @@ export async function createRuntime(
     if (hasTools(added)) void upstreams.lookAgain()
   })
   const agentLogins = createAgentLogins({ auth, upstreams, log })
-  core.emitter.on('agents.reloaded', ({ names }) => void agentLogins(names))
+  const withdrawn = createWithdrawnUpstreams({ agents: core.agents, upstreams })
+  core.emitter.on('agents.reloaded', ({ names }) => {
+    void agentLogins(names)
+    withdrawn(names)
+  })
   const meetings = createServerMeetings({ upstreams, core })
   const startedAt = Math.round(clock.now())
 

@@ -49,7 +49,7 @@ export interface Upstream {
   restart(): Promise<void>
   /** Somebody has signed in or out there, or one agent has. */
   signedAnew(agent: string | undefined): Promise<void>
-  /** There is no such agent any more. */
+  /** There is no such agent any more, or it does not have this any more. */
   dismiss(agent: string): void
   /** There are tools of others that were not there before: what it says of them is looked at again. */
   lookAgain(): Promise<void>

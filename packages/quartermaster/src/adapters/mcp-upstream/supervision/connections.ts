@@ -33,7 +33,7 @@ export interface Connections {
    * before ends there.
    */
   exchange(agent: string | undefined): void
-  /** An agent is not there any more: what it had to itself ends when what is under way there has. */
+  /** It is not there for an agent any more: what it had to itself ends when what is under way there has. */
   dismiss(agent: string): void
   /** No new one is made, and nothing new is begun on any. Resolves when what was under way has ended, and so have they. */
   leave(reason: string): Promise<void>
@@ -173,7 +173,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (agent === undefined || !main.session() || isMetAs(agent)) exchangeMain()
     },
     dismiss(agent) {
-      if (over === undefined) leaveOwn(agent, `There is no agent "${agent}" any more.`)
+      if (over === undefined) leaveOwn(agent, `It is not there for "${agent}" any more.`)
     },
     async leave(reason) {
       over ??= reason
