@@ -14,6 +14,7 @@ import { createLegacySessions } from './legacy-sessions.ts'
 import { clientOf } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
+import { holdsCall } from './ordinary-message.ts'
 import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -84,12 +85,20 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const callers = new Map<string, Caller>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
 
-  async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<HeldAnswer> {
+  async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<BegunAnswer> {
     if (request.method !== 'POST') {
       streams.refuseMore(who.tokenId)
-      return sessions.handle(request, who, undefined)
+      return { ...(await sessions.handle(request, who, undefined)), isCall: false }
     }
     const body = await readMessage(request, limits)
+    return { ...(await serveMessage(request, body, { who, gone })), isCall: holdsCall(body) }
+  }
+
+  async function serveMessage(
+    request: Request,
+    body: unknown,
+    { who, gone }: { who: Who; gone: CancelSignal | undefined },
+  ): Promise<HeldAnswer> {
     // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
     if (!isStill(who, request.headers)) return { served: UNAUTHORIZED(), release() {} }
     const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
@@ -112,9 +121,9 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
   function send(
-    { served, release }: HeldAnswer,
+    { served, release, isCall }: BegunAnswer,
     who: Who,
-    { headers, leave, isBegun }: { headers: HeaderReader; leave(): void; isBegun: boolean },
+    { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
     const onSent = () => {
       release()
@@ -127,7 +136,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     if (isStill(who, headers)) return streams.follow(who.tokenId, served, onSent)
     onSent()
     void served.body?.cancel()
-    return isBegun ? CUT_SHORT() : UNAUTHORIZED()
+    return isCall ? CUT_SHORT() : UNAUTHORIZED()
   }
 
   /** Ends everything that is open for a token. */
@@ -146,8 +155,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     try {
       leave = inFlight.enter(who.tokenId)
       callers.set(who.tokenId, who.seat.caller)
-      const { headers, method } = request
-      return send(await serve(request, who, gone), who, { headers, leave, isBegun: method === 'POST' })
+      return send(await serve(request, who, gone), who, { headers: request.headers, leave })
     } catch (error) {
       leave()
       return failed(error)
@@ -172,7 +180,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
       else callers.set(who.tokenId, who.seat.caller)
-      return ordinary?.then(held => send(held, who, { headers, leave, isBegun: true })).catch(quit)
+      return ordinary?.then(held => send({ ...held, isCall: true }, who, { headers, leave })).catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
     }
@@ -198,6 +206,11 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       await Promise.all([sessions.close(), modern.close()])
     },
   }
+}
+
+/** An answer, and whether a tool is called for it: of all that can be asked, only that may change something. */
+interface BegunAnswer extends HeldAnswer {
+  readonly isCall: boolean
 }
 
 function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {

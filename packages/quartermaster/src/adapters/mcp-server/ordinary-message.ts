@@ -21,6 +21,11 @@ export function isCallMessage(body: unknown): body is CallMessage {
   return params.arguments === undefined || isObject(params.arguments)
 }
 
+/** Whether a tool is called by a message, or by one of several. */
+export function holdsCall(body: unknown): boolean {
+  return Array.isArray(body) ? body.some(holdsCall) : isObject(body) && body.method === METHOD
+}
+
 /** Whether the client sends JSON, and takes both kinds of answers. */
 export function speaksJson(headers: HeaderReader): boolean {
   const accept = headers.get('accept') ?? ''

@@ -2,7 +2,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { MOST_WAITING } from '../../core/operations/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { silentLog } from '../system/index.ts'
 import { ask, connect, frontOf } from './testing/front.ts'
+import { openRawSession } from './testing/raw-session.ts'
 
 const CAN_ANSWER = { elicitation: { form: {} } }
 
@@ -69,6 +71,25 @@ it('does nothing for a request that was still arriving when its agent was taken 
 })
 
 describe('a token that is taken back', () => {
+  it.each([
+    ['tools/list', 401, 'TOKEN_INVALID'],
+    ['tools/call', 403, 'OUTCOME_UNKNOWN'],
+  ])(
+    'leaves it open what became of a request only where that may have changed something: %s',
+    async (method, status, code) => {
+      const { hub } = await open()
+      let looks = Number.POSITIVE_INFINITY
+      const authenticate = (tokenId: string) => (looks-- > 0 ? { tokenId, seat: hub.agents.seat('worker') } : undefined)
+      const front = hub.mcp.overHttp({ log: silentLog, authenticate })
+      onTestFinished(() => front.close())
+      const session = await openRawSession(front, { capabilities: CAN_ANSWER })
+      // It is good at the door and when the message has been read, and no more when there is an answer.
+      looks = 2
+      const response = await session.post({ jsonrpc: '2.0', id: 1, method, params: { name: 'asks' } })
+      expect([response.status, await response.json()]).toMatchObject([status, { error: { data: { code } } }])
+    },
+  )
+
   it('is no good for a request that was still arriving', async () => {
     const { front, ran } = await open()
     const { request, send } = arrivingCall()
