@@ -11,7 +11,7 @@ const FILLER = anyOf(
   ...['exact', 'pass', 'send', 'give', 'hold', 'carry', 'contain', 'be'],
 )
 const FILLED = new RegExp(
-  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))) ?[<{[(]?(?:${FILLER} ){0,4}$`,
+  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)| is (?:the (?:place|spot|field|argument|parameter) )?(?:for|where (?:you|to) (?:[a-z]{2,20} )?(?:put|pass|give|provide|write|enter|insert|paste|place|add))|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))) ?[<{[(]?(?:${FILLER} ){0,4}$`,
   'u',
 )
 
@@ -41,6 +41,9 @@ const OF_REQUEST = /^(?:query|body|payload|form)$/u
 /** Arguments that are known by these names wherever they are. */
 const ANYWHERE = /^(?:[a-z]|notes?|memo|comments?|remarks?|context|metadata|reason)$/u
 
+/** Those of them in which nobody looks for anything. */
+const HOLDS_NOTHING = /^(?:[a-z]|notes?|memo|comments?|remarks?|reason)$/u
+
 const QUOTED = /[`'"“‘«]([\w.$-]{1,40})[`'"”’»]/gu
 
 interface Named {
@@ -66,13 +69,16 @@ export interface Wish {
   readonly words: string
   /** Of all secrets there are some tools say where they put them. */
   readonly isOfAll: boolean
+  /** It is listed there, which most say of where they find it: "list all secrets in `cluster`". */
+  readonly isListed?: boolean
 }
 
 /** Where it belongs: an argument that has nothing to do with secrets counts, unless one that has comes first. */
-export function isForOtherArgument({ words, isOfAll }: Wish, sentence: Sentence): boolean {
+export function isForOtherArgument({ words, isOfAll, isListed = false }: Wish, sentence: Sentence): boolean {
   for (const { index, groups = {} } of words.matchAll(INTO)) {
     const { name = '', article = '', before, after, end } = groups
     if (OF_ELSE.test(words.slice(0, index)) || isAtHome(name, isOfAll)) return false
+    if (isListed && !HOLDS_NOTHING.test(name)) return false
     const isKind = (before ?? after) !== undefined && !/^an? /u.test(article)
     if (isArgument({ name, hasArticle: article !== '', isKind, isLast: end !== undefined }, sentence)) return true
   }
