@@ -88,10 +88,12 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<BegunAnswer> {
     if (request.method !== 'POST') {
       streams.refuseMore(who.tokenId)
-      return { ...(await sessions.handle(request, who, undefined)), isCall: false }
+      return { isCall: false, ...(await sessions.handle(request, who, undefined)) }
     }
     const body = await readMessage(request, limits)
-    return { ...(await serveMessage(request, body, { who, gone })), isCall: holdsCall(body) }
+    // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
+    if (!isStill(who, request.headers)) return { isCall: false, served: UNAUTHORIZED(), release() {} }
+    return { isCall: holdsCall(body), ...(await serveMessage(request, body, { who, gone })) }
   }
 
   async function serveMessage(
@@ -99,8 +101,6 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     body: unknown,
     { who, gone }: { who: Who; gone: CancelSignal | undefined },
   ): Promise<HeldAnswer> {
-    // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
-    if (!isStill(who, request.headers)) return { served: UNAUTHORIZED(), release() {} }
     const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
     if (ordinary) return ordinary
     // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
@@ -180,7 +180,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
       else callers.set(who.tokenId, who.seat.caller)
-      return ordinary?.then(held => send({ ...held, isCall: true }, who, { headers, leave })).catch(quit)
+      return ordinary?.then(held => send({ isCall: true, ...held }, who, { headers, leave })).catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
     }
