@@ -1,5 +1,5 @@
 import { rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { tempProject } from '../../testing/temp-project.ts'
 import { createKeeper } from './keeper.ts'
 import { createPathWalker } from './path-walker.ts'
@@ -31,7 +31,9 @@ it('does not mind other files that come and go beside the one it opens', async (
 
 async function walking() {
   const project = await tempProject({ 'work/folder/file': 'inside', 'outside/file': 'OUTSIDE' })
-  const walker = createPathWalker(createKeeper())
+  const keeper = createKeeper()
+  onTestFinished(() => keeper.releaseAll())
+  const walker = createPathWalker(keeper)
   return { walker, root: await walker.root(project.path('work')), path: project.path }
 }
 
