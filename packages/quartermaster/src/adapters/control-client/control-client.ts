@@ -54,7 +54,7 @@ function toJson(operation: ControlOperation, input: unknown): string {
 }
 
 /** An `up` that works says so every ten seconds. One that has been stopped, or whose machine is gone, says nothing at all. */
-const SILENCE_MS = 300_000
+const SILENCE_MS = 60_000
 
 function post(operation: string, body: string, options: RequestOptions): Promise<IncomingMessage> {
   return sendAlone({

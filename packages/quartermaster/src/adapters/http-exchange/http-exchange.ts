@@ -60,7 +60,9 @@ function exchanged(
   { url, body, method, headers = {}, signal, silenceMs }: ExchangeRequest,
   agent: Agent | false,
 ): Promise<IncomingMessage> {
-  const options: RequestOptions = { method, headers, agent, ...(signal ? { signal } : {}) }
+  // Given here it also counts while there is no connection yet.
+  const timeout = silenceMs === undefined ? {} : { timeout: silenceMs }
+  const options: RequestOptions = { method, headers, agent, ...(signal ? { signal } : {}), ...timeout }
   return new Promise((resolve, reject) => {
     const request = open(url, options)
     let wasSent = false
@@ -70,7 +72,7 @@ function exchanged(
     request.once('response', resolve)
     request.on('error', error => reject(new Dropped(error, { wasSent: wasSent && !isRefusal(error) })))
     if (silenceMs !== undefined)
-      request.setTimeout(silenceMs, () => void request.destroy(new Error(`Nothing came for ${silenceMs} ms.`)))
+      request.once('timeout', () => request.destroy(new Error(`Nothing came for ${silenceMs} ms.`)))
     if (typeof body !== 'object') return void request.end(body)
     pipeline(body, request).catch((error: unknown) => {
       // A request that was cut before it had a connection says nothing of it.

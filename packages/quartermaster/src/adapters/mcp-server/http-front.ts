@@ -14,7 +14,7 @@ import { createLegacySessions } from './legacy-sessions.ts'
 import { clientOf } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
-import { holdsCall } from './ordinary-message.ts'
+import { mayChange } from './ordinary-message.ts'
 import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -88,12 +88,12 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<BegunAnswer> {
     if (request.method !== 'POST') {
       streams.refuseMore(who.tokenId)
-      return { isCall: false, ...(await sessions.handle(request, who, undefined)) }
+      return { mayHaveChanged: false, ...(await sessions.handle(request, who, undefined)) }
     }
     const body = await readMessage(request, limits)
     // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
-    if (!isStill(who, request.headers)) return { isCall: false, served: UNAUTHORIZED(), release() {} }
-    return { isCall: holdsCall(body), ...(await serveMessage(request, body, { who, gone })) }
+    if (!isStill(who, request.headers)) return { mayHaveChanged: false, served: UNAUTHORIZED(), release() {} }
+    return { mayHaveChanged: mayChange(body), ...(await serveMessage(request, body, { who, gone })) }
   }
 
   async function serveMessage(
@@ -121,7 +121,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
   function send(
-    { served, release, isCall }: BegunAnswer,
+    { served, release, mayHaveChanged }: BegunAnswer,
     who: Who,
     { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
@@ -136,7 +136,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     if (isStill(who, headers)) return streams.follow(who.tokenId, served, onSent)
     onSent()
     void served.body?.cancel()
-    return isCall ? CUT_SHORT() : UNAUTHORIZED()
+    return mayHaveChanged ? CUT_SHORT() : UNAUTHORIZED()
   }
 
   /** Ends everything that is open for a token. */
@@ -180,7 +180,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
       else callers.set(who.tokenId, who.seat.caller)
-      return ordinary?.then(held => send({ isCall: true, ...held }, who, { headers, leave })).catch(quit)
+      return ordinary?.then(held => send({ mayHaveChanged: true, ...held }, who, { headers, leave })).catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
     }
@@ -208,9 +208,9 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   }
 }
 
-/** An answer, and whether a tool is called for it: of all that can be asked, only that may change something. */
+/** An answer, and whether something may be different after it. */
 interface BegunAnswer extends HeldAnswer {
-  readonly isCall: boolean
+  readonly mayHaveChanged: boolean
 }
 
 function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {

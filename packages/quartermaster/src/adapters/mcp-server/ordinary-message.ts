@@ -11,6 +11,7 @@ export interface CallMessage {
 }
 
 const METHOD = 'tools/call'
+const CHANGING: ReadonlySet<string> = new Set([METHOD, 'tasks/update', 'tasks/cancel'])
 const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params'])
 
 export function isCallMessage(body: unknown): body is CallMessage {
@@ -21,9 +22,10 @@ export function isCallMessage(body: unknown): body is CallMessage {
   return params.arguments === undefined || isObject(params.arguments)
 }
 
-/** Whether a tool is called by a message, or by one of several. */
-export function holdsCall(body: unknown): boolean {
-  return Array.isArray(body) ? body.some(holdsCall) : isObject(body) && body.method === METHOD
+/** Whether something may be different after a message, or after one of several. All others can simply be asked again. */
+export function mayChange(body: unknown): boolean {
+  if (Array.isArray(body)) return body.some(mayChange)
+  return isObject(body) && typeof body.method === 'string' && CHANGING.has(body.method)
 }
 
 /** Whether the client sends JSON, and takes both kinds of answers. */

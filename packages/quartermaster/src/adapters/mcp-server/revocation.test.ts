@@ -74,6 +74,8 @@ describe('a token that is taken back', () => {
   it.each([
     ['tools/list', 401, 'TOKEN_INVALID'],
     ['tools/call', 403, 'OUTCOME_UNKNOWN'],
+    ['tasks/update', 403, 'OUTCOME_UNKNOWN'],
+    ['tasks/cancel', 403, 'OUTCOME_UNKNOWN'],
   ])(
     'leaves it open what became of a request only where that may have changed something: %s',
     async (method, status, code) => {
