@@ -85,7 +85,7 @@ describe('the lock of a data folder', () => {
     const lock = await folder.lock()
     await folder.writeEndpoint({ url: 'http://127.0.0.1:7420', pid: 4242, startedAt: 0, version: '1.2.3' })
     await expect(openDataFolder(dir).lock()).rejects.toMatchObject({
-      message: `The data folder "${dir}" belongs to the "up" at http://127.0.0.1:7420 (process 4242). Use that one, stop it, or choose another folder with --data.`,
+      message: `The data folder "${dir}" belongs to the "up" at http://127.0.0.1:7420 (process 4242). Use that one. If it does not answer, stop it; or choose another folder with --data.`,
       details: { folder: dir, url: 'http://127.0.0.1:7420', pid: 4242 },
     })
     await lock.release()

@@ -79,7 +79,7 @@ function isBusy(error: unknown): boolean {
 async function locked(dir: string, cause: unknown): Promise<AppError> {
   const owner = await readEndpoint(dir)
   const who = owner ? `the "up" at ${owner.url} (process ${owner.pid})` : 'another process'
-  const next = owner ? 'Use that one, stop it, or choose another folder with --data.' : AFTER_IT
+  const next = owner ? 'Use that one. If it does not answer, stop it; or choose another folder with --data.' : AFTER_IT
   const details = owner ? { folder: dir, url: owner.url, pid: owner.pid } : { folder: dir }
   return new AppError('STORE_LOCKED', `The data folder "${dir}" belongs to ${who}. ${next}`, { cause, details })
 }
