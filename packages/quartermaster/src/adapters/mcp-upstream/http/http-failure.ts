@@ -31,7 +31,7 @@ export interface RefusedRequest {
   readonly now: number
 }
 
-/** For a server that is busy and does not say for how long. */
+/** For a server that is busy and does not say for how long, or that the time is over: asked at once it would be as busy. */
 const RETRY_MS = 1_000
 
 /** Reads an HTTP error as what it means for the request and for the channel. */
@@ -48,7 +48,7 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   }
   const wantedMs = parseRetryAfter(headerOf(answer, 'retry-after'), now)
   if (status === 429 || (status === 503 && wantedMs !== undefined)) {
-    const facts = { wasSent: 'no', status, retryAfterMs: wantedMs ?? RETRY_MS } as const
+    const facts = { wasSent: 'no', status, retryAfterMs: wantedMs || RETRY_MS } as const
     return { failure: new SendFailure(`The server is busy (HTTP ${status}).`, facts) }
   }
   const response = said && message ? responseTo(message, said, status) : undefined
