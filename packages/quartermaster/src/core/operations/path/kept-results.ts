@@ -148,7 +148,7 @@ function isShort(result: ToolResult, maxBytes: number): boolean {
 
 /** The text of a result that exceeds the limit. */
 function* tooLong(result: ToolResult, maxBytes: number): Steps<string | undefined> {
-  const plain = plainText(result)
+  const plain = plainText(result) ?? wrappedText(result)
   if (plain !== undefined) return isLonger(plain, maxBytes) ? plain : undefined
   const json = yield* jsonTextInSteps(result)
   return isLonger(json, maxBytes) ? yield* pagedText(result, json) : undefined
@@ -159,6 +159,14 @@ function plainText(result: ToolResult): string | undefined {
   const [only] = result.content
   if (result.content.length !== 1 || Object.keys(result).length !== 1 || !only) return undefined
   return isBareText(only) ? only.text : undefined
+}
+
+/** The text of a result that has it once more as all of its structure, as many servers give what they read. */
+function wrappedText({ structuredContent, ...rest }: ToolResult): string | undefined {
+  if (typeof structuredContent !== 'object' || structuredContent === null) return undefined
+  const text = plainText(rest)
+  const [only, ...others] = Object.values(structuredContent)
+  return others.length === 0 && only === text ? text : undefined
 }
 
 /** Most texts need not be counted. */

@@ -131,6 +131,29 @@ describe('a result that someone else’s server gave', () => {
     expect(kept?.totalBytes).toBeGreaterThan(1024)
   })
 
+  const twice = (text: string) => ({ content: [{ type: 'text', text }], structuredContent: { content: text } })
+
+  it('whose structure is its text once more is counted once', async () => {
+    const fits = twice('"'.repeat(1_000))
+    const call = await hubThatPasses(fits, { maxResultBytes: 1024 })
+    expect(await call()).toMatchObject({ result: fits })
+  })
+
+  it('whose structure is its text once more is cut as a text, and kept as one', async () => {
+    const call = await hubThatPasses(twice('"'.repeat(1_025)), { maxResultBytes: 1024 })
+    const { result, kept } = await call()
+    expect([result.content[0], kept?.totalBytes]).toEqual([{ type: 'text', text: '"'.repeat(1_024) }, 1_025])
+  })
+
+  it('whose structure says more than its text is counted with all of it', async () => {
+    const { content, structuredContent } = twice('x'.repeat(600))
+    const call = await hubThatPasses(
+      { content, structuredContent: { ...structuredContent, n: 1 } },
+      { maxResultBytes: 1024 },
+    )
+    expect((await call()).kept?.totalBytes).toBeGreaterThan(1_200)
+  })
+
   it('that is just as long as it may be is not cut', async () => {
     const text = '\u0001€'.repeat(100)
     const value = { content: [{ type: 'text', text, _meta: {} }] }
