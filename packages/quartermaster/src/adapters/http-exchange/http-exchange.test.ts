@@ -38,6 +38,11 @@ describe('a request by itself', () => {
     await expect(sending).rejects.toMatchObject({ wasSent: false })
   })
 
+  it('was never sent where nobody can be agreed with on how to be safe', async () => {
+    const url = (await listening((_request, response) => response.end())).replace('http:', 'https:')
+    await expect(sendAlone({ method: 'POST', url, body: '{}' })).rejects.toMatchObject({ wasSent: false })
+  })
+
   it('leaves no connection behind', async () => {
     const url = await listening((request, response) => response.end(request.headers.connection))
     const answer = await sendAlone({ method: 'GET', url })

@@ -1,4 +1,10 @@
-import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestPlain,
+} from 'node:http'
 import { pipeline } from 'node:stream/promises'
 
 export interface ExchangeRequest {
@@ -65,12 +71,9 @@ function exchanged(
   const options: RequestOptions = { method, headers, agent, ...(signal ? { signal } : {}), ...timeout }
   return new Promise((resolve, reject) => {
     const request = open(url, options)
-    let wasSent = false
-    request.once('finish', () => {
-      wasSent = true
-    })
+    const left = departureOf(request, { isSecure: open !== requestPlain })
     request.once('response', resolve)
-    request.on('error', error => reject(new Dropped(error, { wasSent: wasSent && !isRefusal(error) })))
+    request.on('error', error => reject(new Dropped(error, { wasSent: left() && !isRefusal(error) })))
     if (silenceMs !== undefined)
       request.once('timeout', () => request.destroy(new Error(`Nothing came for ${silenceMs} ms.`)))
     if (typeof body !== 'object') return void request.end(body)
@@ -80,6 +83,22 @@ function exchanged(
       reject(new Dropped(error, { wasSent: false }))
     })
   })
+}
+
+/** Answers whether the whole request has left. Before a secure connection is agreed upon nothing has, though it was written. */
+function departureOf(request: ClientRequest, { isSecure }: { isSecure: boolean }): () => boolean {
+  let isWritten = false
+  let isOpen = !isSecure
+  request.once('finish', () => {
+    isWritten = true
+  })
+  if (isSecure)
+    request.once('socket', socket =>
+      socket.once('secureConnect', () => {
+        isOpen = true
+      }),
+    )
+  return () => isWritten && isOpen
 }
 
 function isRefusal(error: NodeJS.ErrnoException): boolean {
