@@ -83,8 +83,9 @@ describe('an upstream that starts when it is needed', LONG, () => {
 })
 
 it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', LONG, async () => {
+  const log = join(await freshFolder(), 'log')
   const desk = await openDesk({
-    mcpServers: { desk: { ...program(ILL_SERVER), connection: 'perAgent' } },
+    mcpServers: { desk: { ...program(SDK_SERVER, `--log=${log}`), connection: 'perAgent' } },
     agents: everyone('ada', 'bob', 'cy'),
   })
   await isUp(desk)
@@ -92,10 +93,25 @@ it('ends what runs for one agent alone when that loses it, or is gone itself, an
   expect(await callAs('bob')).toBe('bob')
   const withoutAda = (await pidsOf(desk)) ?? []
   expect(withoutAda).toHaveLength(2)
-  for (const agent of ['ada', 'cy']) expect(await callAs(agent)).toBe(agent)
-  expect(await pidsOf(desk)).toHaveLength(4)
-  await writeFile(join(desk.dir, 'agents', 'cy.json'), JSON.stringify({ capabilities: {} }))
-  await desk.control('reload')
+  expect(await callAs('ada')).toBe('ada')
+  const withoutCy = (await pidsOf(desk)) ?? []
+  const cy = await desk.connect('auto', { agent: 'cy' })
+  const waiting = textOf(cy, 'desk_wait')
+  await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+  const [ofCy = 0, ...others] = ((await pidsOf(desk)) ?? []).filter(pid => !withoutCy.includes(pid))
+  expect(others).toEqual([])
+  const give = async (capabilities: object) => {
+    await writeFile(join(desk.dir, 'agents', 'cy.json'), JSON.stringify({ capabilities }))
+    await desk.control('reload')
+  }
+  await give({})
+  expect(await pidsOf(desk)).toContain(ofCy)
+  process.kill(ofCy, 'SIGKILL')
+  expect(await waiting).toContain('"desk" is not there for "cy" any more')
+  await expect.poll(async () => (await pidsOf(desk))?.toSorted(), PATIENT).toEqual(withoutCy.toSorted())
+  await give({ desk: {} })
+  expect(await callAs('cy')).toBe('cy')
+  await give({})
   await expect.poll(() => pidsOf(desk), PATIENT).toHaveLength(3)
   await rm(join(desk.dir, 'agents', 'ada.json'))
   await desk.control('reload')

@@ -6,7 +6,6 @@ import { type AgentLoginsDeps, createAgentLogins } from './agent-logins.ts'
 /** These have signed in at an upstream by HTTP; a program is there, too. */
 function stage(signedIn: readonly string[]) {
   const told: unknown[] = []
-  const dismissed: string[] = []
   const statuses = [
     { name: 'desk', transport: 'http' },
     { name: 'files', transport: 'stdio' },
@@ -14,11 +13,10 @@ function stage(signedIn: readonly string[]) {
   const upstreams = {
     statuses: () => statuses,
     signedAnew: async (owner: unknown) => void told.push(owner),
-    dismiss: (agent: string) => void dismissed.push(agent),
   }
   const auth = async () => ({ agentsAt: async (name: string) => (name === 'desk' ? [...signedIn] : ['nobody']) })
   const deps = { auth, upstreams, log: silentLog } as unknown as AgentLoginsDeps
-  return { told, dismissed, upstreams, read: createAgentLogins(deps) }
+  return { told, upstreams, read: createAgentLogins(deps) }
 }
 
 it('connects anew for an agent with a login when it is removed, and when it is there again', async () => {
@@ -29,14 +27,6 @@ it('connects anew for an agent with a login when it is removed, and when it is t
   expect(told).toEqual([{ upstream: 'desk', agent: 'ada' }])
   await read(['ada', 'bob'])
   expect(told).toHaveLength(2)
-})
-
-it('has nothing run on for an agent that is not there any more, whether it had signed in or not', async () => {
-  const { dismissed, read } = stage(['ada'])
-  await read(['ada', 'bob'])
-  expect(dismissed).toEqual([])
-  await read([])
-  expect(dismissed).toEqual(['ada', 'bob'])
 })
 
 it('tells next time whoever could not be told', async () => {

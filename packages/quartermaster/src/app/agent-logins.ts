@@ -4,14 +4,11 @@ import type { Log } from '../core/kernel/index.ts'
 
 export interface AgentLoginsDeps {
   auth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew' | 'dismiss'>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
   readonly log: Log
 }
 
-/**
- * Told who is there each time that is read. An agent that comes or goes is to its upstreams as one that signs in or out, and one
- * that goes leaves nothing that runs for it.
- */
+/** Told who is there each time that is read. An agent that comes or goes is to its upstreams as one that signs in or out. */
 export function createAgentLogins({
   auth,
   upstreams,
@@ -32,7 +29,6 @@ export function createAgentLogins({
     known = now
     // Who is there at first is known to whoever connects first.
     const moved = before ? [...before, ...now].filter(name => before.has(name) !== now.has(name)) : []
-    for (const gone of moved.filter(name => !now.has(name))) upstreams.dismiss(gone)
     const changed = new Set([...untold, ...moved])
     if (changed.size === 0) return
     const places = upstreams.statuses().filter(({ transport }) => transport === 'http')

@@ -13,7 +13,9 @@ function stage() {
           : { capabilities: Object.fromEntries(files[name]?.map(key => [key, {}]) ?? []) },
     }),
   }
-  const upstreams = { dismiss: (agent: string, upstream?: string) => void left.push(`${agent} at ${upstream}`) }
+  const upstreams = {
+    dismiss: (agent: string, upstream?: string) => void left.push(`${agent} at ${upstream ?? 'all'}`),
+  }
   const withdrawn = createWithdrawnUpstreams({ agents, upstreams } as unknown as WithdrawnUpstreamsDeps)
   return (next: typeof files) => {
     files = next
@@ -34,4 +36,11 @@ it('waits for a file that cannot be read to say what is lost', () => {
   read({ ada: ['desk', 'mail'] })
   expect(read({ ada: 'broken' })).toEqual([])
   expect(read({ ada: ['mail'] })).toEqual(['ada at desk'])
+})
+
+it('leaves everything of an agent that is not there any more, once', () => {
+  const read = stage()
+  read({ ada: ['desk', 'mail'], bob: [], cy: 'broken' })
+  expect(read({ bob: [] })).toEqual(['ada at all', 'cy at all'])
+  expect(read({ ada: ['desk'] })).toEqual(['bob at all'])
 })

@@ -6,7 +6,10 @@ export interface WithdrawnUpstreamsDeps {
   readonly upstreams: Pick<Upstreams, 'dismiss'>
 }
 
-/** Told who is there each time that is read: an agent that has lost a capability leaves nothing that runs there for it alone. */
+/**
+ * Told who is there each time that is read: an agent that has lost a capability, or is gone itself, leaves nothing that runs there
+ * for it alone.
+ */
 export function createWithdrawnUpstreams({
   agents,
   upstreams,
@@ -21,8 +24,11 @@ export function createWithdrawnUpstreams({
 
   return names => {
     const has = new Map(names.map(name => [name, capabilitiesOf(name)] as const))
-    for (const [name, kept] of has)
-      for (const lost of had.get(name) ?? []) if (!kept.includes(lost)) upstreams.dismiss(name, lost)
+    for (const [name, capabilities] of had) {
+      const kept = has.get(name)
+      if (!kept) upstreams.dismiss(name)
+      else for (const lost of capabilities) if (!kept.includes(lost)) upstreams.dismiss(name, lost)
+    }
     had = has
   }
 }

@@ -84,6 +84,12 @@ export function whenToTryAgain(busyMs: number): string {
   return `Try again in ${Math.max(1, Math.ceil(busyMs / 1000))} s.`
 }
 
+/** A request that was begun for an agent while that still had the server. */
+export function notThereFor(agent: string, upstream: string): AppError {
+  const message = `"${upstream}" is not there for "${agent}" any more: it was taken away from it meanwhile.`
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { upstream, agent } })
+}
+
 /** Its own words, with its own code; what it says about capabilities is about the connection to us. */
 function refused({ code, message, data }: RpcError, subject: Subject): AppError {
   const { requiredCapabilities } = isRecord(data) ? data : {}

@@ -2,6 +2,7 @@ import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets, upstreamUnit } from '../../core/kernel/index.ts'
 import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { Dismissals } from './dismissals.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
 import { createChildLog, SHORTEST_SECRET } from './stdio/child-log.ts'
@@ -35,6 +36,7 @@ export interface MountOptions {
   readonly name: string
   readonly config: UpstreamConfig
   readonly mountedAt: number
+  readonly dismissals: Pick<Dismissals, 'since'>
   onChange(): void
   onState(): void
 }

@@ -1,6 +1,7 @@
 import { AppError, messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
+import { createDismissals } from './dismissals.ts'
 import { createFirstMeetings, type FirstMeetings } from './first-meetings.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
@@ -34,6 +35,8 @@ export interface Mounts extends FirstMeetings {
   find(name: string): Upstream
   /** Ends its connections and starts anew; whatever it has replaced ends, too. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
+  /** An agent has lost this one, or all of them, also those that are being replaced: nothing more is begun for it there. */
+  dismiss(agent: string, upstream?: string): void
   /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
   adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
   /** Settles as the last configuration did that was to be adopted. */
@@ -59,6 +62,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   const { clock, log, onChange } = deps
   const mounted = new Map<string, Upstream>()
   const departures = createDepartures()
+  const dismissals = createDismissals()
   /** Who wants to know where they stand. */
   const watchers = createListeners()
   const starts = createStartQueue({ clock, most: MOST_STARTS, mostRemote: MOST_REMOTE_STARTS, onState: watchers.add })
@@ -81,7 +85,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
     const { create } = await deps.parts()
-    const upstream = create({ name, config, mountedAt, onChange, onState: watchers.tell })
+    const upstream = create({ name, config, mountedAt, dismissals, onChange, onState: watchers.tell })
     await upstream.remember().catch(error => {
       unread.set(upstream, messageOf(error))
       tellOnce(name, messageOf(error))
@@ -162,6 +166,10 @@ export function createMounts(deps: MountsDeps): Mounts {
       const upstream = find(name)
       departures.end(name, STARTED_ANEW)
       await upstream.restart()
+    },
+    dismiss(agent, lost) {
+      dismissals.add(agent, lost)
+      for (const upstream of mounted.values()) if (lost === undefined || upstream.name === lost) upstream.dismiss(agent)
     },
     adopt(configs) {
       const next = adopted.catch(() => {}).then(() => (isStopped ? changesOf([], []) : adopt(configs)))

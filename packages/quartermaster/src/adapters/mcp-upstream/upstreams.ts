@@ -41,7 +41,10 @@ export interface Upstreams extends FirstMeetings {
   restart(name: string): Promise<void>
   /** Somebody has signed in or out there, or one agent has. Calls under way end on what they began with. Throws `NAME_UNKNOWN`. */
   signedAnew(owner: LoginOwner): Promise<void>
-  /** There is no such agent any more, or it has lost this one: whatever runs there for it alone ends, once its calls have. */
+  /**
+   * There is no such agent any more, or it has lost this one: whatever runs there for it alone ends, once its calls have. Those
+   * that were not sent yet never are.
+   */
   dismiss(agent: string, upstream?: string): void
   /** What waits for a person, what one has refused, and what is offered with a warning. */
   review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
@@ -123,9 +126,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     logs: (name, { limit }) => mounts.find(name).logs(limit),
     restart: mounts.restart,
     signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
-    dismiss(agent, lost) {
-      for (const upstream of mounts.all()) if (lost === undefined || upstream.name === lost) upstream.dismiss(agent)
-    },
+    dismiss: mounts.dismiss,
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()

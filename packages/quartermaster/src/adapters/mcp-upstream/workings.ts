@@ -6,6 +6,7 @@ import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintan
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
+import type { Dismissals } from './dismissals.ts'
 import { downloadReason } from './first-download.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
@@ -45,6 +46,8 @@ export interface UpstreamDeps {
   readonly recoveringMs: number
   /** Whose holder alone runs it; everybody does when absent. */
   readonly lease?: Lease | undefined
+  /** Who has lost it, or one that was in its place. */
+  readonly dismissals: Pick<Dismissals, 'since'>
   /** Names of tools that are not its own, once they are known. */
   otherTools(): Promise<OtherNames>
   /** When it was taken into use; the same for all that came together. */
@@ -121,7 +124,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   }
   const service = createService({ connectionOf: connections.of, check: own.check, subscriptions })
   const { serving } = service
-  const calls = createUpstreamCalls({ upstream: name, clock, budgetMs: deps.restartWaitMs, latencies, serving })
+  const calls = createUpstreamCalls({ ...deps, upstream: name, budgetMs: deps.restartWaitMs, latencies, serving })
   const watch: OfferDeps['watch'] = (...wish) => serving().subscriptions.add(...wish)
   const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch })
   const verdicts = createVerdicts({ ...deps, offer, config, note })

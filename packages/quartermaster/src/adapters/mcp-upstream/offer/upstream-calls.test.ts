@@ -3,6 +3,7 @@ import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { failureOf, simpleTool } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
+import { createDismissals } from '../dismissals.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection, TakeOptions } from '../supervision/connection.ts'
@@ -49,6 +50,7 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
     clock: hub.clock,
     budgetMs: 10_000,
     latencies: createLatencies(),
+    dismissals: createDismissals(),
     serving: () => ({ connectionOf: () => connection as Connection, check: () => undefined }),
   })
   const caller = new AbortController()
@@ -118,6 +120,7 @@ it.each([
       clock: createFakeClock(),
       budgetMs: 10_000,
       latencies: createLatencies(),
+      dismissals: createDismissals(),
       serving: () => serving,
     })
     await use(calls)

@@ -13,6 +13,8 @@ import {
 } from '../../../core/catalogue/index.ts'
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
+import type { Dismissals } from '../dismissals.ts'
+import { notThereFor } from '../errors.ts'
 import { RPC, RpcError } from '../session/rpc-error.ts'
 import type { AskOptions, Behind, Session } from '../session/session.ts'
 import { type PassageOptions, pass } from '../supervision/passage.ts'
@@ -56,6 +58,7 @@ export interface UpstreamCallsDeps {
   readonly clock: Clock
   readonly budgetMs: number
   readonly latencies: Latencies
+  readonly dismissals: Pick<Dismissals, 'since'>
   /** Who serves a request now. Asked anew for each try. */
   serving(): Pick<Serving, 'connectionOf' | 'check'>
 }
@@ -69,7 +72,7 @@ export const MOST_UNDER_WAY = 128
 const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
-  const { upstream, clock, budgetMs, latencies, serving } = deps
+  const { upstream, clock, budgetMs, latencies, dismissals, serving } = deps
   // By who serves it when the session was just taken: that is whose session it is.
   const check: OwnDefinitions['check'] = (...asked) => serving().check(...asked)
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
@@ -81,7 +84,11 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
-      const connection = () => serving().connectionOf(agent)
+      const isLost = dismissals.since(agent, upstream)
+      const connection = () => {
+        if (isLost()) throw notThereFor(agent, upstream)
+        return serving().connectionOf(agent)
+      }
       return await pass({ upstream, clock, budgetMs, connection, ...facts }, work)
     } finally {
       leave()

@@ -1,0 +1,26 @@
+/** Remembers who has lost which server: what was begun for an agent before that is not begun anew after it. */
+export interface Dismissals {
+  /** An agent has lost this server, or all of them. */
+  add(agent: string, upstream?: string): void
+  /** How to ask later on whether an agent has lost a server since now. */
+  since(agent: string, upstream: string): () => boolean
+}
+
+export function createDismissals(): Dismissals {
+  let count = 0
+  /** Which one was the last of each: by the agent and the server, or by the agent alone where that has lost all. */
+  const last = new Map<string, number>()
+  return {
+    add: (agent, upstream) => void last.set(keyOf(agent, upstream), ++count),
+    since(agent, upstream) {
+      const before = count
+      const isSince = (key: string) => (last.get(key) ?? 0) > before
+      // Every call asks, and nearly always nobody has lost anything.
+      return () => count > before && (isSince(keyOf(agent)) || isSince(keyOf(agent, upstream)))
+    },
+  }
+}
+
+function keyOf(agent: string, upstream?: string): string {
+  return upstream === undefined ? agent : `${agent}\n${upstream}`
+}
