@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
+import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing, PATIENT } from './support/listing-desk.ts'
 import { openDiffering, openForTwo } from './support/two-agents.ts'
@@ -210,15 +211,24 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('that is replaced finishes what it was called for', async () => {
-    const desk = await openDesk({ mcpServers: { ill: program(ILL_SERVER) } })
-    const client = await desk.connect()
+    const entry = (...flags: string[]) => ({ mcpServers: { ill: { ...program(ILL_SERVER, ...flags), era: 'legacy' } } })
+    const desk = await openDesk(entry())
+    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
-    const slow = textOf(client, 'ill_slow', { ms: 3_000 })
-    const next = { mcpServers: { ill: program(ILL_SERVER, '--banner') } }
-    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(next))
-    await desk.run('reload')
-    expect(await slow).not.toContain('UNAVAILABLE')
+    const [isAsked, isReplaced] = [deferred(), deferred()]
+    client.setRequestHandler('elicitation/create', async () => {
+      isAsked.resolve()
+      await isReplaced.promise
+      return { action: 'accept', content: { name: 'Ada' } }
+    })
+    // It may change something, so it would not be sent to the next one.
+    const asking = textOf(client, 'ill_ask')
+    await isAsked.promise
+    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(entry('--banner')))
+    await desk.control('reload')
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' }), { timeout: 15_000 }).toBe('new')
+    isReplaced.resolve()
+    expect(await asking).toContain('"Ada"')
   })
 
   it('that a reload brings, mounts anew or takes away is named by it', async () => {
