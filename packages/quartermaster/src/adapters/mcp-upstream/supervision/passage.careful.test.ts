@@ -38,6 +38,17 @@ function leftAtOnce(connection: Connection, when: 'turn' | 'session') {
   return { current: () => current, signal: controller.signal }
 }
 
+it('sends one after the other also where nobody has to wait for a session', async () => {
+  const { send, seen, clock, hasAtHand } = careful(3, 'done in a second')
+  hasAtHand()
+  const sent = [1, 2, 3].map(() => send({ mayRepeat: true }))
+  await clock.advance(2_000)
+  expect(await Promise.all(sent)).toHaveLength(3)
+  expect(seen.tries).toEqual([0, 0, 0, 0, 0, 0, 0, 1_000, 1_000])
+  // Before that each had its session at once.
+  expect(seen.budgets).toHaveLength(6)
+})
+
 it.each(['turn', 'session'] as const)('lets the next one go when one gives up just as it gets its %s', async when => {
   const { send, connection, seen, clock } = careful(2, 'done')
   const given = send({ mayRepeat: true, ...leftAtOnce(connection, when) })

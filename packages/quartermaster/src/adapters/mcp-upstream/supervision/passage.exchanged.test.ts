@@ -65,6 +65,13 @@ it('takes the one that there is in the end, however often it was replaced', asyn
   expect(await send()).toBe('done')
 })
 
+it('gives up where it is moved on more often than anybody edits an entry', async () => {
+  const { send, ways, seen } = stage('done')
+  ways.push(replaced(ways, 100))
+  await expect(send()).rejects.toBe(GIVEN_UP)
+  expect(seen.tries).toEqual([])
+})
+
 it('follows what is replaced without end for no longer than its call may take', async () => {
   const { clock, send, ways, controller } = stage('done')
   const late = new AppError('DEADLINE_EXCEEDED', 'It did not finish within 5000 ms.')

@@ -345,3 +345,11 @@ it('leaves a server alone for ever longer that is there and fails at it, and sen
   })
   expect(seen.tries).toEqual([0, 0, 100, 500, 1_500])
 })
+
+it('leaves it alone for no longer than there is time to wait', async () => {
+  const { send, seen, staysUp, clock } = stage(new SendFailure('HTTP 502.', { status: 502, wasSent: 'maybe' }))
+  staysUp()
+  const sent = send({ mayRepeat: true, budgetMs: 250 })
+  await expect(whileAdvancing(clock, sent, 50)).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(seen.tries).toEqual([0, 0, 100, 250, 250])
+})

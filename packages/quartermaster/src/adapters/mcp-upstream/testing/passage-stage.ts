@@ -24,6 +24,7 @@ export function stage(...answers: unknown[]) {
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
   let isSame = false
+  let isAtHand = false
   const connection: Pick<
     Connection,
     'concerned' | 'lane' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
@@ -33,7 +34,7 @@ export function stage(...answers: unknown[]) {
     refused: () => void seen.noted++,
     failed: async (_, failure) => void seen.failures.push(failure),
     answered() {},
-    takeNow: () => undefined,
+    takeNow: () => (isAtHand ? session : undefined),
     session: () => (isSame ? session : undefined),
     async take({ budgetMs }) {
       seen.budgets.push(budgetMs)
@@ -91,5 +92,9 @@ export function stage(...answers: unknown[]) {
   const staysUp = () => {
     isSame = true
   }
-  return { clock, send, seen, controller, neverKnown, staysUp, ways, connection: connection as Connection }
+  /** Nobody has to wait for its session. */
+  const hasAtHand = () => {
+    isAtHand = true
+  }
+  return { clock, send, seen, controller, neverKnown, staysUp, hasAtHand, ways, connection: connection as Connection }
 }
