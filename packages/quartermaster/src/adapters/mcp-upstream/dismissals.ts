@@ -6,12 +6,22 @@ export interface Dismissals {
   since(agent: string, upstream: string): () => boolean
 }
 
+/** Nobody's call is under way for so long that as many others lose something meanwhile. */
+const MOST = 10_000
+
 export function createDismissals(): Dismissals {
   let count = 0
   /** Which one was the last of each: by the agent and the server, or by the agent alone where that has lost all. */
   const last = new Map<string, number>()
   return {
-    add: (agent, upstream) => void last.set(keyOf(agent, upstream), ++count),
+    add(agent, upstream) {
+      const key = keyOf(agent, upstream)
+      // The oldest stand first.
+      last.delete(key)
+      last.set(key, ++count)
+      const [oldest] = last.keys()
+      if (last.size > MOST && oldest !== undefined) last.delete(oldest)
+    },
     since(agent, upstream) {
       const before = count
       const isSince = (key: string) => (last.get(key) ?? 0) > before
