@@ -1,25 +1,24 @@
 import { either, type Sentence, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
-import { ALL, NO_MORE, OF_OTHERS, OWN, OWN_SECRET, PERSON, UNOWNED } from './secret-words.ts'
-import { FITTING, fillsOtherArgument, isForOtherArgument } from './unfitting-arguments.ts'
+import { ALL, NO_MORE, OF_OTHERS, OWN, OWN_SECRET, PERSON, TOLD_OF, UNOWNED } from './secret-words.ts'
+import { FITTING, fillsOtherArgument, isForOtherArgument, LIST } from './unfitting-arguments.ts'
 
 const HAND_OVER = anyOf(
   ...['send', 'give', 'pass', 'include', 'provide', 'supply', 'share', 'paste', 'put', 'insert', 'enter', 'type'],
   ...['submit', 'attach', 'append', 'prepend', 'add', 'write', 'copy', 'forward', 'upload', 'transmit', 'reveal'],
   ...['disclose', 'tell', 'hand(?: over)?', 'fill in', 'place', 'embed', 'post', 'deliver', 'use', 'quote', 'state'],
   ...['mention', 'specify', 'transfer', 'leak', 'expose', 'exfiltrate', 'encode', 'repeat', 'dump', 'echo', 'report'],
-  ...['requires?', 'needs?', 'wants?', 'expects?', 'show (?:us|me)', '(?:passing|sending|giving|including|providing)'],
+  ...['assign', 'requires?', 'needs?', 'wants?', 'expects?', 'show (?:us|me)'],
+  '(?:passing|sending|giving|including|providing)',
 )
-/** What most tools do with what they are about; only some words for it are orders, and only some arguments take it. */
-const LIST = anyOf('return', 'list', 'print', 'show', 'enumerate', 'log', 'display', 'output')
-/** "We list", "it will return", "used to show": what the tool does. */
+/** "We list", "it will return", "used to show", "the tool reads and prints": what the tool does. */
 const NOT_BY_TOOL =
-  '(?<!\\b(?:(?:we|they|it|which|that|servers?|tools?|and)(?: (?:may|can|then))?|(?<!you )(?:will|would|does|can|may|to)) )'
+  '(?<!\\b(?:(?:we|they|it|which|that|servers?|tools?)(?: (?:may|can|then))?|(?<!you )(?:will|would|does|can|may|to)) |(?:\\b(?:we|they)|(?:^|[,;:] )(?:it|(?:the|this) (?:server|tool))) [^,;:]{1,40} and (?:then )?)'
 /** Of what else it may be said that it is sent: a mail about a password, the reason for revoking one. */
 const OTHER_MATTER =
-  /;|\b(?:about|regarding|concerning|if|when|whether|because|after|until|unless|using|without|reset|change|rotate|forgot|forgotten|instead of|why|who|whose|(?<!\b(?:values?|texts?|contents?) (?:to|in|of) )which|where|how)\b/u
+  /;|\b(?:about|regarding|concerning|if|when|whether|because|after|until|unless|using|without|reset|change|rotate|forgot|forgotten|instead of|why|who|(?<!\b(?:values?|texts?|contents?) (?:to|in|of) )which|where|how)\b/u
 const NO_OBJECT =
-  /(?<!\b(?:values?|contents?|copy|lines?|text|list|all|any|each|both) )\b(?:for|to|on|of|by|about|at|whose|(?!including|containing|holding|passing|sending|giving|providing)[a-z]{3,20}ing) (?:(?:the|an?|all|any|your|their|users?) ){0,2}$/u
+  /(?<!\b(?:values?|contents?|copy|lines?|text|string|plaintext|list|all|any|each|both) )\b(?:for|to|on|by|about|at|whose|(?!including|containing|holding|passing|sending|giving|providing)[a-z]{3,20}ing) (?:(?:the|an?|all|any|your|their|users?) ){0,2}$/u
 /** To tell people what is theirs is no harm. */
 const TO_THEM = ' (?:the |your |each )?(?:users?|customers?|them|people) (?:an?|the|their) '
 const handing = (verbs: string) => new RegExp(`(?<![a-z0-9_-])${verbs}(?![a-z0-9_-]|${TO_THEM})`, 'gu')
@@ -28,7 +27,7 @@ const LISTED = handing(`${NOT_BY_TOOL}${LIST}`)
 const BE_HANDED =
   /^ ?(?:[\w-]{1,20} )?(?:(?:must|should|shall|has to|have to|needs? to|is to|are to) (?:[a-z]{2,20} )?be|is|are|goes|go|belongs?)\b/u
 /** It is not what is handed over, but says more of that: "the name under which your key is kept". */
-const IN_CLAUSE = /\b(?:which|whose|when|where|how|why|whether) (?:(?:the|your|their|his|her|an?|users?) ){0,2}$/u
+const ONLY_TOLD_OF = new RegExp(`(?<![a-z0-9_])${anyOf(HAND_OVER, LIST)} ${TOLD_OF}$`, 'u')
 const WHERE = / (?:is|are) (?:(?:just|exactly) )?(?:the (?:place|spot|field|argument|parameter) )?where (?:the )?$/u
 const GOES =
   /^ (?:goes|go|belongs?|(?:must|should|shall|has to|have to|is to|are to) (?:go|be|stand)|(?:is|are) (?:put|placed|passed|given|entered|written|sent|expected|wanted))\b/u
@@ -59,7 +58,8 @@ function isHandedOver({ before, after }: Mention, verbs = HANDED): boolean {
   const verb = [...before.matchAll(verbs)].at(-1)
   if (!verb || NOT.test(before.slice(0, verb.index)) || isDenied({ before, after })) return false
   const between = before.slice(verb.index + verb[0].length)
-  if (between.length > NEAR || OTHER_MATTER.test(between) || NO_OBJECT.test(before)) return false
+  if (between.length > NEAR || OTHER_MATTER.test(between) || NO_OBJECT.test(before) || ONLY_TOLD_OF.test(before))
+    return false
   // What is merely used opens something.
   return verb[0] !== 'use' || /^ (?:as|in|into|for) /u.test(after)
 }
@@ -80,7 +80,7 @@ const isWantedElsewhere =
       if (isForOther && isHandedOver(mention)) return true
       if (isHandedOver(mention, LISTED) && isForOtherArgument({ ...behind, isListed: true }, sentence)) return true
       if (NOT.test(mention.before) || isDenied(mention)) return false
-      if (isForOther && BE_HANDED.test(mention.after) && !IN_CLAUSE.test(mention.before)) return true
+      if (isForOther && BE_HANDED.test(mention.after) && !ONLY_TOLD_OF.test(mention.before)) return true
       // To be where it goes is to hold it.
       const words = GOES.test(mention.after) ? mention.before.replace(WHERE, ' holds ') : mention.before
       return fillsOtherArgument({ words, isOfAll }, sentence)

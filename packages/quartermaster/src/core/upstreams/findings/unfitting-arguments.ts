@@ -8,10 +8,13 @@ const INTO = new RegExp(
 )
 const FILLER = anyOf(
   ...['the', 'an?', 'also', 'always', 'only', 'values?', 'contents?', 'copy', 'text', 'of', 'with', 'full', 'raw'],
-  ...['exact', 'pass', 'send', 'give', 'hold', 'carry', 'contain', 'be'],
+  ...['exact', 'plain', 'plaintext', 'string', 'entirety', 'whole', 'one', 'my'],
+  ...['pass', 'send', 'give', 'hold', 'carry', 'contain', 'be'],
 )
+/** What most tools do with what they are about; only some words for it are orders, and only some arguments take it. */
+export const LIST = anyOf('return', 'list', 'print', 'show', 'enumerate', 'log', 'display', 'output')
 const FILLED = new RegExp(
-  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)| is (?:the (?:place|spot|field|argument|parameter) )?(?:for|where (?:you|to) (?:[a-z]{2,20} )?(?:put|pass|give|provide|write|enter|insert|paste|place|add))|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))) ?[<{[(]?(?:${FILLER} ){0,4}$`,
+  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)| is (?:the (?:place|spot|field|argument|parameter) )?(?:for|where (?:you|to) (?:[a-z]{2,20} )?(?:put|pass|give|provide|write|enter|insert|paste|place|add))|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))|(?:in|into|under) (?:the )?(?<listing>[a-z][\\w.-]{0,40})(?: ${KIND})?,? ${LIST}) ?[<{[(]?(?:${FILLER} ){0,4}$`,
   'u',
 )
 
@@ -95,8 +98,8 @@ const OF_ELSE =
 
 /** The same where the argument comes first: "set `note` to". */
 export function fillsOtherArgument({ words, isOfAll }: Wish, sentence: Sentence): boolean {
-  const { name, subject, article } = FILLED.exec(words)?.groups ?? {}
-  const filled = name ?? subject ?? ''
-  if (filled === '' || isAtHome(filled, isOfAll)) return false
+  const { name, subject, listing, article } = FILLED.exec(words)?.groups ?? {}
+  const filled = name ?? subject ?? listing ?? ''
+  if (filled === '' || isAtHome(filled, isOfAll) || (listing && !HOLDS_NOTHING.test(listing))) return false
   return isArgument({ name: filled, hasArticle: article !== undefined, isKind: false, isLast: true }, sentence)
 }
