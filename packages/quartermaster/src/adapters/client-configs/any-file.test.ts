@@ -93,7 +93,7 @@ describe('any file', () => {
     expect(translated).toBeUndefined()
   })
 
-  it.each(['http://192.168.1.5:9999/mcp', 'http://localhost:9999/mcp/', 'http://127.0.0.1:7420/mcp'])(
+  it.each(['http://192.168.1.5:9999/mcp', 'http://localhost:9999/mcp/'])(
     'has us in it at %s where we listen at an address of this machine',
     async url => {
       const { skipped } = await only({ url }, { ownUrl: 'http://192.168.1.5:9999' })
@@ -109,12 +109,19 @@ describe('any file', () => {
     ['bridge', ['--url=http://127.0.0.1:PORT/mcp']],
     ['sh', ['-c', 'exec npx -y mcp-remote "http://127.0.0.1:PORT/mcp"']],
     ['cmd', ['/c', 'npx mcp-remote http://127.0.0.1:PORT/mcp']],
-  ])('has us in it behind a bridge, where we listen and where we usually do: %s %j', async (command, args) => {
+  ])('has us in it behind a bridge, where we listen, or would if no up runs: %s %j', async (command, args) => {
     const at = (port: string) => ({ command, args: args.map(word => word.replace('PORT', port)) })
     const running = { ownUrl: 'http://127.0.0.1:9999' }
-    const seen = [await only(at('9999'), running), await only(at('7420'), running), await only(at('7420'))]
-    expect(seen.map(({ skipped }) => skipped)).toEqual(Array(3).fill('It is Quartermaster itself.'))
-    expect((await only(at('9999'))).skipped).toBeUndefined()
+    const ours = [await only(at('9999'), running), await only(at('7420'))]
+    expect(ours.map(({ skipped }) => skipped)).toEqual(Array(2).fill('It is Quartermaster itself.'))
+    const others = [await only(at('7420'), running), await only(at('9999'))]
+    expect(others.map(({ skipped }) => skipped)).toEqual([undefined, undefined])
+  })
+
+  it('has another Quartermaster in it, as a server like any other, where ours listens elsewhere', async () => {
+    const url = 'http://127.0.0.1:7420/mcp'
+    expect((await only({ url }, { ownUrl: 'http://127.0.0.1:9999' })).entry).toEqual({ type: 'http', url })
+    expect((await only({ url })).skipped).toBe('It is Quartermaster itself.')
   })
 
   it.each([

@@ -12,9 +12,8 @@ export interface OwnFace {
 const USUAL_PORT = '7420'
 
 /** Whether a foreign entry leads back to us: mounting it would be a circle. */
-export function isOurselves(entry: Entry, { url }: OwnFace): boolean {
-  // Whoever is started later may listen where nobody does now.
-  return isOurProgram(entry) || leadsToUs(entry, { url }) || leadsToUs(entry, {})
+export function isOurselves(entry: Entry, face: OwnFace): boolean {
+  return isOurProgram(entry) || leadsToUs(entry, face)
 }
 
 /** An entry as somebody wrote it. */
@@ -52,7 +51,7 @@ function runPlaces(line: ProgramLine): number[] {
 
 const SCRIPT_OPTIONS: ReadonlySet<string> = new Set(['-r', '--require', '--import', '--loader', '-C', '--conditions'])
 
-/** Whether an address is where our own server listens, or would listen unless told otherwise. */
+/** Whether an address is where our own server listens, or where none runs, would listen unless told otherwise. */
 function isOwnAddress(text: string, { url: own, hosts = [] }: OwnFace): boolean {
   const ours = own !== undefined && URL.canParse(own) ? new URL(own) : new URL(`http://127.0.0.1:${USUAL_PORT}`)
   if (!URL.canParse(text)) return false
