@@ -103,6 +103,7 @@ describe('an upstream that is only looked at', () => {
     ['no-such-program', {}, 'There is no program "no-such-program" on the PATH'],
     ['node', { env: { PATH: '/nowhere' } }, 'There is no program "node" on the PATH'],
     ['./agents/default.json', {}, '"./agents/default.json" may not be run. Make it executable'],
+    ['./agents', {}, '"./agents" is a folder. Write the path of the program itself as "command"'],
     [process.execPath, { cwd: 'gone' }, 'is not there. Make it, or change "cwd"'],
     ['run it --as ${secret:WHO}', {}, 'There is no program "run it --as [secret]"'],
   ])('would be down where nothing can be started: %s %j', async (command, more, reason) => {

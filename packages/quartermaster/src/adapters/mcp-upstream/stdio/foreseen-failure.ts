@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { StdioUpstream } from '../../../contracts/index.ts'
 import { programPlaces } from './program-places.ts'
@@ -22,9 +22,15 @@ export async function foreseenFailure({ command, env, ...place }: UnstartedProgr
 
 /** Throws what whoever starts a program would: that none is there, or that the one that is may not be run. */
 async function requireOne(places: readonly string[]): Promise<void> {
-  const looks = await Promise.allSettled(places.map(place => access(place, constants.X_OK)))
+  const looks = await Promise.allSettled(places.map(requireProgram))
   if (looks.some(look => look.status === 'fulfilled')) return
   const failures: unknown[] = looks.map(look => look.status === 'rejected' && look.reason)
   const refusal = failures.find(failure => failure instanceof Error && 'code' in failure && failure.code === 'EACCES')
   if (failures.length > 0) throw refusal ?? failures[0]
+}
+
+/** A folder may be entered, which is the same right, but not be run. */
+async function requireProgram(place: string): Promise<void> {
+  await access(place, constants.X_OK)
+  if (!(await stat(place)).isFile()) throw Object.assign(new Error('It is no file.'), { code: 'EACCES' })
 }

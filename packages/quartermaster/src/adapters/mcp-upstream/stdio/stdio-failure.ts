@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { isAppError } from '../../../contracts/index.ts'
 import { commandText } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
@@ -15,6 +16,8 @@ export async function startFailure(error: unknown, program: { command: string; c
   if (process.platform === 'win32' && (code === 'EINVAL' || code === 'ENOENT')) return windowsReason(command)
   if (code === 'ENOENT' && !(await isFolder(cwd))) return `The working folder "${cwd}" is not there.`
   if (code === 'ENOENT') return missingReason(command)
+  if (code === 'EACCES' && program.command.includes('/') && (await isFolder(resolve(cwd, program.command))))
+    return `"${command}" is a folder. Write the path of the program itself as "command".`
   if (code === 'EACCES')
     return `"${command}" may not be run. Make it executable (chmod +x), or name the program that runs it.`
   if (code === 'E2BIG')
