@@ -181,15 +181,15 @@ it('says of what stands twice in a file that only the last is taken over, and of
 })
 
 it.each([
-  ['Authorization', 'Bearer ', 'no token behind "Bearer"', 'ONE_AUTHORIZATION'],
-  ['authorization', 'Basic', 'no token behind "Basic"', 'ONE_AUTHORIZATION'],
-  ['X-Api-Key', ' ', 'no value', 'ONE_X_API_KEY'],
-])('says which header has nothing in it, and how to fill it in: %s, %j', async (header, value, what, secret) => {
+  ['Authorization', 'Bearer ', 'no token behind "Bearer"', 'Bearer ${secret:ONE_AUTHORIZATION}'],
+  ['authorization', 'Basic', 'no token behind "Basic"', 'Basic ${secret:ONE_AUTHORIZATION}'],
+  ['X-Api-Key', ' ', 'no value', '${secret:ONE_X_API_KEY}'],
+])('says which header has nothing in it, and how to fill it in: %s, %j', async (header, value, what, whole) => {
   const { entry, notes } = await only({ url: 'https://a.example/mcp', headers: { [header]: value, Mode: 'basic' } })
   expect(entry).toMatchObject({ headers: { [header]: value } })
   expect(notes).toEqual([
-    `The header "${header}" of "one" has ${what}. If one belongs there, put it into secrets.json as "${secret}", ` +
-      `write "\${secret:${secret}}" in its place, then: quartermaster reload`,
+    `The header "${header}" of "one" has ${what}. If one belongs there, put it into secrets.json as ` +
+      `"${/ONE_\w+/.exec(whole)?.[0]}", make the header "${whole}", then: quartermaster reload`,
   ])
 })
 

@@ -250,7 +250,8 @@ function headerNotes(upstream: string, { headers }: Record<string, unknown>): st
   return Object.entries(texts(headers)).flatMap(([header, value]) => {
     const what = emptyHeader(header, value)
     const secret = ownName(upstream, header)
-    const step = `If one belongs there, put it into secrets.json as "${secret}", write "\${secret:${secret}}" in its place, then: quartermaster reload`
+    const whole = `${value.trim()} \${secret:${secret}}`.trimStart()
+    const step = `If one belongs there, put it into secrets.json as "${secret}", make the header "${whole}", then: quartermaster reload`
     return what === undefined ? [] : [`The header "${header}" of "${upstream}" has ${what}. ${step}`]
   })
 }
