@@ -203,6 +203,14 @@ describe('the secrets of an entry', () => {
     expect(separateSecrets('a', entry)).toEqual({ entry, secrets: {} })
   })
 
+  it('are not the scheme alone of what signs in, but the same word in a header for a key', () => {
+    const url = 'https://a.example/mcp'
+    expect(separateSecrets('a', { url, headers: { Authorization: 'Bearer', 'X-Api-Key': 'Bearer' } })).toEqual({
+      entry: { url, headers: { Authorization: 'Bearer', 'X-Api-Key': '${secret:A_X_API_KEY}' } },
+      secrets: { A_X_API_KEY: 'Bearer' },
+    })
+  })
+
   it('are taken out of what is said about signing in, and of what single agents bring along', () => {
     const agents = {
       ada: { headers: { Authorization: 'Bearer one' } },

@@ -50,7 +50,7 @@ function withoutSecrets(entry: Entry, shelf: Shelf): Record<string, unknown> {
   }
 }
 
-/** A scheme alone is no credential, whatever the header is called. */
+/** A scheme alone in `Authorization` is no credential. In any other header a single word may well be one. */
 function hideInHeader(name: string, text: string, shelf: Shelf): string {
   return emptyHeader(name, text) === undefined ? hide(name, text, shelf.own(name)) : text
 }
