@@ -190,6 +190,24 @@ describe('adding an upstream', () => {
       expect(await control.addUpstream({ name, entry: { type: 'http', url } })).toMatchObject({ outcome: 'added' })
   })
 
+  it('refuses one whose secrets find no free name, which is no fault of the configuration', async () => {
+    const names = ['KEY', ...Array.from({ length: 99 }, (_, i) => `KEY_${i + 2}`)]
+    const other = { command: 'a', args: names.map(name => `\${secret:${name}}`) }
+    const { control } = await desk({ files: { [CONFIG]: JSON.stringify({ mcpServers: { other } }) } })
+    const add = (secret: string) =>
+      control.addUpstream({
+        name: 'new',
+        entry: { command: 'a', env: { A: `\${secret:${secret}}` } },
+        secrets: { [secret]: 'x' },
+      })
+    await expect(add('KEY')).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('There are too many secrets like "KEY_101"'),
+    })
+    await expect(add('NO WAY')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    expect(await add('OTHER')).toMatchObject({ outcome: 'added' })
+  })
+
   it('refuses an agent that does not exist before anything is written', async () => {
     const { control, json } = await desk()
     const refused = control.addUpstream({ name: 'notes', entry: { command: 'a' }, grant: ['nobody'] })

@@ -48,7 +48,7 @@ export interface ImportedServers {
   readonly gatewayViews: readonly Pick<AgentSummary, 'name' | 'granted'>[]
 }
 
-/** Adds servers one by one: what is wrong with one keeps no other from being added. */
+/** Adds servers one by one: what is wrong with one keeps no other from being added. What is wrong here is told once, and ends it. */
 export async function importServers(
   session: Session,
   servers: readonly ForeignServer[],
@@ -64,13 +64,17 @@ export async function importServers(
       const wish = { server, answers, options, before: imported, beside }
       return session.attend(`Importing ${server.as}`, () => importOne(session, control, wish))
     }
+    let end = LEFT
     for (const server of servers) {
-      const one = await bring(server).catch(error => whereLeft(session, server, error))
+      const one = await bring(server).catch(error => {
+        end = endOf(session, error, imported)
+        return { ...aboutOf(server), outcome: 'failed', reason: end.reason } as const
+      })
       imported.push(one)
       if (isComing(one)) beside.push(wished(server))
-      if (session.host.signal.aborted) break
+      if (session.host.signal.aborted || end !== LEFT) break
     }
-    imported.push(...servers.slice(imported.length).map(notReached))
+    imported.push(...servers.slice(imported.length).map(server => untried(server, end.others)))
     const isAnyThere = imported.some(one => one.status)
     if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [], gatewayViews: [] }
     const settled = await withFirstStates(session, control, imported)
@@ -91,18 +95,34 @@ interface Import {
   readonly beside: readonly WishedUpstream[]
 }
 
-/** Whoever leaves is told what was done until then, and where it was that he left. */
-function whereLeft(session: Session, server: ForeignServer, error: unknown): Imported {
-  if (!session.host.signal.aborted) throw error
-  return {
-    ...aboutOf(server),
-    outcome: 'failed',
-    reason: 'It was cut off. See whether it is there: quartermaster upstreams',
-  }
+/** Why an import ends before all were tried. */
+interface End {
+  /** What is said of the one at which it ends. */
+  readonly reason: string
+  /** What is said of those behind it. */
+  readonly others: string
 }
 
-function notReached(server: ForeignServer): Imported {
-  return { ...aboutOf(server), outcome: 'skipped', reason: server.skipped ?? 'It was not reached before Ctrl-C.' }
+/** Whoever leaves is told what was done until then, and where it was that he left. */
+const LEFT: End = {
+  reason: 'It was cut off. See whether it is there: quartermaster upstreams',
+  others: 'It was not reached before Ctrl-C.',
+}
+
+/** Where our own configuration is wrong no other could be added either. That is told of none of them, unless more is to be told. */
+function endOf(session: Session, error: unknown, before: readonly Imported[]): End {
+  if (session.host.signal.aborted) return LEFT
+  if (!isWrongHere(error) || before.every(isSkipped)) throw error
+  return { reason: messageOf(error), others: 'It was not tried, because the configuration here is wrong.' }
+}
+
+/** What is wrong with a server that is to be added has another code. */
+function isWrongHere(error: unknown): boolean {
+  return isAppError(error) && error.code === 'CONFIG_INVALID'
+}
+
+function untried(server: ForeignServer, reason: string): Imported {
+  return { ...aboutOf(server), outcome: 'skipped', reason: server.skipped ?? reason }
 }
 
 function aboutOf({ name, as, client, file, isLeftInClear, notes }: ForeignServer) {
@@ -136,8 +156,7 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       return { ...about, ...wouldBe(told(added), before), notes: [...notes, ...server.asks.map(askedNote)] }
     return { ...about, ...told(added), notes: [...notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
-    // Our own configuration is wrong, and no other could be added either: that is told once, of none of them.
-    if (isAppError(error) && error.code === 'CONFIG_INVALID' && before.every(isSkipped)) throw error
+    if (isWrongHere(error)) throw error
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
     const more = isTaken ? { notes: [...server.notes, otherNameNote(entry)] } : {}

@@ -274,7 +274,7 @@ describe('the secrets of an upstream that is added', () => {
   it.each(['a b', '', 'constructor', 'a'.repeat(200)])('take no name like "%s"', async name => {
     const { editor } = await project()
     const wish = { replace: false, secrets: { [name]: 'x' } }
-    await expect(editor.setUpstream('a', SERVER, wish)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await expect(editor.setUpstream('a', SERVER, wish)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
 })
 

@@ -65,7 +65,7 @@ function numbered(name: string): string[] {
 
 function tooMany(name: string): AppError {
   return new AppError(
-    'CONFIG_INVALID',
+    'INPUT_INVALID',
     `There are too many secrets like "${name}". Remove some, or choose another name.`,
   )
 }

@@ -110,5 +110,5 @@ async function change(file: string, edit: Edit, next: (known: Texts) => Changed)
 
 function checkedName(name: string): string {
   if (/^[A-Za-z0-9_.-]{1,128}$/.test(name) && !['__proto__', 'constructor', 'prototype'].includes(name)) return name
-  throw new AppError('CONFIG_INVALID', `A secret cannot be named ${JSON.stringify(name)}. Use A–Z a–z 0–9 _ . -`)
+  throw new AppError('INPUT_INVALID', `A secret cannot be named ${JSON.stringify(name)}. Use A–Z a–z 0–9 _ . -`)
 }

@@ -116,9 +116,17 @@ describe('import', () => {
     },
   )
 
-  it('tells what is there by then when the configuration gets wrong meanwhile', async () => {
-    const { code, stdout } = await run(['claude'], { unreadableFrom: 'files' })
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('1 imported, 1 skipped, 1 failed.') })
+  it.each([
+    [{}, '1 imported, 2 skipped, 1 failed.'],
+    [{ broken: ['a'] }, '0 imported, 2 skipped, 2 failed.'],
+  ])('tells of what came before the configuration was found wrong, of that once, and ends: %j', async (more, sum) => {
+    const servers = ['a', 'b', 'c', 'd'].map(name => server(name))
+    const situation = { found: { places: [], servers }, unreadableFrom: 'b', ...more }
+    const { code, stdout, asked } = await run(['claude'], situation)
+    expect({ code, asked: asked.map(({ name }) => name) }).toEqual({ code: 1, asked: ['a', 'b'] })
+    expect(stdout.match(/The configuration has a problem/g)).toHaveLength(1)
+    expect(stdout).toContain('- c (Claude Desktop): It was not tried, because the configuration here is wrong.\n')
+    expect(stdout).toContain(sum)
   })
 
   it('marks what is there now and does not work', async () => {
