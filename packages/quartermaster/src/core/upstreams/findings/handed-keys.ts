@@ -19,11 +19,7 @@ const TURN = anyOf(
 const WORD = `(?!${TURN}\\b)[\\w-]{1,30}`
 const THE_KEY = `(?:${WORD},? ){0,5}?${KEY}`
 /** The end of what is handed over, and not of which something is told. */
-const LAST = '(?! (?:is|are|was|were|will|has|have|can|may|must|should|gets?|goes)\\b)'
-const THE_KEY_LAST = `${THE_KEY}${LAST}`
-
-/** The same as a value: what a switch is set "to rotate" is not. */
-const THE_VALUE = `(?:(?:the )?(?:values?|contents?|text|copy) of )?(?:the|your|their|its|my) (?:(?!of\\b)${WORD} ){0,2}?${KEY}${LAST}`
+const THE_KEY_LAST = `${THE_KEY}(?! (?:is|are|was|were|will|has|have|can|may|must|should|gets?|goes)\\b)`
 
 const GIVE = anyOf(
   ...['return', 'put', 'pass', 'provide', 'give', 'supply', 'include', 'send', 'insert', 'write', 'copy', 'place'],
@@ -59,7 +55,6 @@ const DEMANDS = [
   `\\b${OTHERS}${GIVE}(?:[^;:\\n]{0,100}? and)?,? ${INTO} ${ARGUMENT}[,:]? ${THE_KEY_LAST}`,
   `\\buse ${ARGUMENT} to (?:send|pass|give|provide|supply|return|report|submit) ${THE_KEY_LAST}`,
   `\\b(?:fill(?: in)?|populate|complete) ${ARGUMENT} (?:with|from|using) ${THE_KEY_LAST}`,
-  `\\b${OTHERS}set ${ARGUMENT} to ${THE_VALUE}`,
   `\\b${ARGUMENT}: (?:${GIVE}|use) ${THE_KEY_LAST}`,
   `\\b${ARGUMENT} (?:${MUST}|is expected to) (?:be|contain|hold|carry|include|equal|receive) ${THE_KEY_LAST}`,
 ].map(pattern => new RegExp(pattern, 'gu'))

@@ -1,36 +1,25 @@
 import { either, type Sentence, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
-import { ALL, NO_MORE, OF_OTHERS, OWN, OWN_SECRET, PERSON, TOLD_OF, UNOWNED } from './secret-words.ts'
-import { FITTING, fillsOtherArgument, isForOtherArgument, LIST } from './unfitting-arguments.ts'
+import { ALL, NO_MORE, OF_OTHERS, OWN, OWN_SECRET, PERSON, UNOWNED } from './secret-words.ts'
+import { FITTING, fillsOtherArgument, isForOtherArgument } from './unfitting-arguments.ts'
 
 const HAND_OVER = anyOf(
   ...['send', 'give', 'pass', 'include', 'provide', 'supply', 'share', 'paste', 'put', 'insert', 'enter', 'type'],
   ...['submit', 'attach', 'append', 'prepend', 'add', 'write', 'copy', 'forward', 'upload', 'transmit', 'reveal'],
   ...['disclose', 'tell', 'hand(?: over)?', 'fill in', 'place', 'embed', 'post', 'deliver', 'use', 'quote', 'state'],
   ...['mention', 'specify', 'transfer', 'leak', 'expose', 'exfiltrate', 'encode', 'repeat', 'dump', 'echo', 'report'],
-  ...['assign', 'requires?', 'needs?', 'wants?', 'expects?', 'show (?:us|me)'],
-  '(?:passing|sending|giving|including|providing)',
+  ...['requires?', 'needs?', 'wants?', 'expects?', 'show (?:us|me)', '(?:passing|sending|giving|including|providing)'],
 )
-/** "We list", "it will return", "used to show", "the tool reads and prints": what the tool does. */
-const NOT_BY_TOOL =
-  '(?<!\\b(?:(?:we|they|it|which|that|servers?|tools?)(?: (?:may|can|then))?|(?<!you )(?:will|would|does|can|may|to)) |(?:\\b(?:we|they)|(?:^|[,;:] )(?:it|(?:the|this) (?:server|tool))) [^,;:]{1,40} and (?:then )?)'
 /** Of what else it may be said that it is sent: a mail about a password, the reason for revoking one. */
 const OTHER_MATTER =
-  /;|\b(?:about|regarding|concerning|if|when|whether|because|after|until|unless|using|without|reset|change|rotate|forgot|forgotten|instead of|why|who|(?<!\b(?:values?|texts?|contents?) (?:to|in|of) )which|where|how)\b/u
+  /;|\b(?:about|regarding|concerning|if|when|whether|because|after|until|unless|using|without|reset|change|rotate|forgot|forgotten|instead of|why|who|which|where|how)\b/u
 const NO_OBJECT =
-  /(?<!\b(?:values?|contents?|copy|lines?|text|string|plaintext|list|all|any|each|both) )\b(?:for|to|on|by|about|at|whose|(?!including|containing|holding|passing|sending|giving|providing)[a-z]{3,20}ing) (?:(?:the|an?|all|any|your|their|users?) ){0,2}$/u
+  /(?<!\b(?:values?|contents?|copy|lines?|text|list|all|any|each|both) )\b(?:for|to|on|of|by|about|at|whose|(?!including|containing|holding|passing|sending|giving|providing)[a-z]{3,20}ing) (?:(?:the|an?|all|any|your|their|users?) ){0,2}$/u
 /** To tell people what is theirs is no harm. */
 const TO_THEM = ' (?:the |your |each )?(?:users?|customers?|them|people) (?:an?|the|their) '
-const handing = (verbs: string) => new RegExp(`(?<![a-z0-9_-])${verbs}(?![a-z0-9_-]|${TO_THEM})`, 'gu')
-const HANDED = handing(HAND_OVER)
-const LISTED = handing(`${NOT_BY_TOOL}${LIST}`)
+const HANDED = new RegExp(`(?<![a-z0-9_-])${HAND_OVER}(?![a-z0-9_-]|${TO_THEM})`, 'gu')
 const BE_HANDED =
   /^ ?(?:[\w-]{1,20} )?(?:(?:must|should|shall|has to|have to|needs? to|is to|are to) (?:[a-z]{2,20} )?be|is|are|goes|go|belongs?)\b/u
-/** It is not what is handed over, but says more of that: "the name under which your key is kept". */
-const ONLY_TOLD_OF = new RegExp(`(?<![a-z0-9_])${anyOf(HAND_OVER, LIST)} ${TOLD_OF}$`, 'u')
-const WHERE = / (?:is|are) (?:(?:just|exactly) )?(?:the (?:place|spot|field|argument|parameter) )?where (?:the )?$/u
-const GOES =
-  /^ (?:goes|go|belongs?|(?:must|should|shall|has to|have to|is to|are to) (?:go|be|stand)|(?:is|are) (?:put|placed|passed|given|entered|written|sent|expected|wanted))\b/u
 /** A comma ends what it is said of, as in "do not wait, send it". */
 const NOT =
   /\b(?:never|do not|dont|not|cannot|cant|doesnt|wont|nor|avoid|refuse(?: to)?|without)\b(?:,[^,;:]{1,30},)?(?:[^,;:]|, (?:or|nor)\b){0,40}$/u
@@ -54,12 +43,11 @@ function* mentionsOf(secrets: RegExp, { plain }: Sentence): Generator<Mention> {
 const AROUND = 120
 
 /** That somebody is to hand such a secret over. */
-function isHandedOver({ before, after }: Mention, verbs = HANDED): boolean {
-  const verb = [...before.matchAll(verbs)].at(-1)
+function isHandedOver({ before, after }: Mention): boolean {
+  const verb = [...before.matchAll(HANDED)].at(-1)
   if (!verb || NOT.test(before.slice(0, verb.index)) || isDenied({ before, after })) return false
   const between = before.slice(verb.index + verb[0].length)
-  if (between.length > NEAR || OTHER_MATTER.test(between) || NO_OBJECT.test(before) || ONLY_TOLD_OF.test(before))
-    return false
+  if (between.length > NEAR || OTHER_MATTER.test(between) || NO_OBJECT.test(before)) return false
   // What is merely used opens something.
   return verb[0] !== 'use' || /^ (?:as|in|into|for) /u.test(after)
 }
@@ -75,15 +63,11 @@ const isWantedElsewhere =
   sentence =>
     [...mentionsOf(secrets, sentence)].some(mention => {
       const isOfAll = secrets !== OWN
-      const behind = { words: mention.after, isOfAll }
-      const isForOther = isForOtherArgument(behind, sentence)
+      const isForOther = isForOtherArgument({ words: mention.after, isOfAll }, sentence)
       if (isForOther && isHandedOver(mention)) return true
-      if (isHandedOver(mention, LISTED) && isForOtherArgument({ ...behind, isListed: true }, sentence)) return true
       if (NOT.test(mention.before) || isDenied(mention)) return false
-      if (isForOther && BE_HANDED.test(mention.after) && !ONLY_TOLD_OF.test(mention.before)) return true
-      // To be where it goes is to hold it.
-      const words = GOES.test(mention.after) ? mention.before.replace(WHERE, ' holds ') : mention.before
-      return fillsOtherArgument({ words, isOfAll }, sentence)
+      if (isForOther && BE_HANDED.test(mention.after)) return true
+      return fillsOtherArgument({ words: mention.before, isOfAll }, sentence)
     })
 
 /** All that the text of a parameter says, where no argument is called so, nor holds others. */
@@ -117,7 +101,7 @@ const isWantedByUs =
       return isToUs && isHandedOver(mention) && !(secrets === ALL && BY_USER.test(mention.before))
     })
 
-const isWantedOfOthers: Sign = sentence => [...mentionsOf(OF_OTHERS, sentence)].some(mention => isHandedOver(mention))
+const isWantedOfOthers: Sign = sentence => [...mentionsOf(OF_OTHERS, sentence)].some(isHandedOver)
 
 /** The secret was spoken of just before. */
 const IT =

@@ -1,5 +1,4 @@
 import { anyOf, type Phrase, phrases } from './phrase.ts'
-import { TOLD_OF } from './secret-words.ts'
 import { ADDRESS } from './send-phrases.ts'
 
 /** Files that nothing but a key belongs in, and that no tool has to speak of. */
@@ -137,8 +136,6 @@ const HAND_ON = anyOf(
 )
 /** That of a person, and of no interface. */
 const OF_THE_USER = `(?:users?|their|saved|stored|remembered|browsers?|all)(?: [\\w-]{1,20}){0,2}? ${anyOf('passwords', 'cookies', 'private keys?', 'ssh keys?', 'credentials', '(?:session|access) tokens?', 'api keys?', 'credit cards?')}`
-/** What is handed on is only told of them. */
-const NOT_OF_THEM = `(?<!\\b${HAND_ON} ${TOLD_OF})`
 const IN_CALL = anyOf(
   ...['query', 'arguments?', 'parameters?', 'fields?', 'input', 'call', 'notes?', 'context', 'payload', 'body'],
 )
@@ -232,7 +229,7 @@ const PASS_ON = phrases({
     `\\b${HAND_ON} (?:any|all|every)\\b.{0,30}(?:${SECRETS}|\\btokens)\\b.{0,20}\\b(?:that|which|you|found|seen)\\b`,
     `\\bvalues? of\\b.{0,20}\\benv(?:ironment)? var(?:iable)?s?\\b.{0,20}\\b\\w{0,30}(?:secret|token|password|key)\\w{0,30}`,
     `\\b${CONTENT} of\\b.{0,20}\\busers?\\b.{0,20}\\b(?:private|secret|ssh)(?: \\w{1,30})? keys?\\b`,
-    `\\b${HAND_ON}\\b.{0,60}${NOT_OF_THEM}\\b${OF_THE_USER}\\b.{0,40}\\b(?:to|in|into|with|as|under)\\b (?:(?:the|this|your|a|an|its) )?(?:[\\w-]{1,20} )?${IN_CALL}\\b`,
+    `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,40}\\b(?:to|in|into|with|as|under)\\b (?:(?:the|this|your|a|an|its) )?(?:[\\w-]{1,20} )?${IN_CALL}\\b`,
     `\\b${HAND_ON}\\b.{0,60}\\b${OF_THE_USER}\\b.{0,20}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
     `\\b(?:provide|supply|give|enter|share|send|tell|reveal|disclose|submit)\\b.{0,20}\\byour\\b.{0,40}${SECRETS}.{0,40}\\b(?:(?:verify|confirm|prove|check|validate) (?:who you are|your identity|you\\b)|(?:identity|security) (?:check|verification))`,
     `\\b(?:users?|your|their)\\b.{0,20}\\b(?:seed phrase|recovery phrase)\\b${NO_ADVICE}`,

@@ -8,29 +8,6 @@ export const NO_MORE = `(?![\\w-])(?= ${anyOf(
   ...['along', 'too', 'also', 'first', 'then', 'every', 'encoded', 'verbatim', 'known', 'used', 'found', 'stored'],
   ...['pass', 'put', 'include', 'send', 'give', 'provide', 'ask'],
 )}\\b| ?[^\\w ]|$)`
-/** What may be told of a secret without giving it away. */
-const FACT = anyOf(
-  ...['dates?', 'days?', 'times?', 'timestamps?', 'expiry', 'expiration', 'age', 'lifetime', 'ids?', 'identifiers?'],
-  ...['names?', 'labels?', 'titles?', 'descriptions?', 'reasons?', 'purposes?', 'numbers?', 'counts?', 'length'],
-  ...['scopes?', 'permissions?', 'roles?', 'kinds?', 'types?', 'formats?', 'status', 'state', 'owners?', 'issuers?'],
-  ...['alias(?:es)?', 'providers?', 'regions?', 'versions?'],
-)
-const A_FACT = `(?:(?:the|an?|its|their|your) )?(?:(?!(?:and|or) )[a-z]{2,20} )?${FACT}`
-/** Some are known by their number or id alone, and of others more is wanted than what is told. */
-const GIVES_AWAY = [
-  '(?:[\\w-]{1,20} ){0,3}?(?:cards?|pins?|(?:pass ?)?codes?|cookies?|session)\\b',
-  '[^;\\n]{0,80}?(?:\\b(?:and|plus|with|including)|,) (?:also )?(?:the |its |their )?(?:(?:full|whole|actual|raw|plain) )?(?:it|itself|them|themselves|values?|keys?|tokens?|secrets?|text|contents?|plaintext|rest|all|everything)\\b',
-]
-/**
- * Nothing but that, directly before a secret: "the date on which their key ends". In any other word for a part of it, or beside
- * one of these, the secret itself may be meant.
- */
-export const TOLD_OF = [
-  `${A_FACT}(?:(?:,|,? (?:and|or)) ${A_FACT}){0,4}? `,
-  '(?:(?:of|for|that|(?:on|at|in|by|under|from|since|until|for|with) which) |(?<=date |day |time )(?=[\\w -]{1,60} (?:was|is|has|expires|ends)\\b))',
-  `(?:(?:the|an?|your|their|his|her|my|all|any|each|users?) ){0,2}(?!${anyOf(...GIVES_AWAY)})`,
-].join('')
-
 /** What nobody takes for anything else. */
 const PLAIN_SECRET = anyOf(
   ...['(?:api|access|secret|private|ssh|gpg|pgp|signing|encryption|service account|aws|openai)[ _-]?keys?'],
@@ -80,7 +57,7 @@ const SERVERS = '(?:servers?|tools?|upstreams?|connectors?|plugins?|extensions?|
 
 /** Secrets that are somebody's. */
 export const OWN = pattern(
-  `(?:your|their|his|her|my|${PERSON}) ${KINDS}${OWN_SECRET}`,
+  `(?:your|their|his|her|${PERSON}) ${KINDS}${OWN_SECRET}`,
   `(?:your|their|users?) keys?`,
   `(?:your|their|${PERSON}) (?:log-?in|user ?name|e-?mail|account)(?: names?)? (?:and|or|with|plus) (?:the )?${PLAIN_SECRET}`,
   `${OWN_SECRET} (?:of|from|belonging to) (?:the |your |a |this |any |every |each |all )?${PERSON}`,

@@ -8,13 +8,10 @@ const INTO = new RegExp(
 )
 const FILLER = anyOf(
   ...['the', 'an?', 'also', 'always', 'only', 'values?', 'contents?', 'copy', 'text', 'of', 'with', 'full', 'raw'],
-  ...['exact', 'plain', 'plaintext', 'string', 'entirety', 'whole', 'one', 'my'],
-  ...['pass', 'send', 'give', 'hold', 'carry', 'contain', 'be'],
+  ...['exact', 'pass', 'send', 'give', 'hold', 'carry', 'contain', 'be'],
 )
-/** What most tools do with what they are about; only some words for it are orders, and only some arguments take it. */
-export const LIST = anyOf('return', 'list', 'print', 'show', 'enumerate', 'log', 'display', 'output')
 const FILLED = new RegExp(
-  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)| is (?:the (?:place|spot|field|argument|parameter) )?(?:for|where (?:you|to) (?:[a-z]{2,20} )?(?:put|pass|give|provide|write|enter|insert|paste|place|add))|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))|(?:in|into|under) (?:the )?(?<listing>[a-z][\\w.-]{0,40})(?: ${KIND})?,? ${LIST}) ?[<{[(]?(?:${FILLER} ){0,4}$`,
+  `(?<![a-z0-9_])(?:(?:set|fill(?: in| out)?|populate|complete|use|prefix|start|begin|end|supply|provide) (?<article>the )?(?:${KIND} )?(?<name>[a-z][\\w.-]{0,40})(?: ${KIND})? (?:to|with|for|to (?:pass|send|give|hold|carry))|(?<subject>[a-z][\\w.-]{0,40})(?: ${KIND})?(?: (?:must|should|shall|has to|needs to|is to|is expected to|to) (?:[a-z]{2,20} )?(?:be|contain|hold|have|carry|include|equal)| (?:holds|contains|carries|takes|wants|expects|needs|requires)|(?: \\([^)]{0,30}\\))?(?: ?[:=]| -)|,? (?:put|include|pass|give|provide|write|enter|insert|paste|add))) ?[<{[(]?(?:${FILLER} ){0,4}$`,
   'u',
 )
 
@@ -44,9 +41,6 @@ const OF_REQUEST = /^(?:query|body|payload|form)$/u
 /** Arguments that are known by these names wherever they are. */
 const ANYWHERE = /^(?:[a-z]|notes?|memo|comments?|remarks?|context|metadata|reason)$/u
 
-/** Those of them in which nobody looks for anything. */
-const HOLDS_NOTHING = /^(?:[a-z]|notes?|memo|comments?|remarks?|reason)$/u
-
 const QUOTED = /[`'"“‘«]([\w.$-]{1,40})[`'"”’»]/gu
 
 interface Named {
@@ -72,16 +66,13 @@ export interface Wish {
   readonly words: string
   /** Of all secrets there are some tools say where they put them. */
   readonly isOfAll: boolean
-  /** It is listed there, which most say of where they find it: "list all secrets in `cluster`". */
-  readonly isListed?: boolean
 }
 
 /** Where it belongs: an argument that has nothing to do with secrets counts, unless one that has comes first. */
-export function isForOtherArgument({ words, isOfAll, isListed = false }: Wish, sentence: Sentence): boolean {
+export function isForOtherArgument({ words, isOfAll }: Wish, sentence: Sentence): boolean {
   for (const { index, groups = {} } of words.matchAll(INTO)) {
     const { name = '', article = '', before, after, end } = groups
     if (OF_ELSE.test(words.slice(0, index)) || isAtHome(name, isOfAll)) return false
-    if (isListed && !HOLDS_NOTHING.test(name)) return false
     const isKind = (before ?? after) !== undefined && !/^an? /u.test(article)
     if (isArgument({ name, hasArticle: article !== '', isKind, isLast: end !== undefined }, sentence)) return true
   }
@@ -98,8 +89,8 @@ const OF_ELSE =
 
 /** The same where the argument comes first: "set `note` to". */
 export function fillsOtherArgument({ words, isOfAll }: Wish, sentence: Sentence): boolean {
-  const { name, subject, listing, article } = FILLED.exec(words)?.groups ?? {}
-  const filled = name ?? subject ?? listing ?? ''
-  if (filled === '' || isAtHome(filled, isOfAll) || (listing && !HOLDS_NOTHING.test(listing))) return false
+  const { name, subject, article } = FILLED.exec(words)?.groups ?? {}
+  const filled = name ?? subject ?? ''
+  if (filled === '' || isAtHome(filled, isOfAll)) return false
   return isArgument({ name: filled, hasArticle: article !== undefined, isKind: false, isLast: true }, sentence)
 }

@@ -48,7 +48,7 @@ const tellsOfSetup: Sign = says(
     'avoid',
     'without',
     // To set an argument to what a variable holds is what is looked for.
-    '(?<!(?:is|are) )sets?(?! (?:the )?[a-z][\\w-]{0,40}(?: argument| parameter| field)? to (?:the )?(?:values?|contents?|what|(?:[\\w-]{1,20} ){0,2}(?:key|token|secret|password|credential)))',
+    '(?<!(?:is|are) )sets?(?! (?:the )?[a-z][\\w-]{0,40}(?: argument| parameter| field)? to (?:the )?(?:values?|contents?|what))',
     'export',
     'configure',
   ],
