@@ -163,11 +163,14 @@ function plainText(result: ToolResult): string | undefined {
 
 /** The text of a result that has it once more as all of its structure, as many servers give what they read. */
 function wrappedText({ structuredContent, ...rest }: ToolResult): string | undefined {
-  if (typeof structuredContent !== 'object' || structuredContent === null) return undefined
   const text = plainText(rest)
-  const [only, ...others] = Object.values(structuredContent)
-  return others.length === 0 && only === text ? text : undefined
+  if (text === undefined || typeof structuredContent !== 'object' || structuredContent === null) return undefined
+  const [only, ...others] = Object.entries(structuredContent)
+  return only && others.length === 0 && only[0].length <= LONGEST_WRAP && only[1] === text ? text : undefined
 }
+
+/** The name under which it has it is not counted. */
+const LONGEST_WRAP = 64
 
 /** Most texts need not be counted. */
 function isLonger(text: string, maxBytes: number): boolean {

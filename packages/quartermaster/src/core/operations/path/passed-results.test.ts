@@ -145,6 +145,15 @@ describe('a result that someone else’s server gave', () => {
     expect([result.content[0], kept?.totalBytes]).toEqual([{ type: 'text', text: '"'.repeat(1_024) }, 1_025])
   })
 
+  it.each([
+    ['a short text under a long name', { ['n'.repeat(2_000)]: 'x' }],
+    ['another text', { content: 'y'.repeat(2_000) }],
+  ])('whose structure is %s is counted with all of it', async (_what, structuredContent) => {
+    const value = { content: [{ type: 'text', text: 'x' }], structuredContent }
+    const call = await hubThatPasses(value, { maxResultBytes: 1024 })
+    expect((await call()).kept?.totalBytes).toBeGreaterThan(2_000)
+  })
+
   it('whose structure says more than its text is counted with all of it', async () => {
     const { content, structuredContent } = twice('x'.repeat(600))
     const call = await hubThatPasses(
