@@ -6,11 +6,13 @@ export interface Dismissals {
   since(agent: string, upstream: string): () => boolean
 }
 
-/** Nobody's call is under way for so long that as many others lose something meanwhile. */
+/** Hardly anybody's call is under way for so long that as many others lose something meanwhile. */
 const MOST = 10_000
 
 export function createDismissals(): Dismissals {
   let count = 0
+  /** The newest of those that are not remembered: of whoever began before it nobody knows, and nothing is begun any more. */
+  let forgotten = 0
   /** Which one was the last of each: by the agent and the server, or by the agent alone where that has lost all. */
   const last = new Map<string, number>()
   return {
@@ -19,14 +21,16 @@ export function createDismissals(): Dismissals {
       // The oldest stand first.
       last.delete(key)
       last.set(key, ++count)
-      const [oldest] = last.keys()
-      if (last.size > MOST && oldest !== undefined) last.delete(oldest)
+      const [oldest] = last
+      if (last.size <= MOST || !oldest) return
+      last.delete(oldest[0])
+      forgotten = oldest[1]
     },
     since(agent, upstream) {
       const before = count
       const isSince = (key: string) => (last.get(key) ?? 0) > before
       // Every call asks, and nearly always nobody has lost anything.
-      return () => count > before && (isSince(keyOf(agent)) || isSince(keyOf(agent, upstream)))
+      return () => count > before && (forgotten > before || isSince(keyOf(agent)) || isSince(keyOf(agent, upstream)))
     },
   }
 }

@@ -86,7 +86,7 @@ export function whenToTryAgain(busyMs: number): string {
 
 /** A request that was begun for an agent while that still had the server. */
 export function notThereFor(agent: string, upstream: string): AppError {
-  const message = `"${upstream}" is not there for "${agent}" any more: it was taken away from it meanwhile.`
+  const message = `"${upstream}" is not there for "${agent}" any more: it was taken away from it meanwhile. Whoever runs this can give it back.`
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { upstream, agent } })
 }
 

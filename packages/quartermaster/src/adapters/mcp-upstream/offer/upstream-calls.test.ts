@@ -103,16 +103,19 @@ it.each([
   ['what may stand in a prompt', ['prompt greet'], calls => calls.suggest(GREET, 'who')('', READING)],
   ['what may stand in a template', ['template x://{n}'], calls => calls.suggest(NUMBERED, 'n')('', READING)],
 ] satisfies [string, string[], (calls: UpstreamCalls) => Promise<unknown>][])(
-  'asks a server for %s only as far as that is what was accepted',
+  'asks a server for %s only as far as that is what was accepted, and it was not taken away meanwhile',
   async (_, wanted, use) => {
     const seen: string[] = []
     let refuses = ''
+    let isTaken = false
+    const dismissals = createDismissals()
     const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
     const serving: Pick<Serving, 'connectionOf' | 'check'> = {
       connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
       async check(_session, { kind, name }) {
         seen.push(`${kind} ${name}`)
         if (refuses === `${kind} ${name}`) throw new AppError('TOOL_DISABLED', 'It is held back.')
+        if (isTaken) dismissals.add('ada', 's')
       },
     }
     const calls = createUpstreamCalls({
@@ -120,7 +123,7 @@ it.each([
       clock: createFakeClock(),
       budgetMs: 10_000,
       latencies: createLatencies(),
-      dismissals: createDismissals(),
+      dismissals,
       serving: () => serving,
     })
     await use(calls)
@@ -129,6 +132,9 @@ it.each([
       refuses = one
       await expect(use(calls)).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
     }
+    refuses = ''
+    isTaken = true
+    await expect(use(calls)).rejects.toMatchObject({ message: expect.stringContaining('"s" is not there for "ada"') })
     expect(seen.filter(what => what === 'asked')).toHaveLength(1)
   },
 )

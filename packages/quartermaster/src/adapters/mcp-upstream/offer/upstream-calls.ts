@@ -80,16 +80,19 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   async function passFor<T>(
     agent: string,
     facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>,
-    work: (session: Session) => Promise<T>,
+    work: (session: Session, refuseLost: () => void) => Promise<T>,
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
       const isLost = dismissals.since(agent, upstream)
-      const connection = () => {
+      const refuseLost = () => {
         if (isLost()) throw notThereFor(agent, upstream)
+      }
+      const connection = () => {
+        refuseLost()
         return serving().connectionOf(agent)
       }
-      return await pass({ upstream, clock, budgetMs, connection, ...facts }, work)
+      return await pass({ upstream, clock, budgetMs, connection, ...facts }, session => work(session, refuseLost))
     } finally {
       leave()
     }
@@ -118,13 +121,13 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const ask = (session: Session) => callUntilVisited(session, params, options)
         const result = await passFor(
           context.caller.name,
           { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
-          session => {
+          (session, refuseLost) => {
+            const ask = () => callUntilVisited({ session, params, options, refuseLost })
             const checking = check(session, { kind: 'tool', name, signal })
-            return checking ? checking.then(() => ask(session)) : ask(session)
+            return checking ? checking.then(ask) : ask()
           },
         )
         latencies.add(performance.now() - startedAt)
@@ -135,8 +138,9 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       const { caller, signal } = context
       const params = { name, arguments: args }
       return passedPrompt(
-        await passFor(caller.name, { what: `the prompt "${name}"`, signal, ...READS }, async session => {
+        await passFor(caller.name, { what: `the prompt "${name}"`, signal, ...READS }, async (session, refuseLost) => {
           await check(session, { kind: 'prompt', name, signal })
+          refuseLost()
           return session.ask('prompts/get', params, optionsOf(context))
         }),
       )
@@ -144,10 +148,11 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     async read(uri, template, context) {
       const { caller, signal } = context
       return passedContents(
-        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, async session => {
+        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, async (session, refuseLost) => {
           if (template !== undefined) await check(session, { kind: 'template', name: template, signal })
           // What is held back is not to be had by a template either.
           await check(session, { kind: 'resource', name: uri, signal })
+          refuseLost()
           return session.ask('resources/read', { uri }, optionsOf(context))
         }),
       )
@@ -160,10 +165,15 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
       const options = { signal, behind: silent(callerOf(context)) }
-      const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, async session => {
-        await check(session, { ...of, signal })
-        return session.ask('completion/complete', params, options)
-      })
+      const result = await passFor(
+        caller.name,
+        { what: 'a suggestion', signal, ...READS },
+        async (session, refuseLost) => {
+          await check(session, { ...of, signal })
+          refuseLost()
+          return session.ask('completion/complete', params, options)
+        },
+      )
       return suggestedIn(result)
     },
   }
@@ -210,15 +220,25 @@ function silent(caller: string): Behind {
 /** How often a server may send a person somewhere before it does what it was called for. */
 export const MOST_VISITS = 5
 
+interface VisitedCall {
+  readonly session: Session
+  readonly params: Params
+  readonly options: AskOptions
+  /** Throws where the agent has lost the server since it began. */
+  refuseLost(): void
+}
+
 /** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
-function callUntilVisited(session: Session, params: Params, options: AskOptions, visits = 0): Promise<Params> {
+function callUntilVisited(call: VisitedCall, visits = 0): Promise<Params> {
+  const { session, params, options, refuseLost } = call
+  refuseLost()
   return session.ask('tools/call', params, options).catch(async error => {
     const asked = addressesIn(error)
     if (asked.length === 0 || visits >= MOST_VISITS) throw error
     const { behind } = options
     // What the server knows of the visit it may know in this session alone.
     if (!(await session.hold(() => areVisited(behind, asked)))) throw error
-    return callUntilVisited(session, params, options, visits + 1)
+    return callUntilVisited(call, visits + 1)
   })
 }
 
