@@ -26,11 +26,10 @@ const AT_A_TIME = 4
 
 /**
  * `server-stateless` gives a change 1.5 s to be heard of, which a busy machine may need for itself; `tools-list` can say nothing
- * while another scenario's change is still on its way; and of `input-required-result-multiple-input-requests` an older server asks
- * one by one, which is one question to a new client only where they come within 10 ms. They are asked again when all runs are
- * over, each time of a product that nobody has asked before, and what they object to counts when they object every time.
+ * while another scenario's change is still on its way. They are asked again when all runs are over, each time of a product
+ * that nobody has asked before, and what they object to counts when they object every time.
  */
-const DISTURBED = ['server-stateless', 'tools-list', 'input-required-result-multiple-input-requests']
+const DISTURBED = ['server-stateless', 'tools-list']
 const MOST_ASKED = 4
 
 /** Runs the suite as often as the table says, before the tests of this file, and answers what was found in a run. */

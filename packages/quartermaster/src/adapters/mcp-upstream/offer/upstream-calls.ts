@@ -19,7 +19,7 @@ import { RPC, RpcError } from '../session/rpc-error.ts'
 import type { AskOptions, Behind, Session } from '../session/session.ts'
 import { type PassageOptions, pass } from '../supervision/passage.ts'
 import type { Latencies } from './latencies.ts'
-import type { OwnDefinitions } from './own-definitions.ts'
+import type { Wanted } from './own-definitions.ts'
 import type { Serving } from './service.ts'
 
 /** A tool as its server knows it. */
@@ -69,19 +69,33 @@ export interface UpstreamCallsDeps {
  */
 export const MOST_UNDER_WAY = 128
 
+/** A request of an agent. */
+interface Passing {
+  readonly agent: string
+  readonly facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>
+  /** What of the server's has to be as it was accepted. */
+  readonly uses: readonly Pick<Wanted, 'kind' | 'name'>[]
+  /** Sends it once it may be sent. Throws with `refuseLost` where the agent has lost the server since it began. */
+  ask(session: Session, refuseLost: () => void): Promise<Params>
+}
+
 const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   const { upstream, clock, budgetMs, latencies, dismissals, serving } = deps
-  // By who serves it when the session was just taken: that is whose session it is.
-  const check: OwnDefinitions['check'] = (...asked) => serving().check(...asked)
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
 
-  async function passFor<T>(
-    agent: string,
-    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>,
-    work: (session: Session, refuseLost: () => void) => Promise<T>,
-  ): Promise<T> {
+  /** By who serves it when the session was just taken: that is whose session it is. */
+  function check(session: Session, passing: Passing, from = 0): Promise<void> | undefined {
+    const used = passing.uses[from]
+    if (!used) return undefined
+    const checking = serving().check(session, { kind: used.kind, name: used.name, signal: passing.facts.signal })
+    const others = () => check(session, passing, from + 1)
+    return checking ? checking.then(others) : others()
+  }
+
+  async function passFor(passing: Passing): Promise<Params> {
+    const { agent, facts, ask } = passing
     const leave = places.enter(agent)
     try {
       const isLost = dismissals.since(agent, upstream)
@@ -92,7 +106,14 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         refuseLost()
         return serving().connectionOf(agent)
       }
-      return await pass({ upstream, clock, budgetMs, connection, ...facts }, session => work(session, refuseLost))
+      return await pass({ upstream, clock, budgetMs, connection, ...facts }, session => {
+        const begin = () => {
+          refuseLost()
+          return ask(session, refuseLost)
+        }
+        const checking = check(session, passing)
+        return checking ? checking.then(begin) : begin()
+      })
     } finally {
       leave()
     }
@@ -101,6 +122,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   return {
     call({ name, inputSchema, mayRepeat, mutates, needsTask, isKeyed }) {
       const what = `the tool "${name}"`
+      const uses: Passing['uses'] = [{ kind: 'tool', name }]
       let mirrored: readonly MirroredParameter[] | undefined
       return async (input, context) => {
         mirrored ??= mirroredParameters(inputSchema)
@@ -121,41 +143,35 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const result = await passFor(
-          context.caller.name,
-          { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
-          (session, refuseLost) => {
-            const ask = () => callUntilVisited({ session, params, options, refuseLost })
-            const checking = check(session, { kind: 'tool', name, signal })
-            return checking ? checking.then(ask) : ask()
-          },
-        )
+        const result = await passFor({
+          agent: context.caller.name,
+          facts: { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
+          uses,
+          ask: (session, refuseLost) => callUntilVisited({ session, params, options, refuseLost }),
+        })
         latencies.add(performance.now() - startedAt)
         return passedResult(result)
       }
     },
     prompt: name => async (args, context) => {
-      const { caller, signal } = context
-      const params = { name, arguments: args }
-      return passedPrompt(
-        await passFor(caller.name, { what: `the prompt "${name}"`, signal, ...READS }, async (session, refuseLost) => {
-          await check(session, { kind: 'prompt', name, signal })
-          refuseLost()
-          return session.ask('prompts/get', params, optionsOf(context))
-        }),
-      )
+      const result = await passFor({
+        agent: context.caller.name,
+        facts: { what: `the prompt "${name}"`, signal: context.signal, ...READS },
+        uses: [{ kind: 'prompt', name }],
+        ask: session => session.ask('prompts/get', { name, arguments: args }, optionsOf(context)),
+      })
+      return passedPrompt(result)
     },
     async read(uri, template, context) {
-      const { caller, signal } = context
-      return passedContents(
-        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, async (session, refuseLost) => {
-          if (template !== undefined) await check(session, { kind: 'template', name: template, signal })
-          // What is held back is not to be had by a template either.
-          await check(session, { kind: 'resource', name: uri, signal })
-          refuseLost()
-          return session.ask('resources/read', { uri }, optionsOf(context))
-        }),
-      )
+      const resource = { kind: 'resource', name: uri } as const
+      const result = await passFor({
+        agent: context.caller.name,
+        facts: { what: `the resource "${uri}"`, signal: context.signal, ...READS },
+        // What is held back is not to be had by a template either.
+        uses: template === undefined ? [resource] : [{ kind: 'template', name: template }, resource],
+        ask: session => session.ask('resources/read', { uri }, optionsOf(context)),
+      })
+      return passedContents(result)
     },
     suggest: (of, argument) => async (value, context) => {
       const { caller, signal, arguments: others } = context
@@ -165,15 +181,12 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
       const options = { signal, behind: silent(callerOf(context)) }
-      const result = await passFor(
-        caller.name,
-        { what: 'a suggestion', signal, ...READS },
-        async (session, refuseLost) => {
-          await check(session, { ...of, signal })
-          refuseLost()
-          return session.ask('completion/complete', params, options)
-        },
-      )
+      const result = await passFor({
+        agent: caller.name,
+        facts: { what: 'a suggestion', signal, ...READS },
+        uses: [of],
+        ask: session => session.ask('completion/complete', params, options),
+      })
       return suggestedIn(result)
     },
   }
@@ -231,13 +244,13 @@ interface VisitedCall {
 /** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
 function callUntilVisited(call: VisitedCall, visits = 0): Promise<Params> {
   const { session, params, options, refuseLost } = call
-  refuseLost()
   return session.ask('tools/call', params, options).catch(async error => {
     const asked = addressesIn(error)
     if (asked.length === 0 || visits >= MOST_VISITS) throw error
     const { behind } = options
     // What the server knows of the visit it may know in this session alone.
     if (!(await session.hold(() => areVisited(behind, asked)))) throw error
+    refuseLost()
     return callUntilVisited(call, visits + 1)
   })
 }

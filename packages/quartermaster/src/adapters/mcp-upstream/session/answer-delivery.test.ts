@@ -4,6 +4,7 @@ import { isResponse, type Message } from '../../mcp-wire/index.ts'
 import { openSilentServer } from '../testing/silent-server.ts'
 import { LONGEST_DELAY_MS, MOST_DELIVERIES } from './answer-delivery.ts'
 import { SendFailure, type WasSent } from './channel.ts'
+import { GATHER_MS } from './legacy-questions.ts'
 import type { Behind } from './session.ts'
 
 const CAN = { form: true, url: true, model: true, roots: true }
@@ -28,7 +29,7 @@ async function stage(...fates: (Error | Promise<undefined>)[]) {
   }
   const ask = async (method = 'elicitation/create', params: object = QUESTION, of?: number) => {
     server.say({ id: 'q1', method, params }, of)
-    await server.clock.advance(10)
+    await server.clock.advance(GATHER_MS)
   }
   const askIn = (of: number | undefined) => ask('elicitation/create', QUESTION, of)
   const answers = () => server.sent.filter(isResponse)

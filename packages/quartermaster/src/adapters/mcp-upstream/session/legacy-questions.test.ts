@@ -3,6 +3,7 @@ import type { Answer, Question } from '../../../contracts/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { openSilentServer, type SilentServer } from '../testing/silent-server.ts'
 import { GIVEN_UP_MS, MOST_GIVEN_UP } from './given-up.ts'
+import { GATHER_MS } from './legacy-questions.ts'
 import { MOST_ASKED } from './peer.ts'
 import type { Behind, SessionEvents } from './session.ts'
 
@@ -64,7 +65,7 @@ it('closes a question when the call is over that it was asked for, and tells the
   const signals: AbortSignal[] = []
   const { result, finish } = desk.call('ada', { signals })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   finish()
   await result
@@ -80,14 +81,14 @@ it('stops the time of every call of the one who is asked, also of those that com
   desk.call('ada', { onPause: onPause('first') })
   const second = desk.call('ada', { onPause: onPause('second'), signals: [] })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   desk.call('ada', { onPause: onPause('third') })
   desk.call('ben', { onPause: onPause('other') })
   expect(paused).toEqual(new Set(['first', 'second', 'third']))
   // The first is asked in its place.
   second.finish()
   await second.result
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: TAKEN }])
   expect([...paused]).toEqual([])
   desk.call('ada', { onPause: onPause('late') })
@@ -100,7 +101,7 @@ it('asks nobody for a call that is over already', async () => {
   ask(desk, 'q1')
   finish()
   await result
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual([])
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
 })
@@ -110,13 +111,13 @@ it('passes on an honest question after any number that their server did not wait
   for (let round = 0; round <= MOST_ASKED; round++) {
     const { result, finish } = desk.call('ada', { signals: [] })
     ask(desk, `q${round}`)
-    await desk.clock.advance(10)
+    await desk.clock.advance(GATHER_MS)
     finish()
     await result
   }
   desk.call('ada')
   ask(desk, 'honest')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(answersIn(desk).at(-1)).toEqual({ jsonrpc: '2.0', id: 'honest', result: TAKEN })
 })
 
@@ -145,7 +146,7 @@ it('asks nobody what a server asks that has forgotten us, and ends the calls tha
       isFinal: true,
       message: 'It asked something, and could not be given the answer: It has forgotten us.',
     })
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual([])
   expect(answersIn(desk)).toEqual([])
 })
@@ -183,7 +184,7 @@ it('does not count as waiting for an answer once the call is over that it asked 
   const desk = await stage()
   const { result, finish } = desk.call('ada', { signals: [] })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   finish()
   await result
   await desk.clock.advance(0)
@@ -197,7 +198,7 @@ it('asks the same caller by another call when the one is over by which it was as
   desk.call('ada')
   const newer = desk.call('ada', { signals: [] })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   newer.finish()
   await newer.result
   await desk.clock.advance(0)
@@ -210,7 +211,7 @@ it('declines what the newest call cannot answer, though an older one could and w
   desk.call('ada', { signals: [] })
   desk.call('ada', { cannotAnswer: true })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'decline' } }])
 })
 
@@ -222,7 +223,7 @@ it('asks nobody, and tells nobody, what the call of somebody else may be about t
   await given.giveUp()
   desk.say({ method: 'notifications/message', params: { level: 'info', data: 'paid for ada' } })
   ask(desk, 'q1', 'The PIN of ada?')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual([])
   expect(crowded).toBe(1)
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'decline' } }])
@@ -240,7 +241,7 @@ it('asks whoever calls once the server has answered what was given up, or has ha
   ask(desk, 'q1')
   await desk.clock.advance(1)
   ask(desk, 'q2')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual(['bob is asked: Sure?'])
 })
 
@@ -250,7 +251,7 @@ it('asks a caller who has given up a call by the next one', async () => {
   ask(desk, 'q1', 'With nobody there?')
   desk.call('ada')
   ask(desk, 'q2')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual(['ada is asked: Sure?'])
 })
 
@@ -261,7 +262,7 @@ it('asks nobody while more have given up than are kept in mind', async () => {
   for (const { finish } of given.slice(0, MOST_GIVEN_UP)) finish()
   desk.call('bob')
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   expect(desk.heard).toEqual([])
 })
 
@@ -278,7 +279,7 @@ it('says in what a call gives that no person refused, where several clients coul
   const people = [{}, {}, {}, { cannotAnswer: true }] as const
   const calls = people.map((person, number) => desk.call(`caller ${number}`, person))
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   const refused = { type: 'text', text: 'The user declined.' }
   const unsaid = { content: [refused] }
   calls[0]?.end({ result: unsaid })
@@ -299,15 +300,15 @@ it('says nothing of it to a call whose own question waits for an answer, nor of 
   const desk = await stage()
   const parked = desk.call('ada', { signals: [] })
   ask(desk, 'q1')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   const other = desk.call('bob')
   desk.say({ id: 'q2', method: 'roots/list', params: {} })
   const asking = desk.call('bob')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   other.finish()
   expect(await other.result).toEqual({ content: [] })
   ask(desk, 'q3')
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   asking.finish()
   parked.finish()
   expect(await asking.result).toEqual({ content: [UNASKED] })
@@ -318,11 +319,11 @@ it('declines what is asked while nobody has called, or several have, without rea
   const unreadable = { method: 'elicitation/create', params: { message: 7 } }
   const desk = await stage()
   desk.say({ id: 'q1', ...unreadable })
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   desk.call('ada')
   desk.call('bob')
   desk.say({ id: 'q2', ...unreadable })
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   const declined = (id: string) => ({ jsonrpc: '2.0', id, result: { action: 'decline' } })
   expect(answersIn(desk)).toEqual([declined('q1'), declined('q2')])
 })
@@ -343,7 +344,7 @@ it.each([
   const desk = await stage()
   desk.call('ada')
   desk.say({ id: 'q1', method, params })
-  await desk.clock.advance(10)
+  await desk.clock.advance(GATHER_MS)
   const error = { code: -32_602, message: expect.stringContaining(wrong) }
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', error }])
   expect(desk.heard).toEqual([])

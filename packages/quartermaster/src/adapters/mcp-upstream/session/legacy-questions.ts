@@ -29,7 +29,7 @@ export interface LegacyQuestionsDeps {
 }
 
 /** Questions that belong together come one by one; they are passed on together when they come within this time. */
-const GATHER_MS = 10
+export const GATHER_MS = 50
 
 export function createLegacyQuestions({ clock, events, desk, unanswered }: LegacyQuestionsDeps): LegacyQuestions {
   const beingAsked = new Set<{ readonly behind: Behind }>()

@@ -5,6 +5,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { bareLine, factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
+import { GATHER_MS } from './legacy-questions.ts'
 import { createLegacySession, SUBSCRIBE_MS } from './legacy-session.ts'
 import type { RequestOptions } from './peer.ts'
 
@@ -29,11 +30,11 @@ it('passes on together what a server asks in quick succession', async () => {
   })
   const start = clock.now()
   const first = serve('elicitation/create', { message: 'Who?' }, asking())
-  await clock.advance(5)
+  await clock.advance(GATHER_MS / 2)
   const second = serve('roots/list', {}, asking())
-  await clock.advance(5)
+  await clock.advance(GATHER_MS / 2)
   await Promise.all([first, second])
-  expect(asked).toEqual([`person at ${start + 10}`, `roots at ${start + 10}`])
+  expect(asked).toEqual([`person at ${start + GATHER_MS}`, `roots at ${start + GATHER_MS}`])
 })
 
 it('asks nobody what the server no longer wants to know', async () => {
@@ -46,7 +47,7 @@ it('asks nobody what the server no longer wants to know', async () => {
   const answer = serve('elicitation/create', { message: 'Who?' }, asking(controller.signal))
   controller.abort()
   await expect(answer).rejects.toBe(controller.signal.reason)
-  await clock.advance(10)
+  await clock.advance(GATHER_MS)
   expect(asked).toEqual([])
 })
 
@@ -59,7 +60,7 @@ it('takes back what is being asked when the server cancels it', async () => {
   const controller = new AbortController()
   const answer = serve('elicitation/create', { message: 'Who?' }, asking(controller.signal))
   answer.catch(() => {})
-  await clock.advance(10)
+  await clock.advance(GATHER_MS)
   const signal = await asked.promise
   expect(signal?.aborted).toBe(false)
   controller.abort()

@@ -3,6 +3,7 @@ import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { bareLine, factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { GATHER_MS } from './legacy-questions.ts'
 import { createLegacySession } from './legacy-session.ts'
 import { RpcError } from './rpc-error.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
@@ -37,7 +38,7 @@ async function callAsking(
   const request = async (_method: string, { name }: Params) => {
     if (name === 'waits') return new Promise<Params>(() => {})
     const answer = listener.serve(asks, QUESTION, ASKING).catch(({ code, message }) => ({ code, message }))
-    await clock.advance(10)
+    await clock.advance(GATHER_MS)
     refused.push(await answer)
     return end()
   }

@@ -101,37 +101,14 @@ async function fingerprintOf(paths: readonly string[]): Promise<string> {
   return (await Promise.all(looks)).join(' ')
 }
 
-function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: HttpUpstream): Target {
+function httpTarget(deps: TargetDeps, config: HttpUpstream): Target {
+  const { name, auth, log, hasAgent } = deps
   const { url, headers } = config
   const { protocol, hostname, port } = new URL(url)
-  const trials = new Map<string | undefined, SessionTrials>()
-  const tell = (text: string) => log.add('gateway', text)
-  const trialsOf = (agent: string | undefined) => {
-    const known = trials.get(agent) ?? createSessionTrials(clock)
-    trials.set(agent, known)
-    return known
-  }
   return {
     transport: 'http',
     text: targetText(config, log.redact),
-    open: agent => {
-      const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
-      const own = agent === undefined ? {} : (config.agents[agent]?.headers ?? {})
-      const way = {
-        name,
-        url,
-        headers: sentHeaders(headers, own),
-        settingOf: (header: string) =>
-          Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
-        trials: trialsOf(agent),
-        clock,
-        log: tell,
-      }
-      // Each has the login that it was opened with, and the next may have another.
-      const open: OpenChannel = (events, signal) =>
-        openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
-      return maskedChannel(boundedChannel(open, tell), log.redact)
-    },
+    open: httpChannels(deps, config),
     fingerprint: async () => {
       const server = await isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
       // Nobody comes in without a token that only the issuer can give, however well the server is.
@@ -146,6 +123,35 @@ function httpTarget({ name, clock, auth, log, hasAgent }: TargetDeps, config: Ht
       const areThere = await Promise.all(agents.map(hasAgent))
       return agents.filter((_, index) => areThere[index])
     },
+  }
+}
+
+function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target['open'] {
+  const { url, headers } = config
+  const tell = (text: string) => log.add('gateway', text)
+  const trials = new Map<string | undefined, SessionTrials>()
+  const trialsOf = (agent: string | undefined) => {
+    const known = trials.get(agent) ?? createSessionTrials(clock)
+    trials.set(agent, known)
+    return known
+  }
+  return agent => {
+    const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
+    const own = agent === undefined ? {} : (config.agents[agent]?.headers ?? {})
+    const way = {
+      name,
+      url,
+      headers: sentHeaders(headers, own),
+      settingOf: (header: string) =>
+        Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
+      trials: trialsOf(agent),
+      clock,
+      log: tell,
+    }
+    // Each has the login that it was opened with, and the next may have another.
+    const open: OpenChannel = (events, signal) =>
+      openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
+    return maskedChannel(boundedChannel(open, tell), log.redact)
   }
 }
 
