@@ -5,6 +5,7 @@ import {
   type UpstreamParts,
   type Upstreams,
 } from '../adapters/mcp-upstream/index.ts'
+import { loadProgramParts } from '../adapters/programs/index.ts'
 import { messageOf } from '../contracts/index.ts'
 import type { ProgramDesk } from '../core/catalogue/index.ts'
 import {
@@ -64,7 +65,7 @@ export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUps
   return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth, programs }
 }
 
-const loadCode = () => Promise.all([loadUpstreamParts(), import('../core/upstreams/index.ts')])
+const loadCode = () => Promise.all([loadProgramParts(), loadUpstreamParts(), import('../core/upstreams/index.ts')])
 
 /**
  * Has what is loaded on demand in memory, so that a process which runs on while its package is updated does not look for
@@ -77,7 +78,7 @@ export async function loadUpstreamCode(log: Log): Promise<void> {
 type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramDesk['run'] }
 
 async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadeParts> {
-  const [{ createChildHerd, createMounted, createProgramRunner, createUpstreamAuth }, core] = await loadCode()
+  const [{ createChildHerd, createProgramRunner }, { createMounted, createUpstreamAuth }, core] = await loadCode()
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
@@ -98,7 +99,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
     pins,
     memory,
     auth,
-    runProgram: createProgramRunner({ herd, projectDir, dataDir }),
+    runProgram: createProgramRunner({ herd, projectDir, dataDir, clock }),
     create: options => createMounted(common, options),
     async prepare() {
       const swept = ports.isOwner ? await herd.sweep() : 0

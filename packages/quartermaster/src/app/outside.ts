@@ -1,5 +1,5 @@
-import { locatedProgram } from '../adapters/mcp-upstream/index.ts'
 import { program } from '../adapters/probes/index.ts'
+import { locatedProgram } from '../adapters/programs/index.ts'
 import { AppError } from '../contracts/index.ts'
 import type { ProgramDesk, WebDesk } from '../core/catalogue/index.ts'
 import { type Clock, remembered } from '../core/kernel/index.ts'

@@ -1,4 +1,5 @@
-import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
+import { exposesDataFolder } from '../adapters/programs/index.ts'
 import type { Finding, Problem, StatusReport, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
 import { loginStepIn, neededLogin, withoutLoginStep } from '../core/kernel/index.ts'

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createWebDesk } from '../adapters/http-client/index.ts'
-import { loadUpstreamParts } from '../adapters/mcp-upstream/index.ts'
 import { program } from '../adapters/probes/index.ts'
+import { loadProgramParts } from '../adapters/programs/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
 import http from '../capabilities/http/index.ts'
 import programs from '../capabilities/program/index.ts'
@@ -55,11 +55,12 @@ export async function programDesk(
   project: TempProject,
   { secrets = {}, env = {} }: OpDeskOptions = {},
 ): Promise<OpDesk> {
-  const { createChildHerd, createProgramRunner } = await loadUpstreamParts()
+  const { createChildHerd, createProgramRunner } = await loadProgramParts()
   const places = { projectDir: project.dir, dataDir: project.path('.quartermaster') }
-  const herd = createChildHerd({ clock: createSystemClock(), dataDir: places.dataDir })
+  const clock = createSystemClock()
+  const herd = createChildHerd({ clock, dataDir: places.dataDir })
   onTestFinished(() => herd.close())
-  const run = createProgramRunner({ herd, ...places })
+  const run = createProgramRunner({ herd, clock, ...places })
   const desk = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
   const services = { programs: desk }
   const unit = builtinUnit(programs, { ...services, paths: places, secrets: { get: name => secrets[name] } })

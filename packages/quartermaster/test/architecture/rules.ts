@@ -58,7 +58,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'adapters/mcp-bridge': ['adapters/mcp-wire', 'adapters/http-exchange'],
   'adapters/control-client': ['adapters/http-exchange'],
   'adapters/data-folder': ['adapters/http-exchange'],
-  'adapters/mcp-upstream': ['adapters/mcp-wire', 'adapters/http-client'],
+  'adapters/mcp-upstream': ['adapters/mcp-wire', 'adapters/http-client', 'adapters/programs'],
   'adapters/a2a-client': ['adapters/http-client'],
   bin: ['adapters/cli'],
 }

@@ -1,6 +1,4 @@
 // Everything that is loaded only when there is an upstream.
 export { createMounted, type MountedDeps } from './mounted.ts'
 export { createUpstreamAuth } from './oauth/upstream-auth.ts'
-export { createChildHerd } from './stdio/child-herd.ts'
 export { foreseenFailure } from './stdio/foreseen-failure.ts'
-export { createProgramRunner } from './stdio/program-desk.ts'

@@ -2,9 +2,8 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { StdioUpstream } from '../../../contracts/index.ts'
-import { programPlaces } from './program-places.ts'
+import { programPlaces, type WorkingFolderOptions, workingFolder } from '../../programs/index.ts'
 import { startFailure } from './stdio-failure.ts'
-import { type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 
 export interface UnstartedProgram extends Pick<StdioUpstream, 'command' | 'env'>, WorkingFolderOptions {}
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRequest } from '../../mcp-wire/index.ts'
+import { type Child, type ChildHerd, type StopTimes, wait } from '../../programs/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -10,15 +11,12 @@ import {
 } from '../session/channel.ts'
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
-import type { Child, StopTimes } from './child.ts'
-import type { ChildHerd } from './child-herd.ts'
 import type { ChildLog } from './child-log.ts'
 import type { ChildRun } from './child-runs.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
 import { createPipeWriter } from './pipe-writer.ts'
 import { readStderr, type StderrReader } from './stderr-reader.ts'
 import { exitTrouble, startFailure, withCacheTrouble } from './stdio-failure.ts'
-import { wait } from './waiting.ts'
 
 export interface StdioLimits extends MessageReaderLimits {
   /** What may wait to be read by the program. */

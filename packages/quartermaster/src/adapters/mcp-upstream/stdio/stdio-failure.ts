@@ -4,8 +4,8 @@ import { isAppError } from '../../../contracts/index.ts'
 import { commandText } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { MOST_SAID } from '../../http-client/index.ts'
+import type { ChildExit } from '../../programs/index.ts'
 import type { Trouble } from '../session/trouble.ts'
-import type { ChildExit } from './child.ts'
 
 /** What to do about a program that could not be started, in a sentence or two. */
 export async function startFailure(error: unknown, program: { command: string; cwd: string }): Promise<string> {

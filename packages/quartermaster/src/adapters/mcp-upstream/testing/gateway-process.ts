@@ -1,5 +1,5 @@
+import { createChildHerd } from '../../programs/child-herd.ts'
 import { createSystemClock } from '../../system/index.ts'
-import { createChildHerd } from '../stdio/child-herd.ts'
 import { createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
 import { createLookingClock } from './looking-clock.ts'

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { AppError } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { AppError } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { type Child, createChild, type SpawnedProcess, STOP_TIMES, type StopTimes } from './child.ts'
 import { childEnvironment } from './child-environment.ts'
 import { folderMark, type Mark, markText, newRun } from './child-mark.ts'

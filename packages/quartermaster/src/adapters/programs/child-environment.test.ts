@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callTool, herdDesk, openChannel } from '../testing/child-desk.ts'
+import { callTool, herdDesk, openChannel } from '../mcp-upstream/testing/child-desk.ts'
 import { childEnvironment } from './child-environment.ts'
 
 const MINE = {

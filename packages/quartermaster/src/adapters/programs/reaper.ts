@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { MARK } from './child-mark.ts'
 import { REAPER_SCRIPT } from './reaper-script.ts'
 import { wait } from './waiting.ts'

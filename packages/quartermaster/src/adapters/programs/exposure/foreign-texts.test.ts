@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { tempProject } from '../../../testing/temp-project.ts'
+import { createSystemClock } from '../../system/index.ts'
 import { whereForeignLeads } from './foreign-texts.ts'
 
 it.each([
@@ -14,6 +15,7 @@ it.each([
       home: '/nowhere',
       env: {},
       dataDir: path('.quartermaster'),
+      clock: createSystemClock(),
     })
   expect(await lead(value)).toEqual({ kind: 'elsewhere' })
   const piece = '.quartermaster/admin.token'

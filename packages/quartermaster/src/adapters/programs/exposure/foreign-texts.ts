@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { ForeignText } from '../../../core/catalogue/index.ts'
-import { inTurns, type Steps } from '../../../core/kernel/index.ts'
-import { EVENT_LOOP } from '../event-loop.ts'
+import { type Clock, inTurns, type Steps } from '../../../core/kernel/index.ts'
 import { type Relation, relationTo } from './containment.ts'
 import { piecesIn } from './foreign-pieces.ts'
 import { type Standpoint, seenFrom } from './paths-in.ts'
@@ -25,10 +24,10 @@ const LONGEST_PIECE = 65_536
  */
 export async function whereForeignLeads(
   texts: readonly ForeignText[],
-  { dataDir, ...at }: Standpoint & { readonly dataDir: string },
+  { dataDir, clock, ...at }: Standpoint & { readonly dataDir: string; readonly clock: Pick<Clock, 'now' | 'breathe'> },
 ): Promise<Leading> {
   const grounds = await Promise.all([at.base, ROOT].map(groundOf))
-  const { looks, beyond } = await inTurns(looksAt(texts, { at, grounds }), EVENT_LOOP)
+  const { looks, beyond } = await inTurns(looksAt(texts, { at, grounds }), clock)
   if (beyond !== undefined) return { kind: 'tooMany', parameter: beyond }
   const all = [...looks]
   for (let i = 0; i < all.length; i += AT_ONCE) {

@@ -6,7 +6,15 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { APART, allGone, eventually, ILL_SERVER, isAlive, pidsIn, tempFolder } from '../testing/child-desk.ts'
+import {
+  APART,
+  allGone,
+  eventually,
+  ILL_SERVER,
+  isAlive,
+  pidsIn,
+  tempFolder,
+} from '../mcp-upstream/testing/child-desk.ts'
 import { newRun } from './child-mark.ts'
 import { REAPER_SCRIPT } from './reaper-script.ts'
 
@@ -17,7 +25,7 @@ describe.skipIf(!onLinux)('the reaper', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-'))
     await build({
-      entryPoints: [fileURLToPath(new URL('../testing/gateway-process.ts', import.meta.url))],
+      entryPoints: [fileURLToPath(new URL('../mcp-upstream/testing/gateway-process.ts', import.meta.url))],
       outfile: join(folder, 'gateway.mjs'),
       bundle: true,
       platform: 'node',

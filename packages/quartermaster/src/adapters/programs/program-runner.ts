@@ -1,12 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
-import { isAppError } from '../../../contracts/index.ts'
-import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../../core/catalogue/index.ts'
-import { isIn } from '../exposure/containment.ts'
-import { type Leading, whereForeignLeads } from '../exposure/foreign-texts.ts'
+import { isAppError } from '../../contracts/index.ts'
+import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../core/catalogue/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import type { Child, StopTimes } from './child.ts'
 import type { ChildHerd } from './child-herd.ts'
+import { isIn } from './exposure/containment.ts'
+import { type Leading, whereForeignLeads } from './exposure/foreign-texts.ts'
 import { locatedProgram } from './located-program.ts'
 import { wait } from './waiting.ts'
 import { workingFolder } from './working-folder.ts'
@@ -15,6 +16,7 @@ export interface ProgramRunnerOptions {
   readonly herd: Pick<ChildHerd, 'spawn'>
   readonly projectDir: string
   readonly dataDir: string
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
 
 /** Nobody waits for what it would still say; after SIGTERM it has a moment to put things in order. */
@@ -23,17 +25,23 @@ const STOP: StopTimes = { graceMs: 0, termMs: 2_000 }
 const LINGER_MS = 500
 
 /** Runs programs to their end, in the herd, so that nothing of them outlives the run or the gateway. */
-export function createProgramRunner({ herd, projectDir, dataDir }: ProgramRunnerOptions): ProgramDesk['run'] {
+export function createProgramRunner({ herd, ...places }: ProgramRunnerOptions): ProgramDesk['run'] {
   return async request => {
     const { signal } = request
     if (signal.aborted) throw signal.reason
-    const place = await placeOf(request, { projectDir, dataDir })
+    const place = await placeOf(request, places)
     if ('reason' in place) return { kind: 'refused', reason: place.reason }
     if (signal.aborted) throw signal.reason
     const { program, args, env } = request
     try {
       return await toItsEnd(
-        await herd.spawn({ command: locatedProgram(program, projectDir), args, env, cwd: place.cwd, stop: STOP }),
+        await herd.spawn({
+          command: locatedProgram(program, places.projectDir),
+          args,
+          env,
+          cwd: place.cwd,
+          stop: STOP,
+        }),
         request,
       )
     } catch (error) {
@@ -49,14 +57,14 @@ type Place = { readonly cwd: string } | { readonly reason: string }
 /** Where it runs. Neither that nor what it is told leads to the data folder, or out of the project. */
 async function placeOf(
   { foreign, cwd, env }: ProgramRequest,
-  { projectDir, dataDir }: Omit<ProgramRunnerOptions, 'herd'>,
+  { projectDir, dataDir, clock }: Omit<ProgramRunnerOptions, 'herd'>,
 ): Promise<Place> {
   try {
     const real = await workingFolder({ cwd, projectDir, dataDir })
     if (!(await isIn(real, await realpath(projectDir))))
       return { reason: `The working folder "${cwd}" is not in the project folder. Set "cwd" to one that is.` }
     const home = env['HOME'] ?? homedir()
-    const leading = await whereForeignLeads(foreign, { base: real, home, env, dataDir })
+    const leading = await whereForeignLeads(foreign, { base: real, home, env, dataDir, clock })
     if (leading.kind !== 'elsewhere') return { reason: refusalOf(leading) }
     return { cwd: real }
   } catch (error) {

@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { tempFolder } from '../testing/child-desk.ts'
+import { tempFolder } from '../../mcp-upstream/testing/child-desk.ts'
 import { type ExposureOptions, exposesDataFolder } from './exposes-data-folder.ts'
 
 /** A home with a project and a data folder in it, links to that, and folders beside it. */

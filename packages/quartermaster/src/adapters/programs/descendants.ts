@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { createProcessTable, type ProcessEntry } from './process-table.ts'
 import { wait } from './waiting.ts'
 

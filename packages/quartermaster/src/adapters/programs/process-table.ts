@@ -1,5 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs'
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { isMarkedOtherwise } from './child-mark.ts'
 
 /** A process as Linux shows it. Numbers are given again; a number and a start are one process for ever. */

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createSystemClock } from '../../system/index.ts'
 import {
   APART,
   allGone,
@@ -13,8 +12,9 @@ import {
   isAlive,
   openChannel,
   tempFolder,
-} from '../testing/child-desk.ts'
-import { createLookingClock } from '../testing/looking-clock.ts'
+} from '../mcp-upstream/testing/child-desk.ts'
+import { createLookingClock } from '../mcp-upstream/testing/looking-clock.ts'
+import { createSystemClock } from '../system/index.ts'
 import { createChildHerd } from './child-herd.ts'
 import { folderMark, newRun } from './child-mark.ts'
 
