@@ -36,6 +36,22 @@ it('lets go of a server when its capability names another for every agent that h
   expect(prefixes()).toEqual({ two: 'printing' })
 })
 
+it('lets go of a server when every agent that had it has lost its capability, and has room for others then', () => {
+  const { guests, ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('one', 'bob')
+  ask('other', 'ada', 'scanning')
+  guests.age()
+  expect([guests.leave('ada', 'printing'), guests.leave('ada', 'printing'), guests.leave('eve')]).toEqual([
+    ['one'],
+    [],
+    [],
+  ])
+  expect([guests.age(), Object.keys(prefixes())]).toEqual([false, ['one', 'other']])
+  expect(guests.leave('bob')).toEqual(['one'])
+  expect([guests.age(), prefixes()]).toEqual([true, { other: 'scanning' }])
+})
+
 it('keeps servers that one agent has in turn, and has nothing read anew for that more than once', () => {
   const { guests, ask, prefixes } = stage()
   const news: string[] = []

@@ -16,6 +16,8 @@ export interface Guests {
    * nobody for the first time, so definitions want to be read anew.
    */
   ask(request: GuestRequest): 'changed' | 'same' | 'full'
+  /** An agent has lost this capability, or all of them. Answers which servers it had by it. */
+  leave(agent: string, key?: string): string[]
   /** Definitions are read anew, so who is still wanted is asked for again. Answers whether somebody was let go. */
   age(): boolean
   configs(): ReadonlyMap<string, UpstreamConfig>
@@ -60,6 +62,12 @@ export function createGuests(): Guests {
       guest.readingsSince = 0
       guests.set(name, guest)
       return release(request) || !known ? 'changed' : 'same'
+    },
+    leave(agent, key) {
+      const had = [...guests].filter(
+        ([, guest]) => (key === undefined || guest.key === key) && guest.agents.delete(agent),
+      )
+      return had.map(([name]) => name)
     },
     age() {
       const before = guests.size

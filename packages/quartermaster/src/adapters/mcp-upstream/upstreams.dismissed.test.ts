@@ -6,7 +6,10 @@ import { answerLegacy } from './testing/legacy-answers.ts'
 import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 /** A server that each agent has a connection to, and that is silent the next time it is asked something. */
-async function silentServer(method: 'initialize' | 'tools/call', connection = 'perAgent') {
+async function silentServer(
+  method: 'initialize' | 'tools/call',
+  { connection = 'perAgent', key }: { connection?: string; key?: string } = {},
+) {
   const { upstreams, configure, units, status, isUp } = await stage()
   const asked = deferred<Visit>()
   let isSilent = false
@@ -17,7 +20,9 @@ async function silentServer(method: 'initialize' | 'tools/call', connection = 'p
     isSilent = false
     asked.resolve(visit)
   })
-  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy', connection }) })
+  const config = UpstreamConfig.parse({ url: server.url, era: 'legacy', connection })
+  if (key === undefined) await configure({ tracker: config })
+  else upstreams.mount({ name: 'tracker', key, agent: 'ada', config })
   await isUp('tracker')
   const [unit] = await units()
   const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
@@ -85,9 +90,18 @@ it('lets a call end that was under way, and those of others', async () => {
 })
 
 it('sends nothing over what all share either, for an agent that has lost the server meanwhile', async () => {
-  const { upstreams, waiting, visit, times } = await silentServer('tools/call', 'shared')
+  const { upstreams, waiting, visit, times } = await silentServer('tools/call', { connection: 'shared' })
   upstreams.dismiss('ada', 'tracker')
   visit.drop()
   await expect(waiting).rejects.toMatchObject(LOST)
   expect(times('tools/call')).toBe(1)
+})
+
+it('opens and sends nothing more for an agent that has lost the capability which names the server', async () => {
+  const { upstreams, waiting, visit, connections, times } = await silentServer('tools/call', { key: 'issues' })
+  upstreams.dismiss('ada', 'issues')
+  visit.drop()
+  await expect(waiting).rejects.toMatchObject(LOST)
+  await expect.poll(connections, PATIENT).toBe(1)
+  expect([times('initialize'), times('tools/call')]).toEqual([2, 1])
 })

@@ -42,10 +42,10 @@ export interface Upstreams extends FirstMeetings {
   /** Somebody has signed in or out there, or one agent has. Calls under way end on what they began with. Throws `NAME_UNKNOWN`. */
   signedAnew(owner: LoginOwner): Promise<void>
   /**
-   * There is no such agent any more, or it has lost this one: whatever runs there for it alone ends, once its calls have. Those
-   * that were not sent yet never are.
+   * There is no such agent any more, or it has lost this one, or the capability that names some: whatever runs there for it alone
+   * ends, once its calls have. Those that were not sent yet never are.
    */
-  dismiss(agent: string, upstream?: string): void
+  dismiss(agent: string, lost?: string): void
   /** What waits for a person, what one has refused, and what is offered with a warning. */
   review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
@@ -126,7 +126,10 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     logs: (name, { limit }) => mounts.find(name).logs(limit),
     restart: mounts.restart,
     signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
-    dismiss: mounts.dismiss,
+    dismiss(agent, lost) {
+      mounts.dismiss(agent, lost)
+      for (const name of guests.leave(agent, lost)) mounts.dismiss(agent, name)
+    },
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()
