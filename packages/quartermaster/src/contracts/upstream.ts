@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
 import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
-const texts = z.record(z.string(), z.string())
+/** What no program can be given is found here, and not when it is started. */
+const variables = z.record(
+  z.string().refine(name => /^[^=\0]+$/.test(name), 'is no name of a variable'),
+  z.string().refine(value => !value.includes('\0'), 'has a character that no variable can hold'),
+)
 /** What a header cannot hold is found here, and not when it is sent; a line break is what a secret often ends with. */
 const headers = z.record(
   z.string().refine(name => /^[!#$%&'*+.^_`|~\w-]+$/.test(name), 'is no name of a header'),
@@ -44,7 +48,7 @@ export const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).part
 export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
 
 /** What one agent brings along: it gets a connection of its own. */
-export const UpstreamCredentials = z.strictObject({ env: texts.optional(), headers: headers.optional() })
+export const UpstreamCredentials = z.strictObject({ env: variables.optional(), headers: headers.optional() })
 export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
 
 /** What can be said about a server however it is reached. */
@@ -117,7 +121,7 @@ export const StdioUpstream = z.strictObject({
   type: z.literal('stdio').optional(),
   command: z.string().min(1).max(4096),
   args: z.array(z.string().max(32_768)).max(1_000).default([]),
-  env: texts.default({}).describe('Beside the few variables every program gets.'),
+  env: variables.default({}).describe('Beside the few variables every program gets.'),
   cwd: z.string().min(1).optional().describe('Its working folder; the project folder when absent.'),
   ...common,
 })

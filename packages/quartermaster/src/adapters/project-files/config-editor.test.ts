@@ -39,6 +39,19 @@ describe('an upstream that is added', () => {
     expect(await config()).toBe('{}')
   })
 
+  it.each([
+    ['an empty name', { '': 'a' }, 'is no name of a variable'],
+    ['a name with a value in it', { 'KEY=b': 'a' }, 'is no name of a variable'],
+    ['mcpServers.a.env.KEY', { KEY: 'a\0b' }, 'has a character that no variable can hold'],
+  ])('has no variable that no program can be given, by %s', async (_what, env, message) => {
+    const { editor, config } = await project('{}')
+    await expect(editor.setUpstream('a', { command: 'a', env }, { replace: false })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining(message),
+    })
+    expect(await config()).toBe('{}')
+  })
+
   it('leaves everything else in the file as it was written', async () => {
     const { editor, config } = await project('{\n  // mine\n  "settings": { "logLevel": "warn" }, // loud\n}\n')
     await editor.setUpstream('a', { url: 'https://a.example' }, { replace: false })
