@@ -56,6 +56,35 @@ describe.each(['shared', 'perAgent'] as const)('an upstream whose entry is chang
   })
 })
 
+/** What becomes of a call that breaks at a server in whose place there is another, and how often that one is called. */
+async function brokenWhereReplaced(annotations: object) {
+  const answers = { 'tools/list': () => ({ tools: [{ name: 'set', inputSchema: { type: 'object' }, annotations }] }) }
+  const isCall = ({ body }: Visit) => body.method === 'tools/call'
+  const first = await httpEndpoint(visit => isCall(visit) || answerLegacy(visit, answers))
+  const second = await httpEndpoint(visit => answerLegacy(visit, answers))
+  const desk = await stage()
+  await desk.configure({ tracker: entryFor(first, '1') })
+  await desk.isUp('tracker')
+  const call = await toolOf(desk)
+  const broken = call().catch((error: unknown) => error)
+  await expect.poll(() => first.visits.some(isCall), PATIENT).toBe(true)
+  await desk.configure({ tracker: entryFor(second, '2') })
+  await first.close()
+  return { end: await broken, sentAgain: second.visits.filter(isCall).length }
+}
+
+it('sends again to another server in its place what only reads, and not what a server says is the same twice', async () => {
+  expect(await brokenWhereReplaced({ readOnlyHint: true })).toMatchObject({
+    end: { content: [{ text: '3 issues' }] },
+    sentAgain: 1,
+  })
+  // It is the same twice at one server.
+  expect(await brokenWhereReplaced({ idempotentHint: true })).toMatchObject({
+    end: { code: 'OUTCOME_UNKNOWN' },
+    sentAgain: 0,
+  })
+})
+
 it('sends a call that waited for a server which cannot be reached to the one that the mended entry names', async () => {
   const desk = await stage()
   const { server, calls, finish, callers } = await countingServer()

@@ -17,6 +17,8 @@ import { HANG_MS } from './silence.ts'
 export interface Connection {
   /** Whom an error is about that it cannot be reached. */
   readonly concerned: Concerned
+  /** What it leads to. With another command or address it may be another server. */
+  readonly target: string
   state(): ConnectionState
   session(): Session | undefined
   /** Whether somebody waits for it to come up. */
@@ -75,6 +77,7 @@ export interface ConnectionDeps extends RunnerDeps {
   /** Which upstream this is, and which dependency, for errors. */
   readonly upstream: string
   readonly dependency: string
+  readonly target: string
   /** Ended when unused for so long. */
   readonly idleMs: number | undefined
   /** Whether somebody waits to be told of changes, although nothing is asked. */
@@ -159,6 +162,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
 
   return {
     concerned: concernedBy(deps),
+    target: deps.target,
     lane: createCarefulLane(),
     state: () => stateOf(runner.life()),
     session,

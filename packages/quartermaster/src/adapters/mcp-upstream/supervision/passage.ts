@@ -55,7 +55,8 @@ const MOST_TURNED_AWAY = 1
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const giveUp = createGivingUp(options)
-  const passage: Passage = { giveUp, waiting: createBudget(options.clock, options.budgetMs), ...options }
+  const connection = () => whereItMayBeSent(options, giveUp)
+  const passage: Passage = { giveUp, waiting: createBudget(options.clock, options.budgetMs), ...options, connection }
   for (;;) {
     const next = nextWay(passage)
     const way = next instanceof Promise ? await next : next
@@ -82,6 +83,13 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
 interface Passage extends PassageOptions {
   readonly giveUp: GivingUp
   readonly waiting: Budget
+}
+
+/** What may be done is sent to no other server that has the place of the one which has seen it: only there is twice the same as once. */
+function whereItMayBeSent({ connection, mutates }: PassageOptions, { seen, seenAt }: GivingUp): Connection {
+  const current = connection()
+  if (mutates && seen && current.target !== seenAt) throw seen
+  return current
 }
 
 /** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
@@ -283,6 +291,8 @@ interface GivingUp {
   turnedAway: number
   /** The last of those after which it may be done. */
   seen: SendFailure | undefined
+  /** The target of the connection that it was on then. */
+  seenAt: string | undefined
   /** What has become of it so far, as long as it is sure that nothing was done. */
   undone: keyof typeof NOTHING_DONE | undefined
   /** How often the connection broke while it was at work. */
@@ -320,6 +330,7 @@ function createGivingUp(options: PassageOptions): GivingUp {
     tries: 0,
     turnedAway: 0,
     seen: undefined,
+    seenAt: undefined,
     undone: 'neverSent',
     breaks: 0,
     isToBlame: false,
@@ -330,7 +341,10 @@ function createGivingUp(options: PassageOptions): GivingUp {
       // A server that says so is there.
       concerned = isSessionForgotten(failure) || failure.isFinal ? { upstream: options.upstream } : connection.concerned
       // A session that was made for it is not forgotten by chance: its own work may be what ends it.
-      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) giveUp.seen = failure
+      if (mayBeDone(failure) || (isSessionForgotten(failure) && ++forgotten > MOST_TURNED_AWAY)) {
+        giveUp.seen = failure
+        giveUp.seenAt = connection.target
+      }
       if (failure.wasSent !== 'no') giveUp.undone = undefined
       else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },

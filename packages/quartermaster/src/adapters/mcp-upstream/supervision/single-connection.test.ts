@@ -35,6 +35,7 @@ function situation() {
     servers.push({ end: ended.resolve, finish: finished.resolve })
     return {
       concerned: { dependency: 'printer' },
+      target: 'printer',
       lane: createCarefulLane(),
       state: () => ({ kind: 'up', reason: '', since: 0 }),
       session: () => SESSION,
@@ -73,7 +74,14 @@ function situation() {
     standing = { kind }
     tell()
   }
-  const single = createSingleConnection({ lease, clock, dependency: 'printer', create, onChange: () => {} })
+  const single = createSingleConnection({
+    lease,
+    clock,
+    dependency: 'printer',
+    target: 'printer',
+    create,
+    onChange: () => {},
+  })
   const end = (number: number) => servers[number]?.end()
   /** It has answered all that was under way. */
   const finish = (number: number) => servers[number]?.finish()

@@ -12,6 +12,7 @@ export interface SingleConnectionDeps {
   readonly clock: Clock
   /** The dependency this is, for errors. */
   readonly dependency: string
+  readonly target: string
   /** Makes one that is not started yet. */
   create(): Connection
   onChange(): void
@@ -19,7 +20,7 @@ export interface SingleConnectionDeps {
 
 /** A connection that is there only while this process holds the lease. Whoever needs it while nobody has the lease takes it. */
 export function createSingleConnection(deps: SingleConnectionDeps): Connection {
-  const { lease, clock, dependency, create, onChange } = deps
+  const { lease, clock, dependency, target, create, onChange } = deps
   let inner: Connection | undefined
   /** There is none while the last one has not ended. */
   let ending: Promise<void> | undefined
@@ -88,6 +89,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
     get concerned() {
       return inner?.concerned ?? { dependency }
     },
+    target,
     lane: createCarefulLane(),
     state,
     session: () => inner?.session(),
