@@ -44,25 +44,27 @@ describe('an upstream that starts when it is needed', LONG, () => {
     const first = await openDesk({
       mcpServers: {
         near: lazily(program(ILL_SERVER)),
+        each: lazily({ ...program(ILL_SERVER), connection: 'perAgent' }),
         old: lazily({ url: old.url, era: 'legacy' }),
         young: lazily({ url: young.url, era: 'modern' }),
       },
     })
     // Nobody has seen them yet, so they are looked at once.
     const offered = async () => {
-      const statuses = await Promise.all(['near', 'old', 'young'].map(name => first.status(name)))
+      const statuses = await Promise.all(['near', 'each', 'old', 'young'].map(name => first.status(name)))
       return statuses.map(status => Number(status?.tools.offered) > 0)
     }
-    await expect.poll(offered, PATIENT).toEqual([true, true, true])
+    await expect.poll(offered, PATIENT).toEqual([true, true, true, true])
     await first.up.stop()
 
     old.visits.length = 0
     young.visits.length = 0
     const desk = await onDesk(first.dir)
     const client = await desk.connect()
-    const listed = ['near_echo', 'old_count', 'young_count']
+    const listed = ['near_echo', 'each_echo', 'old_count', 'young_count']
     await expect.poll(() => namesIn(client), PATIENT).toEqual(expect.arrayContaining(listed))
-    expect(await desk.status('near')).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
+    for (const name of ['near', 'each'])
+      expect(await desk.status(name)).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
     for (const name of ['old', 'young'])
       expect(await desk.status(name)).toMatchObject({ state: 'idle', connections: 0 })
     expect([...old.visits, ...young.visits]).toEqual([])
@@ -71,10 +73,11 @@ describe('an upstream that starts when it is needed', LONG, () => {
     const ended = () => [old, young].map(({ visits }) => visits.filter(({ method }) => method === 'DELETE').length)
     const asleep = { state: 'idle', pids: [], connections: 0, restarts: 0 }
     for (const time of [1, 2]) {
-      const near = textOf(client, 'near_echo', { text: `awake ${time}` })
+      const text = `awake ${time}`
+      const near = [textOf(client, 'near_echo', { text }), textOf(client, 'each_echo', { text })]
       const far = [textOf(client, 'old_count'), textOf(client, 'young_count')]
-      expect(await Promise.all([near, ...far])).toEqual([`awake ${time}`, '3 issues', '3 issues'])
-      for (const name of ['near', 'old', 'young'])
+      expect(await Promise.all([...near, ...far])).toEqual([text, text, '3 issues', '3 issues'])
+      for (const name of ['near', 'each', 'old', 'young'])
         await expect.poll(() => desk.status(name), PATIENT).toMatchObject(asleep)
       await expect.poll(ended, PATIENT).toEqual([time, 0])
       expect(await namesIn(client)).toEqual(expect.arrayContaining(listed))

@@ -136,7 +136,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     }
   })
 
-  it('is described as the configuration says', async () => {
+  it('is described as the configuration says, and with care where nobody says anything', async () => {
     const said = {
       title: 'Parrot',
       mutates: true,
@@ -148,6 +148,8 @@ describe('an upstream', { timeout: 60_000 }, () => {
     })
     await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
     expect((await desk.run('tools', 'desk_echo', '--json')).json()).toMatchObject(said)
+    const careful = { mutates: true, retry: 'manual', idempotent: false }
+    expect((await desk.run('tools', 'desk_count', '--json')).json()).toMatchObject(careful)
     const described = await textOf(await desk.connect(), 'describe_tool', { name: 'desk_echo' })
     expect(JSON.parse(described)).toMatchObject({ tools: [said] })
   })

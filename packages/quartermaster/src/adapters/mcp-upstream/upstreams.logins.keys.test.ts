@@ -63,6 +63,18 @@ describe('an agent with a key of its own', () => {
     expect([await calledBy('ada'), await calledBy('bob')]).toEqual(['key-of-ada', 'access-1'])
   })
 
+  it('is known by that in the place of the one of all, and told of that alone, however often that is written', async () => {
+    const keyOf = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+    const agents = { ada: keyOf('key-of-ada'), cy: keyOf('wrong') }
+    const headers = { ...keyOf('key-of-all').headers, ...KEY_OF_ALL.headers }
+    const { isUp, calledBy } = await namingServer({ entry: { headers, agents }, takes: () => false })
+    await isUp('desk')
+    expect([await calledBy('ada'), await calledBy('bob')]).toEqual(['key-of-ada', 'key-of-all'])
+    await expect(calledBy('cy')).rejects.toMatchObject({
+      message: expect.stringContaining('Change "agents.cy.headers.authorization" in its entry'),
+    })
+  })
+
   it('is told to change that key once it is not taken, and not to sign in', async () => {
     const wrong = { agents: { ada: { headers: { Authorization: 'Bearer wrong' } } } }
     const { signIn, isUp, calledBy } = await namingServer({ entry: wrong, takes: token => token === 'access-1' })

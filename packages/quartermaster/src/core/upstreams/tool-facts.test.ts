@@ -45,6 +45,11 @@ describe('what is known about a tool of a server', () => {
     expect(factsOf({ annotations })).toMatchObject(expected)
   })
 
+  it('is not whether an operation is repeated, whatever it says of itself', () => {
+    const annotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false, retry: 'replay' }
+    expect(factsOf({ annotations, retry: 'replay' })).not.toHaveProperty('retry')
+  })
+
   it('tells of a tool that says it only reads and destroys', () => {
     const annotations = { readOnlyHint: true, destructiveHint: true }
     expect(contradictionIn('github', { name: 'drop', annotations })).toMatchObject({
