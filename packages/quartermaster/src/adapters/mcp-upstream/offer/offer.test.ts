@@ -175,7 +175,7 @@ describe('what an upstream offers', () => {
     expect(offer.unit().problems).toEqual([])
   })
 
-  it('has prompts with suggestions for their arguments, unless the configuration leaves them out', async () => {
+  it('has prompts with suggestions for their arguments, under the prefix it is given, unless they are left out', async () => {
     const { offer, capability, configure, seen } = stage()
     const args = [{ name: 'who', required: true }, { description: 'No name.' }, 'nonsense']
     await offer.take(verdictOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
@@ -183,6 +183,13 @@ describe('what an upstream offers', () => {
       { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
     ])
     expect(seen.suggested).toEqual([{ of: { kind: 'prompt', name: 'greet' }, argument: 'who' }])
+    for (const [prefix, name] of [
+      [false, 'greet'],
+      ['hall', 'hall_greet'],
+    ] as const) {
+      configure({ prefix })
+      expect(capability().prompts).toMatchObject([{ name }])
+    }
     configure({ prompts: false })
     expect(capability().prompts).toEqual([])
   })
