@@ -15,6 +15,8 @@ const MINE = {
   npm_config__authToken: 'hunter2',
   DATABASE_URL: 'postgres://me:hunter2@db',
   QUARTERMASTER_DATA: '/data',
+  QUARTERMASTER_TOKEN: 'hunter2',
+  QUARTERMASTER_SEALING_KEY: 'hunter2',
   QUARTERMASTER_UPSTREAM: 'of-somebody-else',
   SSH_AUTH_SOCK: '/tmp/agent',
   LC_: 'x',

@@ -55,9 +55,17 @@ describe('mcpServers in the configuration', () => {
   })
 
   it('replaces references, in every text', async () => {
-    const entry = '{ "x": { "url": "${env:BASE}/mcp", "headers": { "Authorization": "Bearer ${secret:TOKEN}" } } }'
-    const { configs } = await read(entry, { env: { BASE: 'https://a.example' }, secrets: { TOKEN: 'hush-hush' } })
-    expect(configs['x']).toMatchObject({ url: 'https://a.example/mcp', headers: { Authorization: 'Bearer hush-hush' } })
+    const entries = `{
+      "x": { "url": "\${env:BASE}/mcp", "headers": { "Authorization": "Bearer \${secret:TOKEN}" } },
+      "y": { "url": "https://b.example", "agents": { "ada": { "headers": { "X-Key": "\${secret:TOKEN}" } } } },
+      "z": { "command": "z", "args": ["\${env:BASE}"], "agents": { "ada": { "env": { "KEY": "\${secret:TOKEN}" } } } }
+    }`
+    const { configs } = await read(entries, { env: { BASE: 'https://a.example' }, secrets: { TOKEN: 'hush-hush' } })
+    expect(configs).toMatchObject({
+      x: { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer hush-hush' } },
+      y: { agents: { ada: { headers: { 'X-Key': 'hush-hush' } } } },
+      z: { args: ['https://a.example'], agents: { ada: { env: { KEY: 'hush-hush' } } } },
+    })
   })
 
   it('reads "disabled" as other clients mean it', async () => {
