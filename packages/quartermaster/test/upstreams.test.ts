@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing, PATIENT } from './support/listing-desk.ts'
@@ -257,6 +257,8 @@ describe('an upstream', { timeout: 60_000 }, () => {
   it('never gets our token, nor anything of our environment that is not its business', async () => {
     const log = join(await freshFolder(), 'log')
     const { url } = await startHttpServer(`--log=${log}`)
+    vi.stubEnv('QUARTERMASTER_RECHECK_COOLDOWN_SECONDS', '30')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const desk = await openDesk({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
