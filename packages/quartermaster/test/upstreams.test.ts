@@ -50,9 +50,9 @@ async function passesEverything(client: Client): Promise<void> {
     { type: 'resource', resource: { uri: 'desk://a', mimeType: 'text/plain', text: 'inside' } },
     { type: 'resource_link', uri: 'desk://a', name: 'a', mimeType: 'text/plain' },
   ])
-  const steps: number[] = []
-  await client.callTool({ name: 'desk_slow', arguments: {} }, { onprogress: ({ progress }) => steps.push(progress) })
-  expect(steps).toEqual([1, 2])
+  const steps: object[] = []
+  await client.callTool({ name: 'desk_slow', arguments: {} }, { onprogress: step => steps.push(step) })
+  expect(steps).toEqual([1, 2].map(progress => ({ progress, total: 2, message: `step ${progress}` })))
   expect(await textOf(client, 'desk_ask')).toContain('Ada')
   expect(await textOf(client, 'desk_folders')).toContain('file:///w')
   expect(await client.callTool({ name: 'desk_no', arguments: {} })).toMatchObject({ isError: true })
