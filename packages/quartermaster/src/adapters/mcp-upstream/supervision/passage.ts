@@ -55,8 +55,8 @@ const MOST_TURNED_AWAY = 1
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const giveUp = createGivingUp(options)
-  const connection = () => whereItMayBeSent(options, giveUp)
-  const passage: Passage = { giveUp, waiting: createBudget(options.clock, options.budgetMs), ...options, connection }
+  const current = () => whereItMayBeSent(options, giveUp)
+  const passage: Passage = { giveUp, waiting: createBudget(options.clock, options.budgetMs), current, ...options }
   for (;;) {
     const next = nextWay(passage)
     const way = next instanceof Promise ? await next : next
@@ -83,6 +83,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
 interface Passage extends PassageOptions {
   readonly giveUp: GivingUp
   readonly waiting: Budget
+  /** The connection that it may take now. */
+  current(): Connection
 }
 
 /** What may be done is sent to no other server that has the place of the one which has seen it: only there is twice the same as once. */
@@ -226,7 +228,7 @@ interface Way {
   readonly turn?: Turn
 }
 
-function wayNow({ connection: current }: PassageOptions): Way | undefined {
+function wayNow({ current }: Passage): Way | undefined {
   const connection = current()
   const session = connection.takeNow()
   return session && { connection, session }
@@ -237,7 +239,7 @@ function wayNow({ connection: current }: PassageOptions): Way | undefined {
  * is given up meanwhile, as that of an agent that has signed out, sends whoever waited to the one that there is now. However often
  * that happens, the time of the call is what ends it.
  */
-async function reach({ connection: current, clock, signal, waiting }: Passage): Promise<Way> {
+async function reach({ current, clock, signal, waiting }: Passage): Promise<Way> {
   for (let moves = 0; ; moves++) {
     const connection = current()
     try {
