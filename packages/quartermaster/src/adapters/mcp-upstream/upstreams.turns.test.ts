@@ -75,3 +75,10 @@ describe('one that waits for its turn to be started', () => {
     expect(upstreams.statuses().map(({ pids }) => pids.length)).toEqual([1, 1])
   })
 })
+
+it('starts several at once, whatever one of them comes to', async () => {
+  const { upstreams, configure } = await stage()
+  const hangs = entry({}, '--hang')
+  await configure({ one: hangs, two: hangs, three: hangs, four: hangs })
+  expect(upstreams.statuses().map(({ reason }) => reason)).not.toContain('It is about to be started.')
+})
