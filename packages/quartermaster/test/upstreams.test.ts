@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -269,6 +269,23 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const { names } = JSON.parse(await textOf(client, 'near_environment'))
     expect(names.filter((name: string) => name.startsWith('QUARTERMASTER'))).toEqual(['QUARTERMASTER_UPSTREAM'])
     expect(names).not.toContain('VITEST')
+  })
+
+  it('runs in the project folder or where its entry says, and nowhere in the data folder', async () => {
+    const desk = await openDesk({
+      mcpServers: {
+        here: program(ILL_SERVER),
+        there: { ...program(ILL_SERVER), cwd: 'notes' },
+        inside: { ...program(ILL_SERVER), cwd: '.quartermaster' },
+      },
+      files: { 'notes/today.md': '' },
+    })
+    const client = await desk.connect()
+    const dir = await realpath(desk.dir)
+    await expect.poll(() => textOf(client, 'here_where'), PATIENT).toBe(dir)
+    await expect.poll(() => textOf(client, 'there_where'), PATIENT).toBe(join(dir, 'notes'))
+    const message = expect.stringContaining('belongs to the data folder, which no server may reach.')
+    await expect.poll(() => desk.status('inside'), PATIENT).toMatchObject({ pids: [], lastError: { message } })
   })
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {
