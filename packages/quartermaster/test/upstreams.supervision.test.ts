@@ -182,6 +182,20 @@ describe('an upstream that dies', LONG, () => {
     expect(await state()).toBe('up')
   })
 
+  it('and stays away is waited for no longer than is configured, by a call under way and by one that comes then', async () => {
+    const file = join(await freshFolder(), 'licence')
+    await writeFile(file, '')
+    const entry = { ...program(ILL_SERVER, `--needs=${file}`, '--exit-on=tools/call'), era: 'legacy' }
+    const settings = { restartWaitSeconds: 1, recoveringSeconds: 60 }
+    const desk = await openDesk({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(12)
+    await rm(file)
+    const client = await desk.connect()
+    const echo = () => textOf(client, 'desk_echo', { text: 'hi' })
+    expect(await echo()).toMatch(/^DEPENDENCY_UNAVAILABLE: .* cannot be reached: It ended with exit code 1/)
+    expect(await echo()).toMatch(/^TOOL_DISABLED: .* which is recovering/)
+  })
+
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
     const first = await startHttpServer()
     const { port } = new URL(first.url)
@@ -198,7 +212,7 @@ describe('an upstream that dies', LONG, () => {
 })
 
 describe('an upstream that hangs', LONG, () => {
-  it('is started again when a call ran out of its time or long before, and is not one that is long at its work', async () => {
+  it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work', async () => {
     const desk = await openDesk({
       mcpServers: {
         hangs: { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 },
@@ -229,13 +243,26 @@ describe('an upstream that hangs', LONG, () => {
       await expect.poll(() => desk.status('stops'), PATIENT).toMatchObject(noticed)
     }
 
+    async function isNoticedAtRest(): Promise<void> {
+      const rests = { ...program(ILL_SERVER), timeoutMs: 3_000 }
+      const quiet = await openDesk({ mcpServers: { rests }, settings: { watchIntervalSeconds: 1 } })
+      const caller = await quiet.connect()
+      // It is asked meanwhile whether it is there, and from here on known to answer that.
+      await expect.poll(() => textOf(caller, 'rests_slow', { ms: 1_500 }), PATIENT).toBe('at last')
+      const [pid = 0] = (await quiet.status('rests'))?.pids ?? []
+      process.kill(pid, 'SIGSTOP')
+      const noticed = { state: 'up', restarts: 1, lastError: { message: 'It runs, but does not answer any more.' } }
+      await expect.poll(() => quiet.status('rests'), PATIENT).toMatchObject(noticed)
+      await allGone([pid])
+    }
+
     async function isLongAtItsWork(): Promise<void> {
       await expect.poll(() => echo('works', 'hi'), PATIENT).toBe('hi')
       expect(await textOf(client, 'works_slow', { ms: 12_000 })).toBe('at last')
       await expect.poll(() => desk.status('works')).toMatchObject({ state: 'up', restarts: 0 })
     }
 
-    await Promise.all([isMissedByItsCall(), isNoticedBefore(), isLongAtItsWork()])
+    await Promise.all([isMissedByItsCall(), isNoticedBefore(), isNoticedAtRest(), isLongAtItsWork()])
   })
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
