@@ -52,6 +52,14 @@ describe('signing in at an upstream', () => {
     }
   })
 
+  it('registers where the document that describes a client is not understood', async () => {
+    const place = await oauthPlace({}, { clientMetadataUrl: 'https://x.example/client.json' })
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    expect(new URL(attempt.url).searchParams.get('client_id')).toBe('made')
+    expect(place.registered).toMatchObject([{ client_name: 'Quartermaster' }])
+    attempt.cancel()
+  })
+
   it('takes the address by hand when the browser is elsewhere', async () => {
     const place = await oauthPlace()
     const attempt = await authDesk().auth.begin(OWNER, place.upstream)
@@ -105,6 +113,17 @@ describe('signing in at an upstream', () => {
     expect(error).toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining('another issuer') })
     expect(error.message).not.toContain('evil')
     expect(place.tokenRequests).toEqual([])
+  })
+
+  it('believes no refusal of another issuer than was asked', async () => {
+    const place = await oauthPlace()
+    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const redirect = place.approve(attempt.url, ({ searchParams }) => {
+      searchParams.delete('code')
+      searchParams.set('error', 'access_denied')
+      searchParams.set('iss', 'https://evil.example')
+    })
+    await expect(attempt.take(redirect)).rejects.toMatchObject({ message: expect.stringContaining('another issuer') })
   })
 
   it.each(['https://evil.example', 'https://evil.example/', '', '/'])(
