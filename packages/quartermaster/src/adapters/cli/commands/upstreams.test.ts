@@ -156,6 +156,13 @@ describe('upstreams', () => {
     })
   })
 
+  it('let no server that nobody has seen yet write lines of ours', async () => {
+    const statuses = [{ ...BROKEN, reason: 'It said: no\u001b[2J\nForged.', unseen: 'Read it.' }]
+    expect((await runUpstreams(['review'], { statuses, items: [] })).stderr).toContain(
+      'yet: It said: no\\x1b[2J Forged. Read it.\n',
+    )
+  })
+
   it('say why they are idle where no up keeps them', async () => {
     const idle = { ...NOTES, state: 'idle' as const, reason: 'It starts when it is needed.' }
     const shown = (more: object, ...argv: string[]) => runUpstreams(argv, { statuses: [idle], ...more })
