@@ -89,6 +89,15 @@ describe('waiting', () => {
     expect(seen.stdout).toBe('done')
   })
 
+  it('lets no tool write lines of ours there', async () => {
+    const { code, begun, end, seen } = waiting('call', ['slow'])
+    const { onProgress } = await begun
+    onProgress?.({ progress: 1, message: 'one\u001b[2J\nForged.' })
+    end(DONE)
+    await code
+    expect(seen.stderr).toBe('Calling slow · 1 one\\x1b[2J Forged.\n')
+  })
+
   it('writes no such lines beside --json', async () => {
     const { code, begun, end, seen } = waiting('call', ['slow', '--json'])
     const { onProgress } = await begun

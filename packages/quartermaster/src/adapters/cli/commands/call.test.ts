@@ -158,6 +158,25 @@ describe('call: results', () => {
     ])
   })
 
+  it('keeps what is no text on its one line, whatever a server calls it', async () => {
+    const forged = 'a\u001b[2J\nForged'
+    const { stdout } = await run(['read_file'], {
+      result: {
+        content: [
+          { type: 'image', data: 'AAAA', mimeType: forged },
+          { type: 'resource', resource: { uri: forged, blob: 'AAAA' } },
+          { type: 'resource_link', uri: forged, name: forged },
+        ],
+      },
+    })
+    const shown = 'a\\x1b[2J Forged'
+    expect(stdout.split('\n')).toEqual([
+      `[image ${shown}, 3 B]`,
+      `[resource ${shown}, 3 B]`,
+      `[link ${shown} ${shown}]`,
+    ])
+  })
+
   it('prints structured content where there is no text', async () => {
     const { stdout } = await run(['read_file'], { result: { content: [], structuredContent: { a: 1 } } })
     expect(stdout).toBe('{\n  "a": 1\n}\n')
