@@ -18,6 +18,13 @@ describe('upstreams', () => {
     )
   })
 
+  it('write no lines of ours when they say why they are not up again', async () => {
+    const status = { ...NOTES, state: 'down' as const, reason: 'It said: no\u001b[2J\nForged.' }
+    expect((await runUpstreams(['restart', 'notes'], { statuses: [status] })).stdout).toContain(
+      'It said: no\\x1b[2J Forged',
+    )
+  })
+
   it('are only tried where nothing runs that would keep them', async () => {
     expect(await runUpstreams(['restart', 'notes'], { from: 'process' })).toMatchObject({
       code: 0,
