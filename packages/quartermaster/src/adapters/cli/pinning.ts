@@ -20,7 +20,7 @@ export function notesBut({ notes, versionless }: PinnedEntry, kept: AddedUpstrea
 /** Looks whether an entry runs packages without a version, and gives them the present one where that is asked for. */
 export async function pinEntry(
   entry: Readonly<Record<string, unknown>>,
-  { pin, host }: { pin: boolean; host: Pick<CliHost, 'packageVersion'> },
+  { pin, isDryRun = false, host }: { pin: boolean; isDryRun?: boolean; host: Pick<CliHost, 'packageVersion'> },
 ): Promise<PinnedEntry> {
   const { command, args = [] } = entry
   const words = Array.isArray(args) ? args.map(String) : []
@@ -38,9 +38,11 @@ export async function pinEntry(
   const pinned = withTexts(words, changes)
   // Whoever warns has the last word on what is pinned.
   const left = find(pinned)
+  const pinnedTo = isDryRun ? 'Would be pinned' : 'Pinned'
   const done = unpinned.flatMap(({ wanted, package: name }) => {
     const version = versions.get(wanted)
-    return version === undefined || left.some(one => one.wanted === wanted) ? [] : [`Pinned: ${name}@${version}.`]
+    const isLeft = version === undefined || left.some(one => one.wanted === wanted)
+    return isLeft ? [] : [`${pinnedTo}: ${name}@${version}.`]
   })
   const { notes, versionless } = notesOn(left, one => faults.get(one.wanted) ?? leftNote(one, isElsewhere), unread)
   return {

@@ -15,7 +15,7 @@ describe('import that is only tried', () => {
       '+ git-hub (Claude Desktop, "git hub" there)\n  Would be given to default.\n  Would be kept in the secrets file: TOKEN.\n',
     )
     expect(stdout).toContain('+ files (Claude Desktop)')
-    expect(stdout).toContain('Pinned: files@3.0.0.')
+    expect(stdout).toContain('Would be pinned: files@3.0.0.')
     expect(stdout).toMatch(/0 imported, 2 would be imported, 1 skipped\.\n$/)
   })
 

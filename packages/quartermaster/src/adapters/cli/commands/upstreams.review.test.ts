@@ -23,6 +23,11 @@ describe('a review', () => {
     expect(stdout).toContain('    + c\\u{1b}d\\u{1b}\n')
   })
 
+  it('knows a name by what it shows of it, also one that is not quite right', async () => {
+    const { stderr } = await runUpstreams(['accept', 'notes', 'writ\\u{200b}e'], { items: [ODD] })
+    expect(stderr).toContain('Did you mean "wri\\u{200b}te"?')
+  })
+
   it('waits for no other server than the one it is of', async () => {
     const { waited } = await runUpstreams(['review', 'notes'])
     expect(waited).toEqual(['reviewItems notes'])
