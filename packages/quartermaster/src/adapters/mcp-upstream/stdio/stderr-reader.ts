@@ -58,7 +58,7 @@ export function readStderr(stream: Readable, { log, clock }: StderrReaderOptions
     else for (const line of splitter.push(chunk)) keep(line)
     if (isWithinMeans(chunk.length)) return
     stream.pause()
-    setTimeout(() => stream.resume(), SECOND_MS).unref()
+    clock.after(SECOND_MS, () => stream.resume())
   }
 
   function finish(): void {
