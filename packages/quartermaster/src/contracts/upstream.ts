@@ -3,9 +3,10 @@ import { ConsentOperationName, Name } from './names.ts'
 import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
 /** What no program can be given is found here, and not when it is started. */
+const word = z.string().refine(value => !value.includes('\0'), 'has a character that no program can be given')
 const variables = z.record(
   z.string().refine(name => /^[^=\0]+$/.test(name), 'is no name of a variable'),
-  z.string().refine(value => !value.includes('\0'), 'has a character that no variable can hold'),
+  word,
 )
 /** What a header cannot hold is found here, and not when it is sent; a line break is what a secret often ends with. */
 const headers = z.record(
@@ -119,10 +120,10 @@ const common = {
 /** An MCP server that is a program here. */
 export const StdioUpstream = z.strictObject({
   type: z.literal('stdio').optional(),
-  command: z.string().min(1).max(4096),
-  args: z.array(z.string().max(32_768)).max(1_000).default([]),
+  command: word.min(1).max(4096),
+  args: z.array(word.max(32_768)).max(1_000).default([]),
   env: variables.default({}).describe('Beside the few variables every program gets.'),
-  cwd: z.string().min(1).optional().describe('Its working folder; the project folder when absent.'),
+  cwd: word.min(1).optional().describe('Its working folder; the project folder when absent.'),
   ...common,
 })
 export type StdioUpstream = z.infer<typeof StdioUpstream>

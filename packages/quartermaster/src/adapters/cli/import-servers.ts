@@ -133,7 +133,7 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
   const { server, answers, options, before, beside } = wish
   const about = { ...aboutOf(server), secrets: Object.keys(server.secrets) }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: server.skipped }
-  const pinned = await pinEntry(server.entry, { ...options, host: session.host })
+  const pinned = await pinEntry(server.entry, { pin: options.pin, isDryRun: options.isDryRun, host: session.host })
   const { entry } = pinned
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))

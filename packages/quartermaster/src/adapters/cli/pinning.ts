@@ -38,11 +38,11 @@ export async function pinEntry(
   const pinned = withTexts(words, changes)
   // Whoever warns has the last word on what is pinned.
   const left = find(pinned)
-  const pinnedTo = isDryRun ? 'Would be pinned' : 'Pinned'
+  const verb = isDryRun ? 'Would be pinned' : 'Pinned'
   const done = unpinned.flatMap(({ wanted, package: name }) => {
     const version = versions.get(wanted)
     const isLeft = version === undefined || left.some(one => one.wanted === wanted)
-    return isLeft ? [] : [`${pinnedTo}: ${name}@${version}.`]
+    return isLeft ? [] : [`${verb}: ${name}@${version}.`]
   })
   const { notes, versionless } = notesOn(left, one => faults.get(one.wanted) ?? leftNote(one, isElsewhere), unread)
   return {

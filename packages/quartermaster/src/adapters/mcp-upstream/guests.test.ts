@@ -36,20 +36,24 @@ it('lets go of a server when its capability names another for every agent that h
   expect(prefixes()).toEqual({ two: 'printing' })
 })
 
-it('lets go of a server when every agent that had it has lost its capability, and has room for others then', () => {
+it('lets go of a server as soon as every agent that had it has lost its capability', () => {
   const { guests, ask, prefixes } = stage()
   ask('one', 'ada')
   ask('one', 'bob')
   ask('other', 'ada', 'scanning')
-  guests.age()
-  expect([guests.leave('ada', 'printing'), guests.leave('ada', 'printing'), guests.leave('eve')]).toEqual([
-    ['one'],
-    [],
-    [],
-  ])
-  expect([guests.age(), Object.keys(prefixes())]).toEqual([false, ['one', 'other']])
-  expect(guests.leave('bob')).toEqual(['one'])
-  expect([guests.age(), prefixes()]).toEqual([true, { other: 'scanning' }])
+  const left = [guests.leave('ada', 'printing'), guests.leave('ada', 'printing'), guests.leave('eve')]
+  expect(left).toEqual([false, false, false])
+  expect(prefixes()).toEqual({ one: 'printing', other: 'scanning' })
+  expect(guests.leave('bob')).toBe(true)
+  expect(prefixes()).toEqual({ other: 'scanning' })
+})
+
+it('knows the servers that a capability names, also those that an agent had before', () => {
+  const { guests, ask } = stage()
+  ask('one', 'ada')
+  ask('two', 'ada')
+  ask('other', 'ada', 'scanning')
+  expect(guests.namedBy('printing')).toEqual(['one', 'two'])
 })
 
 it('keeps servers that one agent has in turn, and has nothing read anew for that more than once', () => {

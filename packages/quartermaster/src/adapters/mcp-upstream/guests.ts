@@ -16,8 +16,10 @@ export interface Guests {
    * nobody for the first time, so definitions want to be read anew.
    */
   ask(request: GuestRequest): 'changed' | 'same' | 'full'
-  /** An agent has lost this capability, or all of them. Answers which servers it had by it. */
-  leave(agent: string, key?: string): string[]
+  /** The servers that a capability names, whoever has them. */
+  namedBy(key: string): string[]
+  /** An agent has lost this capability, or all of them. Answers whether somebody was let go, whom nobody has any more. */
+  leave(agent: string, key?: string): boolean
   /** Definitions are read anew, so who is still wanted is asked for again. Answers whether somebody was let go. */
   age(): boolean
   configs(): ReadonlyMap<string, UpstreamConfig>
@@ -63,11 +65,14 @@ export function createGuests(): Guests {
       guests.set(name, guest)
       return release(request) || !known ? 'changed' : 'same'
     },
+    namedBy: key => [...guests].filter(([, guest]) => guest.key === key).map(([name]) => name),
     leave(agent, key) {
-      const had = [...guests].filter(
-        ([, guest]) => (key === undefined || guest.key === key) && guest.agents.delete(agent),
-      )
-      return had.map(([name]) => name)
+      const before = guests.size
+      for (const [name, guest] of guests) {
+        const hadIt = (key === undefined || guest.key === key) && guest.agents.delete(agent)
+        if (hadIt && guest.agents.size === 0) guests.delete(name)
+      }
+      return guests.size < before
     },
     age() {
       const before = guests.size

@@ -59,18 +59,21 @@ describe.each(['shared', 'perAgent'] as const)('an upstream whose entry is chang
 /** What becomes of a call that breaks at a server in whose place there is another, and how often that one is called. */
 async function brokenWhereReplaced(annotations: object) {
   const answers = { 'tools/list': () => ({ tools: [{ name: 'set', inputSchema: { type: 'object' }, annotations }] }) }
-  const isCall = ({ body }: Visit) => body.method === 'tools/call'
-  const first = await httpEndpoint(visit => isCall(visit) || answerLegacy(visit, answers))
-  const second = await httpEndpoint(visit => answerLegacy(visit, answers))
+  const calls: Visit[] = []
+  const server = await httpEndpoint(visit => {
+    if (visit.body.method === 'tools/call') calls.push(visit)
+    if (calls[0] !== visit) answerLegacy(visit, answers)
+  })
+  const entryOf = (project: string) => UpstreamConfig.parse({ url: `${server.url}?project=${project}`, era: 'legacy' })
   const desk = await stage()
-  await desk.configure({ tracker: entryFor(first, '1') })
+  await desk.configure({ tracker: entryOf('one') })
   await desk.isUp('tracker')
   const call = await toolOf(desk)
   const broken = call().catch((error: unknown) => error)
-  await expect.poll(() => first.visits.some(isCall), PATIENT).toBe(true)
-  await desk.configure({ tracker: entryFor(second, '2') })
-  await first.close()
-  return { end: await broken, sentAgain: second.visits.filter(isCall).length }
+  await expect.poll(() => calls.length, PATIENT).toBe(1)
+  await desk.configure({ tracker: entryOf('two') })
+  calls[0]?.drop()
+  return { end: await broken, sentAgain: calls.length - 1 }
 }
 
 it('sends again to another server in its place what only reads, and not what a server says is the same twice', async () => {

@@ -86,7 +86,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   let configured: ReadonlyMap<string, UpstreamConfig> = new Map()
 
   async function ready(): Promise<void> {
-    if (guests.age()) void adopt()
+    if (guests.age()) adoptGuests()
     await mounts.adopted()
   }
 
@@ -105,6 +105,12 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     return mounts.adopt(configs())
   }
 
+  function adoptGuests(): void {
+    adopt().catch(error => {
+      log.warn('servers that capabilities name could not be mounted', { error: messageOf(error) })
+    })
+  }
+
   return {
     source,
     configure(configs) {
@@ -113,10 +119,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     mount(request) {
       const asked = guests.ask(request)
-      if (asked === 'changed')
-        adopt().catch(error => {
-          log.warn('a server that a capability names could not be mounted', { error: messageOf(error) })
-        })
+      if (asked === 'changed') adoptGuests()
       return asked !== 'full'
     },
     async clearTheWay() {
@@ -128,7 +131,8 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
     dismiss(agent, lost) {
       mounts.dismiss(agent, lost)
-      for (const name of guests.leave(agent, lost)) mounts.dismiss(agent, name)
+      if (lost !== undefined) for (const name of guests.namedBy(lost)) mounts.dismiss(agent, name)
+      if (guests.leave(agent, lost)) adoptGuests()
     },
     async review(name, options) {
       if (name !== undefined) mounts.find(name)

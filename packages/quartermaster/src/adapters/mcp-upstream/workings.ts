@@ -170,7 +170,7 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
     deps.dependency.changed()
     onState()
   }
-  return createSingleConnection({ lease, clock, dependency, target: deps.target.text, create, onChange })
+  return createSingleConnection({ lease, clock, dependency, target: deps.target, create, onChange })
 }
 
 /** A connection for an agent, or the main one for nobody. */
@@ -191,7 +191,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     random,
     upstream: name,
     dependency,
-    target: target.text,
+    target,
     startMs: () => startMsOf(config(), { isDownloaded: acquaintance.isMet() }),
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),

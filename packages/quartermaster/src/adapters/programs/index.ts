@@ -6,5 +6,5 @@ export { programPlaces } from './program-places.ts'
 export { wait } from './waiting.ts'
 export { type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 
-/** Loads what programs are run by; whoever runs none does without it. */
+/** Loads what programs are run by; whoever has neither upstreams nor programs does without it. */
 export const loadProgramParts = () => import('./parts.ts')

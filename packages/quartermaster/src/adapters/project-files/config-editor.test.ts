@@ -42,7 +42,7 @@ describe('an upstream that is added', () => {
   it.each([
     ['an empty name', { '': 'a' }, 'is no name of a variable'],
     ['a name with a value in it', { 'KEY=b': 'a' }, 'is no name of a variable'],
-    ['mcpServers.a.env.KEY', { KEY: 'a\0b' }, 'has a character that no variable can hold'],
+    ['mcpServers.a.env.KEY', { KEY: 'a\0b' }, 'has a character that no program can be given'],
   ])('has no variable that no program can be given, by %s', async (_what, env, message) => {
     const { editor, config } = await project('{}')
     await expect(editor.setUpstream('a', { command: 'a', env }, { replace: false })).rejects.toMatchObject({

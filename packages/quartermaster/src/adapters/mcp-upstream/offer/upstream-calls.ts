@@ -85,15 +85,6 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   const { upstream, clock, budgetMs, latencies, dismissals, serving } = deps
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
 
-  /** By who serves it when the session was just taken: that is whose session it is. */
-  function check(session: Session, passing: Passing, from = 0): Promise<void> | undefined {
-    const used = passing.uses[from]
-    if (!used) return undefined
-    const checking = serving().check(session, { kind: used.kind, name: used.name, signal: passing.facts.signal })
-    const others = () => check(session, passing, from + 1)
-    return checking ? checking.then(others) : others()
-  }
-
   async function passFor(passing: Passing): Promise<Params> {
     const { agent, facts, ask } = passing
     const leave = places.enter(agent)
@@ -111,7 +102,8 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           refuseLost()
           return ask(session, refuseLost)
         }
-        const checking = check(session, passing)
+        // By who serves it when the session was just taken: that is whose session it is.
+        const checking = checkAll(serving().check, session, passing)
         return checking ? checking.then(begin) : begin()
       })
     } finally {
@@ -190,6 +182,20 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       return suggestedIn(result)
     },
   }
+}
+
+/** One after the other. Nothing has to be waited for where all is as it should be. */
+function checkAll(
+  check: Serving['check'],
+  session: Session,
+  passing: Pick<Passing, 'uses' | 'facts'>,
+  from = 0,
+): Promise<void> | undefined {
+  const used = passing.uses[from]
+  if (!used) return undefined
+  const checking = check(session, { kind: used.kind, name: used.name, signal: passing.facts.signal })
+  const others = () => checkAll(check, session, passing, from + 1)
+  return checking ? checking.then(others) : others()
 }
 
 function refTo({ kind, name }: Suggesting): Params {

@@ -28,7 +28,10 @@ export interface LegacyQuestionsDeps {
   readonly unanswered: Unanswered
 }
 
-/** Questions that belong together come one by one; they are passed on together when they come within this time. */
+/**
+ * Questions that belong together come one by one; they are passed on together when they come within this time. Longer than a busy
+ * machine takes between two of them, and shorter than whoever is asked would notice.
+ */
 export const GATHER_MS = 50
 
 export function createLegacyQuestions({ clock, events, desk, unanswered }: LegacyQuestionsDeps): LegacyQuestions {

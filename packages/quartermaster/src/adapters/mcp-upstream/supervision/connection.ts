@@ -17,8 +17,8 @@ import { HANG_MS } from './silence.ts'
 export interface Connection {
   /** Whom an error is about that it cannot be reached. */
   readonly concerned: Concerned
-  /** What it leads to. With another command or address it may be another server. */
-  readonly target: string
+  /** What it leads to: the same object as long as the entry says the same of how it is reached. */
+  readonly target: object
   state(): ConnectionState
   session(): Session | undefined
   /** Whether somebody waits for it to come up. */
@@ -77,7 +77,7 @@ export interface ConnectionDeps extends RunnerDeps {
   /** Which upstream this is, and which dependency, for errors. */
   readonly upstream: string
   readonly dependency: string
-  readonly target: string
+  readonly target: object
   /** Ended when unused for so long. */
   readonly idleMs: number | undefined
   /** Whether somebody waits to be told of changes, although nothing is asked. */

@@ -48,7 +48,7 @@ async function waitingCall({ open = mute, answer = async (): Promise<Answer> => 
     random: () => 1,
     upstream: 's',
     dependency: 'upstream-s',
-    target: 's',
+    target: {},
     idleMs: undefined,
     startMs: () => 5_000,
     callMs: () => 20_000,

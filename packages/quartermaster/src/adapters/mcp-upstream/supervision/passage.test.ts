@@ -55,6 +55,15 @@ it.each([
   expect(seen.tries).toHaveLength(1)
 })
 
+it('does not know the outcome of what may have been done either, when it may not be sent a second time after all', async () => {
+  const refusal = new AppError('TOOL_DISABLED', 'It was changed meanwhile.')
+  const { send, seen } = stage(MAYBE_SENT, refusal)
+  await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(seen.tries).toHaveLength(2)
+  await expect(stage(MAYBE_SENT, refusal).send({ mayRepeat: true })).rejects.toBe(refusal)
+  await expect(stage(NEVER_SENT, refusal).send({ mutates: true })).rejects.toBe(refusal)
+})
+
 it('has a server suspected whose exchange broke, and says that the outcome is unknown without waiting for what is found', async () => {
   const { send, seen, neverKnown } = stage(MAYBE_SENT)
   neverKnown()

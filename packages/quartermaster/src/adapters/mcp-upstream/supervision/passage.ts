@@ -69,6 +69,8 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
     } catch (error) {
       if (options.signal.aborted) throw givenUp(error, way, options)
       end = turnEndOf(error)
+      // What is refused here, and not by the server, tells nothing of what became of it there.
+      if (isAppError(error)) giveUp.because(error)
       if (!(error instanceof SendFailure)) throw answeredBy(error, way, options)
       giveUp.failed(error, way)
       if (isLast(error, passage)) concede(error, way, passage)
@@ -294,7 +296,7 @@ interface GivingUp {
   /** The last of those after which it may be done. */
   seen: SendFailure | undefined
   /** The target of the connection that it was on then. */
-  seenAt: string | undefined
+  seenAt: object | undefined
   /** What has become of it so far, as long as it is sure that nothing was done. */
   undone: keyof typeof NOTHING_DONE | undefined
   /** How often the connection broke while it was at work. */

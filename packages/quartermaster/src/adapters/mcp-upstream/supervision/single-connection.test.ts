@@ -35,7 +35,7 @@ function situation() {
     servers.push({ end: ended.resolve, finish: finished.resolve })
     return {
       concerned: { dependency: 'printer' },
-      target: 'printer',
+      target: {},
       lane: createCarefulLane(),
       state: () => ({ kind: 'up', reason: '', since: 0 }),
       session: () => SESSION,
@@ -78,7 +78,7 @@ function situation() {
     lease,
     clock,
     dependency: 'printer',
-    target: 'printer',
+    target: {},
     create,
     onChange: () => {},
   })

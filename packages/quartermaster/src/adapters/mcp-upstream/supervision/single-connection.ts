@@ -12,7 +12,7 @@ export interface SingleConnectionDeps {
   readonly clock: Clock
   /** The dependency this is, for errors. */
   readonly dependency: string
-  readonly target: string
+  readonly target: object
   /** Makes one that is not started yet. */
   create(): Connection
   onChange(): void
