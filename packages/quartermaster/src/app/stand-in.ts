@@ -9,10 +9,10 @@ export function wrongEntryText({ reason }: LeftOutUpstream): string {
 /** Stands for an entry that is wrong, so that an agent that has it keeps everything else. It can never be run. */
 export function standInFor(leftOut: LeftOutUpstream): UpstreamConfig {
   const wrong = wrongEntryText(leftOut)
-  const config = StdioUpstream.parse({ command: NO_PROGRAM, enabled: false, short: wrong.slice(0, LONGEST_SHORT) })
-  return { ...config, wrong }
+  const config = StdioUpstream.parse({ command: 'none', enabled: false, short: wrong.slice(0, LONGEST_SHORT) })
+  return { ...config, command: NO_PROGRAM, wrong }
 }
 
-/** No system has a program of this name: whoever overlooks that it is wrong, and switched off, finds nothing to start. */
+/** No program can have this name: whoever overlooks that it is wrong, and switched off, finds nothing to start. */
 const NO_PROGRAM = '\0'
 const LONGEST_SHORT = 1024

@@ -48,6 +48,17 @@ it('lets go of a server as soon as every agent that had it has lost its capabili
   expect(prefixes()).toEqual({ other: 'scanning' })
 })
 
+it('leaves everybody else the names that they have when a server is let go of, and the next one gets those that are free', () => {
+  const { guests, ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('two', 'bob')
+  expect(prefixes()).toEqual({ one: 'printing', two: 'two' })
+  guests.leave('ada')
+  expect(prefixes()).toEqual({ two: 'two' })
+  ask('three', 'eve')
+  expect(prefixes()).toEqual({ two: 'two', three: 'printing' })
+})
+
 it('knows the servers that a capability names, also those that an agent had before', () => {
   const { guests, ask } = stage()
   ask('one', 'ada')

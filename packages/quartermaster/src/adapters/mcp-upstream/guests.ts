@@ -35,6 +35,10 @@ interface Guest {
   readonly config: UpstreamConfig
   /** Agents that have it and no other of the same capability. */
   readonly agents: Set<string>
+  /** What its names begin with. They stay the same whoever else comes or goes. */
+  prefix?: string
+  /** The one that an agent had of this capability before, and whose names it gets once nobody has that any more. */
+  inPlaceOf?: string
   readingsSince: number
   /** Once: two that take turns in being wanted must not have everything read for ever. */
   wasLeft: boolean
@@ -48,10 +52,19 @@ export function createGuests(): Guests {
     let isNews = false
     for (const [other, guest] of guests) {
       if (guest.key !== key || other === name || !guest.agents.delete(agent)) continue
+      const next = guests.get(name)
+      if (next) next.inPlaceOf = other
       isNews ||= guest.agents.size === 0 && !guest.wasLeft
       guest.wasLeft ||= guest.agents.size === 0
     }
     return isNews
+  }
+
+  const isTaken = (key: string) => [...guests.values()].some(guest => guest.key === key && guest.prefix === key)
+
+  function bequeath(name: string, { key, prefix }: Guest): void {
+    const heir = [...guests.values()].find(guest => guest.inPlaceOf === name)
+    if (heir && prefix === key) heir.prefix = key
   }
 
   return {
@@ -77,19 +90,15 @@ export function createGuests(): Guests {
     age() {
       const before = guests.size
       for (const [name, guest] of guests)
-        if (guest.readingsSince++ >= READINGS && guest.agents.size === 0) guests.delete(name)
+        if (guest.readingsSince++ >= READINGS && guest.agents.size === 0) {
+          guests.delete(name)
+          bequeath(name, guest)
+        }
       return guests.size < before
     },
     configs() {
-      // In the order they came, so that whoever has the short names keeps them.
-      const named = new Set<string>()
-      return new Map(
-        [...guests].map(([name, { key, config }]) => {
-          const prefix = named.has(key) ? name : key
-          named.add(key)
-          return [name, { ...config, prefix }]
-        }),
-      )
+      for (const [name, guest] of guests) guest.prefix ??= isTaken(guest.key) ? name : guest.key
+      return new Map([...guests].map(([name, { config, prefix }]) => [name, { ...config, prefix }]))
     },
   }
 }
