@@ -7,25 +7,28 @@ const config = UpstreamConfig.parse({ command: 'server' })
 function stage() {
   const guests = createGuests()
   const ask = (name: string, agent = 'ada', key = 'printing') => guests.ask({ name, key, agent, config })
-  const prefixes = () => Object.fromEntries([...guests.configs()].map(([name, { prefix }]) => [name, prefix]))
+  const prefixes = async (before: Record<string, string[]> = {}) => {
+    await guests.settleNames(async name => before[name] ?? [])
+    return Object.fromEntries([...guests.configs()].map(([name, { prefix }]) => [name, prefix]))
+  }
   return { guests, ask, prefixes }
 }
 
-it('takes a server in once, whoever asks for it', () => {
+it('takes a server in once, whoever asks for it', async () => {
   const { ask, prefixes } = stage()
   expect([ask('one'), ask('one'), ask('one', 'bob')]).toEqual(['changed', 'same', 'same'])
-  expect(prefixes()).toEqual({ one: 'printing' })
+  expect(await prefixes()).toEqual({ one: 'printing' })
 })
 
-it('gives the names of the capability to the first of its servers, and their own to the others', () => {
+it('gives the names of the capability to the first of its servers, and their own to the others', async () => {
   const { ask, prefixes } = stage()
   ask('one', 'ada')
   ask('two', 'bob')
   ask('other', 'bob', 'scanning')
-  expect(prefixes()).toEqual({ one: 'printing', two: 'two', other: 'scanning' })
+  expect(await prefixes()).toEqual({ one: 'printing', two: 'two', other: 'scanning' })
 })
 
-it('lets go of a server when its capability names another for every agent that had it, and that one gets the names', () => {
+it('lets go of a server when its capability names another for every agent that had it, and that one gets the names', async () => {
   const { guests, ask, prefixes } = stage()
   ask('one', 'ada')
   ask('one', 'bob')
@@ -33,30 +36,37 @@ it('lets go of a server when its capability names another for every agent that h
   expect([guests.age(), guests.age(), guests.age()]).toEqual([false, false, false])
   expect(ask('two', 'bob')).toBe('changed')
   expect(guests.age()).toBe(true)
-  expect(prefixes()).toEqual({ two: 'printing' })
+  expect(await prefixes()).toEqual({ two: 'printing' })
 })
 
-it('lets go of a server as soon as every agent that had it has lost its capability', () => {
+it('lets go of a server as soon as every agent that had it has lost its capability', async () => {
   const { guests, ask, prefixes } = stage()
   ask('one', 'ada')
   ask('one', 'bob')
   ask('other', 'ada', 'scanning')
   const left = [guests.leave('ada', 'printing'), guests.leave('ada', 'printing'), guests.leave('eve')]
   expect(left).toEqual([false, false, false])
-  expect(prefixes()).toEqual({ one: 'printing', other: 'scanning' })
+  expect(await prefixes()).toEqual({ one: 'printing', other: 'scanning' })
   expect(guests.leave('bob')).toBe(true)
-  expect(prefixes()).toEqual({ other: 'scanning' })
+  expect(await prefixes()).toEqual({ other: 'scanning' })
 })
 
-it('leaves everybody else the names that they have when a server is let go of, and the next one gets those that are free', () => {
+it('leaves everybody else the names that they have when a server is let go of, and the next one gets those that are free', async () => {
   const { guests, ask, prefixes } = stage()
   ask('one', 'ada')
   ask('two', 'bob')
-  expect(prefixes()).toEqual({ one: 'printing', two: 'two' })
+  expect(await prefixes()).toEqual({ one: 'printing', two: 'two' })
   guests.leave('ada')
-  expect(prefixes()).toEqual({ two: 'two' })
+  expect(await prefixes()).toEqual({ two: 'two' })
   ask('three', 'eve')
-  expect(prefixes()).toEqual({ two: 'two', three: 'printing' })
+  expect(await prefixes()).toEqual({ two: 'two', three: 'printing' })
+})
+
+it('has everybody called as before a restart, whoever is asked for first', async () => {
+  const { ask, prefixes } = stage()
+  ask('two', 'bob')
+  ask('one', 'ada')
+  expect(await prefixes({ one: ['printing_read'], two: ['two_read'] })).toEqual({ two: 'two', one: 'printing' })
 })
 
 it('knows the servers that a capability names, also those that an agent had before', () => {
@@ -67,14 +77,14 @@ it('knows the servers that a capability names, also those that an agent had befo
   expect(guests.namedBy('printing')).toEqual(['one', 'two'])
 })
 
-it('keeps servers that one agent has in turn, and has nothing read anew for that more than once', () => {
+it('keeps servers that one agent has in turn, and has nothing read anew for that more than once', async () => {
   const { guests, ask, prefixes } = stage()
   const news: string[] = []
   for (let reading = 0; reading < 10; reading++) {
     news.push(ask('one'), ask('two'))
     expect(guests.age()).toBe(false)
   }
-  expect(prefixes()).toEqual({ one: 'printing', two: 'two' })
+  expect(await prefixes()).toEqual({ one: 'printing', two: 'two' })
   expect(news.filter(one => one === 'changed')).toHaveLength(3)
 })
 

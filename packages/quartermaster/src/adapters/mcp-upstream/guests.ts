@@ -22,6 +22,11 @@ export interface Guests {
   leave(agent: string, key?: string): boolean
   /** Definitions are read anew, so who is still wanted is asked for again. Answers whether somebody was let go. */
   age(): boolean
+  /**
+   * Gives names to those that have none: what they were called before a restart, or the short ones of their capability, if nobody
+   * has these.
+   */
+  settleNames(namesOf: (server: string) => Promise<readonly string[]>): Promise<void>
   configs(): ReadonlyMap<string, UpstreamConfig>
 }
 
@@ -96,9 +101,14 @@ export function createGuests(): Guests {
         }
       return guests.size < before
     },
-    configs() {
-      for (const [name, guest] of guests) guest.prefix ??= isTaken(guest.key) ? name : guest.key
-      return new Map([...guests].map(([name, { config, prefix }]) => [name, { ...config, prefix }]))
+    async settleNames(namesOf) {
+      for (const [name, guest] of guests) {
+        if (guest.prefix !== undefined) continue
+        const had = await namesOf(name)
+        const hadOwn = had.some(one => one.startsWith(`${name}_`))
+        guest.prefix ??= hadOwn || isTaken(guest.key) ? name : guest.key
+      }
     },
+    configs: () => new Map([...guests].map(([name, { key, config, prefix = key }]) => [name, { ...config, prefix }])),
   }
 }

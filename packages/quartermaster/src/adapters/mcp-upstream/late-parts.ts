@@ -7,7 +7,7 @@ import type { Upstream } from './upstream.ts'
 
 /** What upstreams take, once there are any. */
 export interface UpstreamParts {
-  readonly pins: Pick<PinBook, 'list' | 'decide' | 'amounts' | 'forget'>
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'namesOf' | 'amounts' | 'forget'>
   readonly memory: Pick<UpstreamMemory, 'names' | 'forget'>
   readonly auth: Pick<UpstreamAuth, 'amounts' | 'forgetAll'>
   create(options: MountOptions): Upstream

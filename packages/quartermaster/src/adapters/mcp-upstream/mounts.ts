@@ -38,7 +38,7 @@ export interface Mounts extends FirstMeetings {
   /** An agent has lost this one, or all of them, also those that are being replaced: nothing more is begun for it there. */
   dismiss(agent: string, upstream?: string): void
   /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
-  adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
+  adopt(configs: () => Promise<ReadonlyMap<string, UpstreamConfig>>): Promise<MountChanges>
   /** Settles as the last configuration did that was to be adopted. */
   adopted(): Promise<unknown>
   start(which: StartChoice): void
@@ -172,7 +172,7 @@ export function createMounts(deps: MountsDeps): Mounts {
       for (const upstream of mounted.values()) if (lost === undefined || upstream.name === lost) upstream.dismiss(agent)
     },
     adopt(configs) {
-      const next = adopted.catch(() => {}).then(() => (isStopped ? changesOf([], []) : adopt(configs)))
+      const next = adopted.catch(() => {}).then(async () => (isStopped ? changesOf([], []) : adopt(await configs())))
       adopted = next
       return next
     },

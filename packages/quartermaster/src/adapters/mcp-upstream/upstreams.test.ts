@@ -113,6 +113,24 @@ describe('servers that capabilities name', () => {
     expect(changes).toBeGreaterThan(0)
   })
 
+  it('are called as before after a restart, whichever of them is asked for first', async () => {
+    const other = { ...guest, name: 'printing-2', agent: 'bob' }
+    const callEach = async (desk: Awaited<ReturnType<typeof stage>>, asked: (typeof guest)[]) => {
+      for (const one of asked) desk.upstreams.mount(one)
+      await Promise.all([desk.isUp('printing-1'), desk.isUp('printing-2')])
+      const units = (await desk.units()).flatMap(({ definitions }) => definitions.capabilities ?? [])
+      return Object.fromEntries(
+        units.map(({ key, tools }) => [key, tools.find(tool => tool.name.endsWith('_echo'))?.name]),
+      )
+    }
+    const before = await stage()
+    const names = await callEach(before, [guest, other])
+    expect(names).toEqual({ 'printing-1': 'printing_echo', 'printing-2': 'printing-2_echo' })
+    await expect.poll(() => before.pins.namesOf('printing-2'), PATIENT).toContain('printing-2_echo')
+    await before.upstreams.stop()
+    expect(await callEach(await stage({ storage: before.storage }), [other, guest])).toEqual(names)
+  })
+
   it('are not started any more once everything is stopped', async () => {
     const { upstreams } = await stage()
     await upstreams.stop()

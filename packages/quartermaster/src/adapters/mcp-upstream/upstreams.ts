@@ -102,7 +102,17 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   }
 
   function adopt(): Promise<MountChanges> {
-    return mounts.adopt(configs())
+    const beside = configured
+    return mounts.adopt(async () => {
+      await guests.settleNames(namesBefore)
+      return new Map([...guests.configs(), ...beside])
+    })
+  }
+
+  /** Where that cannot be read it is told of when the server is mounted. */
+  async function namesBefore(server: string): Promise<readonly string[]> {
+    const { pins } = await parts.get()
+    return pins.namesOf(server).catch(() => [])
   }
 
   function adoptGuests(): void {

@@ -55,6 +55,8 @@ export interface PinBook {
    * then it answers `false`: what is on record is to be read again.
    */
   claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
+  /** What agents called anything of it last. */
+  namesOf(upstream: string): Promise<string[]>
   /** How many pins there are of each upstream, whether it is configured or not. */
   amounts(): Promise<ReadonlyMap<string, number>>
   /** As if the server had never been seen. */
@@ -166,6 +168,10 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       )
       const outcome = await store.commit(writes)
       return outcome.committed && outcome.rows.every(count => count > 0)
+    },
+    async namesOf(upstream) {
+      const pins = await allRows(await open(), 'pins', { ...PLACE, upstream }, ['offeredAs'])
+      return pins.flatMap(({ offeredAs }) => offeredAs ?? [])
     },
     async amounts() {
       const pins = await allRows(await open(), 'pins', PLACE, ['upstream'])
