@@ -18,6 +18,16 @@ it.each([
   expect(asFelt([status], [{ name: 'upstream-crm', ...felt }])).toMatchObject([told])
 })
 
+it.each([
+  ['before it came up', { checkedAt: 10 }, 'starting'],
+  ['since', { checkedAt: 11 }, 'down'],
+  ['in that moment, and found that it answers', { checkedAt: 10, isProving: true }, 'down'],
+] as const)('tells of one that is up as one that starts where health has looked last %s', (_, felt, state) => {
+  const status = { name: 'crm', state: 'up', reason: 'It answers.', since: 10 } as UpstreamStatus
+  const dependency = { name: 'upstream-crm', state: 'down', reason: WENT, since: 5, ...felt } as const
+  expect(asFelt([status], [dependency])).toMatchObject([{ state }])
+})
+
 it('leaves an upstream as it is that nobody has looked at', () => {
   const status = { name: 'crm', state: 'up', reason: 'It answers.', since: 10 } as UpstreamStatus
   expect(asFelt([status], [])).toEqual([status])

@@ -15,6 +15,8 @@ export const DependencyStatus = z.object({
   checkedAt: z.number().optional(),
   /** How long that probe took. */
   durationMs: z.number().optional(),
+  /** It is down and answers again, and counts as up once it has done so for long enough. */
+  isProving: z.literal(true).optional(),
   dependsOn: z.array(Name),
   /** What to do when it is down, in its author's words. */
   mend: z.string().optional(),

@@ -75,7 +75,7 @@ export interface Workings {
 
 /**
  * Puts the parts together. They know each other in three circles, so in each of these one asks for the other only when it needs it:
- * - `dependency` looks at the main one of `connections`, and a connection tells it that something has changed;
+ * - `dependency` looks at `connections`, and a connection tells it that something has changed;
  * - a connection is opened (`opening`) by `meetings`, `sightings` and `subscriptions`, which ask for connections and end them;
  * - `own` compares with what `offer` shows, and the `calls` of that are checked by `own`.
  */
@@ -87,7 +87,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     // Of one that is switched off health asks only once it is on again, and its new configuration is about to be taken.
     if (off === SWITCHED_OFF) return { up: false, pending: true, reason: 'It is being switched on.' }
     if (off !== undefined) return { up: false, reason: off }
-    const found = await connections.main.look(...how)
+    const found = await connections.look(...how)
     // What nobody has seen yet is missed by nobody, and may be downloaded for minutes.
     const reason = offer.verdict() ? undefined : downloadReason({ connections, acquaintance, offer }, config())
     return reason === undefined ? found : { up: false, pending: true, reason }

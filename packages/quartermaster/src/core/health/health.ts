@@ -106,7 +106,7 @@ export function createHealth(deps: HealthDeps): Health {
 
   function statusOf(dependency: Dependency): DependencyStatus {
     const { state, reason, since } = records.effective(dependency.name)
-    const { checkedAt, durationMs } = records.record(dependency)
+    const { checkedAt, durationMs, successes } = records.record(dependency)
     const status: DependencyStatus = {
       name: dependency.name,
       state,
@@ -116,6 +116,7 @@ export function createHealth(deps: HealthDeps): Health {
     }
     if (checkedAt !== undefined) status.checkedAt = Math.round(checkedAt)
     if (durationMs !== undefined) status.durationMs = Math.round(durationMs)
+    if (state === 'down' && successes > 0) status.isProving = true
     if (dependency.mend !== undefined) status.mend = dependency.mend
     return status
   }

@@ -99,6 +99,7 @@ describe('the watcher', () => {
     expect(hub.health.dependency('mail')).toMatchObject({
       state: 'down',
       reason: expect.stringContaining('1 of 3 good probes, over 5 s at least'),
+      isProving: true,
     })
     await hub.clock.advance(4_500)
     expect(hub.health.dependency('mail').state).toBe('down')

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionState } from './connection-state.ts'
@@ -18,6 +19,8 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
   /** What they have under way. */
   const busy = new Map<string, number>()
   const errors = new Map<string, ReturnType<Connection['lastError']>>()
+  /** What is found on those that were made first, and later. */
+  const found: (() => Promise<ProbeVerdict>)[] = []
   const names = new Map<Connection, string>()
   const create = (agent = 'main') => {
     states.set(agent, 'up')
@@ -35,6 +38,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
       lastError: () => errors.get(agent),
       stop: async () => void stopped.push(agent),
       restart: async () => void restarted.push(agent),
+      look: async () => found.shift()?.() ?? { up: true },
     }
     names.set(connection as Connection, agent)
     return connection as Connection
@@ -50,7 +54,8 @@ function stage({ isSeparate = false, withCredentials = [] as string[], metAs = '
     onMade() {},
     create,
   }
-  return { connections: createConnections(options), states, awaiting, watched, busy, displaced, ...seen, seen, errors }
+  const connections = createConnections(options)
+  return { connections, states, awaiting, watched, busy, displaced, ...seen, seen, errors, found }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -234,6 +239,20 @@ it('are exchanged all when the login of all is another one, and that by which th
   expect(connections.main).not.toBe(main)
   expect(connections.all()).toHaveLength(1)
 })
+
+it.each([
+  ['ended', async () => ({ up: false, reason: 'Somebody has signed in.' }) as const],
+  ['gave no answer', () => Promise.reject(new Error('It did not answer.'))],
+])(
+  'say of the server what the one says that has its place by now, where the one that was looked at %s',
+  async (_, end) => {
+    const { connections, found } = stage()
+    found.push(end)
+    const looking = connections.look(new AbortController().signal)
+    connections.exchange(undefined)
+    expect(await looking).toEqual({ up: true })
+  },
+)
 
 it('are exchanged with the one by which the server is known where that is not let in', () => {
   const { connections, states, seen } = stage()

@@ -1,10 +1,13 @@
 import { AppError } from '../../../contracts/index.ts'
-import type { Connection } from './connection.ts'
+import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
+import type { Connection, LookOptions } from './connection.ts'
 
 /** The connections to one server: one for all, or one for each agent. */
 export interface Connections {
   /** The one by which the server is known: what it lists, and whether it works. */
   readonly main: Connection
+  /** Looks whether the server works. What is found on one that has lost its place meanwhile says nothing of the server. */
+  look(signal: AbortSignal, options?: LookOptions): Promise<ProbeVerdict>
   /** The one through which an agent's requests go. A call finds room wherever no other call is under way for a subscriber. */
   of(agent: string): Connection
   /** The same, to hear of changes on: nobody loses anything for it that anybody uses or waits for. */
@@ -140,6 +143,18 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     void connection.stop(reason)
   }
 
+  async function look(signal: AbortSignal, options?: LookOptions): Promise<ProbeVerdict> {
+    const looked = main
+    const isOver = () => looked === main || signal.aborted
+    try {
+      const found = await looked.look(signal, options)
+      if (isOver()) return found
+    } catch (error) {
+      if (isOver()) throw error
+    }
+    return look(signal, options)
+  }
+
   const isSeparate = () => deps.isSeparate || separations.size > 0
   const isOwn = (agent: string) => isSeparate() || hasCredentials(agent)
   const oneFor = (agent: string, purpose: Purpose) => (isOwn(agent) ? ownOf(agent, purpose) : main)
@@ -150,6 +165,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get main() {
       return main
     },
+    look,
     of: agent => oneFor(agent, 'call'),
     toHear: agent => oneFor(agent, 'news'),
     own: agent => own.get(agent),
