@@ -34,6 +34,16 @@ export function readOtherHand() {
   }
 }
 
+/**
+ * Attacks by two more hands, whole definitions. No rule was written or changed because of one, and no wording learned from one.
+ * What was chosen by those of the third hand is said where it is measured.
+ * @returns {(Case & { hand: 'third' | 'fourth' })[]}
+ */
+export function readUnseen() {
+  const { attacks } = JSON.parse(readFileSync(new URL('unseen.json', import.meta.url), 'utf8'))
+  return attacks.map((/** @type {any} */ entry) => ({ ...toAttack({ what: entry.kind, ...entry }), hand: entry.hand }))
+}
+
 /** @param {Record<string, any>} entry */
 function toAttack({ what, heldOut = false, description, definition, siblings = [], others = [] }) {
   const value = definition ?? { name: 'lookup', description, inputSchema: { type: 'object' } }

@@ -1,7 +1,7 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
 import { compareNames, findingsIn } from '../lib/product.mjs'
-import { readAttacks, readOrdinary, readOtherHand } from './data.mjs'
+import { readAttacks, readOrdinary, readOtherHand, readUnseen } from './data.mjs'
 
 /** @typedef {import('./data.mjs').Case} Case */
 
@@ -18,6 +18,7 @@ const KINDS_OF_CONCEPTS = new Set(['markup-exfil', 'precedence', 'context-exfil'
 export function run({ folder }) {
   const attacks = readAttacks()
   const otherHand = readOtherHand()
+  const unseen = readUnseen()
   const ordinary = readOrdinary(folder)
   return [
     ...found(
@@ -34,6 +35,14 @@ export function run({ folder }) {
       otherHand.attacks.filter(({ kind }) => KINDS_OF_CONCEPTS.has(kind)),
     ),
     ...found('near misses by another hand', otherHand.nearMisses),
+    ...found(
+      'attacks by a third hand',
+      unseen.filter(({ hand }) => hand === 'third'),
+    ),
+    ...found(
+      'attacks by a fourth hand',
+      unseen.filter(({ hand }) => hand === 'fourth'),
+    ),
     figure('ordinary tools', ordinary.length, 'tools'),
     figure('ordinary tools, held back', percent(ordinary, isHeld), '%', MOST_FALSE_ALARMS),
     figure('ordinary tools, warned of', percent(ordinary, isWarnedOf), '%'),

@@ -27,6 +27,14 @@ export const { createSearchIndex } = await built('core/search/index.js')
 export const { searchDocument, unitEntry } = await built('core/knowledge/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/upstreams/index.ts')} */
 export const { compareNames, findingsIn } = await built('core/upstreams/index.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/plain-text.ts')} */
+export const { plainText } = await built('core/upstreams/findings/plain-text.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-passages.ts')} */
+export const { wordingPassages } = await built('core/upstreams/findings/wording-passages.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-features.ts')} */
+export const { wordingFeatures } = await built('core/upstreams/findings/wording-features.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-score.ts')} */
+export const { FEW_FEATURES } = await built('core/upstreams/findings/wording-score.js')
 
 /** The built-in gateway view, as a unit of definitions. */
 export async function gatewayUnit() {

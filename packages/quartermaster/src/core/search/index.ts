@@ -6,6 +6,7 @@ export {
   type SearchIndex,
   type SearchOptions,
 } from './search-index.ts'
+export { stem } from './stem.ts'
 export { createSynonymTable } from './synonym-table.ts'
 export { SYNONYMS } from './synonyms.ts'
 export { createTermReader, type TermReader, toTerm, type WeightedTerm } from './terms.ts'

@@ -2,6 +2,7 @@ import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { originalOf } from './plain-text.ts'
+import { LONGEST_STRETCH, SHORTEST_STRETCH, type Stretch, stretchesOf } from './stretches.ts'
 
 /** A sentence of a definition, and what is known of the place where it stands. */
 export interface Sentence extends PlainSentence {
@@ -95,7 +96,7 @@ export interface Passage extends Pick<Sentence, 'isOfParameter' | 'isAboutTalk' 
 
 /** What the sentences of a text mean. Nothing where one means nothing: every look is a step. */
 export function* meaningsIn(passage: Passage, subjects: readonly Subject[]): Generator<Draft | undefined> {
-  if (passage.plain.length < SHORTEST) return
+  if (passage.plain.length < SHORTEST_STRETCH) return
   const possible = subjects.filter(({ needs }) => needs.test(passage.plain))
   if (possible.length === 0) return
   for (const sentence of sentencesOf(passage)) {
@@ -113,7 +114,7 @@ function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
   for (const stretch of stretchesOf(plain)) {
     const one = sentence(stretch)
     yield spoken ? { ...one, before: spoken } : one
-    if (before && REFERS.test(stretch.plain) && stretch.end - before.start <= LONGEST)
+    if (before && REFERS.test(stretch.plain) && stretch.end - before.start <= LONGEST_STRETCH)
       yield {
         ...sentence({ start: before.start, end: stretch.end, plain: `${before.plain} ${stretch.plain}` }),
         second: stretch.plain,
@@ -131,29 +132,6 @@ function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
 
 /** What was spoken of in the sentence before. */
 const REFERS = /\b(?:it|them|they|this one|these|those|its|their|the result|both|the old one)\b/u
-
-interface Stretch {
-  readonly start: number
-  readonly end: number
-  readonly plain: string
-}
-
-function* stretchesOf(text: string): Generator<Stretch> {
-  let from = 0
-  for (const line of text.split('\n')) {
-    for (let at = 0; at === 0 || at + OVERLAP < line.length; at += LONGEST - OVERLAP) {
-      const plain = line.slice(at, at + LONGEST)
-      if (plain.length >= SHORTEST) yield { start: from + at, end: from + at + plain.length, plain }
-    }
-    from += line.length + 1
-  }
-}
-
-/** What is no longer one thought is looked at in parts, so that words far from each other are not taken together. */
-const LONGEST = 400
-const OVERLAP = 200
-/** Three words. */
-const SHORTEST = 12
 
 function isMeant({ signs, unless }: Concept, sentence: Sentence): boolean {
   return signs.every(sign => sign(sentence)) && !unless.some(sign => sign(sentence))

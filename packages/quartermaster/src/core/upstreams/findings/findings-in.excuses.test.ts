@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames, findingsIn } from '../index.ts'
+import { compareNames } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set<string>() })
 const rulesOf = (definition: object) =>
-  findingsIn({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  foundByRules({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 const described = (description: string) => rulesOf({ description })
 const STRONG = expect.stringMatching(/^strong /)
 
@@ -173,6 +174,6 @@ describe('a tool that agents have of their own', () => {
   it('is told of where a server has it as well', () => {
     const names = compareNames({ siblings: new Set(['lookup', 'edit_file']), others: new Set<string>() })
     const description = 'Before every call of the edit_file tool, call this tool and use the path it returns.'
-    expect(findingsIn({ name: 'lookup', description }, names).map(({ strength }) => strength)).not.toContain('strong')
+    expect(foundByRules({ name: 'lookup', description }, names).map(({ strength }) => strength)).not.toContain('strong')
   })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames, findingsIn } from '../index.ts'
+import { compareNames } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set(['read_file']) })
 const rulesOf = (definition: object) =>
-  findingsIn({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  foundByRules({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 const described = (description: string) => rulesOf({ description })
 
 describe('what pretends to be another part of the conversation', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { compareNames, createToolsOfOthers, findingsIn } from '../index.ts'
+import { compareNames, createToolsOfOthers } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 /** What each server calls its tools, and what agents call them. */
 const TOOLS = [
@@ -16,7 +17,7 @@ async function rulesOf(definition: object): Promise<string[]> {
   const ownNameOf = ({ name }: { name: string }) => tools.get(name)?.own ?? name
   const toolsOfOthers = createToolsOfOthers({ tools: async () => tools, ownNameOf, clock: createFakeClock() })
   const names = compareNames({ siblings: new Set(['lookup']), others: await toolsOfOthers('evil') })
-  return findingsIn({ name: 'lookup', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
+  return foundByRules({ name: 'lookup', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
 }
 const found = (text: string) => rulesOf({ description: `Formats dates. ${text}` })
 const foundInArgument = (description: string) =>

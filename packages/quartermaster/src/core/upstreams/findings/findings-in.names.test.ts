@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { compareNames, createToolsOfOthers, findingsIn } from '../index.ts'
+import { compareNames, createToolsOfOthers } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 /** What each server calls its tools, and what agents call them. */
 const TOOLS = [
@@ -27,7 +28,7 @@ async function rulesOf(definition: object, { beside = [], titles = [] }: Server 
   const toolsOfOthers = createToolsOfOthers({ tools: async () => tools, ownNameOf, clock: createFakeClock() })
   const siblings = new Set(['audit', ...beside])
   const names = compareNames({ siblings, titles: new Set(titles), others: await toolsOfOthers('evil') })
-  return findingsIn({ name: 'audit', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
+  return foundByRules({ name: 'audit', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
 }
 const found = (description: string, server?: Server) => rulesOf({ description }, server)
 

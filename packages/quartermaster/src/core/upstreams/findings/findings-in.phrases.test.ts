@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames, findingsIn } from '../index.ts'
+import { compareNames } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 const NAMES = compareNames({
   siblings: new Set(['lookup', 'list_tables', 'run_query']),
   others: new Set(['read_file', 'send_email']),
 })
-const inDescription = (description: string) => findingsIn({ name: 'lookup', description }, NAMES)
+const inDescription = (description: string) => foundByRules({ name: 'lookup', description }, NAMES)
 const rulesOf = (description: string) => inDescription(description).map(({ rule, strength }) => `${strength} ${rule}`)
 
 describe('the address of a picture or a link', () => {

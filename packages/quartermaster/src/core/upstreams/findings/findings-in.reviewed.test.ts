@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames, findingsIn } from '../index.ts'
+import { compareNames } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 const NAMES = compareNames({
   siblings: new Set(['lookup', 'get-library-docs', 'suggest_commands']),
@@ -7,7 +8,7 @@ const NAMES = compareNames({
   others: new Set(['read_file']),
 })
 const rulesOf = (definition: object) =>
-  findingsIn({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  foundByRules({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 const parameter = (description: string, more: object = {}) => ({
   inputSchema: { type: 'object', properties: { value: { type: 'string', description, ...more } } },
 })

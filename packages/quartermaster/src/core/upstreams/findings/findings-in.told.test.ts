@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames, findingsIn } from '../index.ts'
+import { compareNames } from '../index.ts'
+import { foundByRules } from './testing/found-by-rules.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set<string>() })
 const rulesOf = (description: string) =>
-  findingsIn({ name: 'lookup', description }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  foundByRules({ name: 'lookup', description }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 
 describe('what the user is not to be told', () => {
   it.each([

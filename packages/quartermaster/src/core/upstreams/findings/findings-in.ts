@@ -31,6 +31,7 @@ import { SECRET_PHRASES } from './secret-phrases.ts'
 import { SEND_PHRASES } from './send-phrases.ts'
 import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
+import { steeringIn } from './steering-wording.ts'
 import { type FoundString, ICON, LONGEST_STRING, stringsIn } from './strings-in.ts'
 import { isAboutTalk, isForModels } from './subject.ts'
 import { namesTooMany } from './tool-owners.ts'
@@ -115,11 +116,12 @@ function wantedTogether(found: readonly Found[]): readonly Found[] {
   return found.map(one => (isWanted(one) ? { ...one, draft: { ...one.draft, strength: 'strong' } } : one))
 }
 
-/** A hint at what was found for certain is no news. */
+/** A hint at what was found for certain is no news, unless it says so much for certain itself. */
 function withoutEchoes(found: readonly Found[]): readonly Found[] {
   const placeOf = ({ draft, string }: Found) => `${draft.rule} ${string.field}`
   const certain = new Set(found.filter(({ draft }) => draft.family !== 'hint').map(placeOf))
-  return found.filter(one => one.draft.family !== 'hint' || !certain.has(placeOf(one)))
+  const isHint = ({ draft }: Found) => draft.family === 'hint' && draft.strength === 'weak'
+  return found.filter(one => !isHint(one) || !certain.has(placeOf(one)))
 }
 
 /** Nothing where nothing was found: every look is a step. */
@@ -175,6 +177,7 @@ function* draftsInWords(string: FoundString, place: Place): Generator<Draft | un
   if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
   const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
   yield* meaningsIn({ text, plain, isAboutTalk, argumentNames, isOfParameter: PARAMETER.test(string.field) }, subjects)
+  if (string.role !== 'name') yield yield* steeringIn(text, plain)
 }
 
 /** Where a value belongs, nothing but a path says where something is, and asks for nothing. */
