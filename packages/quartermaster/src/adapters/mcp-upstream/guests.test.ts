@@ -39,6 +39,20 @@ it('lets go of a server when its capability names another for every agent that h
   expect(await prefixes()).toEqual({ two: 'printing' })
 })
 
+it.each([['one-first', ['ada', 'bob']] as const, ['two-first', ['bob', 'ada']] as const])(
+  'gives the names to one that is in the place of several, whichever agent has it first: %s',
+  async (_, agents) => {
+    const { guests, ask, prefixes } = stage()
+    ask('one', 'ada')
+    ask('two', 'bob')
+    expect(await prefixes()).toEqual({ one: 'printing', two: 'two' })
+    for (const agent of agents) ask('three', agent)
+    expect(await prefixes()).toMatchObject({ three: 'three' })
+    expect([guests.age(), guests.age()]).toEqual([false, true])
+    expect(await prefixes()).toEqual({ three: 'printing' })
+  },
+)
+
 it('lets go of a server as soon as every agent that had it has lost its capability', async () => {
   const { guests, ask, prefixes } = stage()
   ask('one', 'ada')

@@ -42,8 +42,8 @@ interface Guest {
   readonly agents: Set<string>
   /** What its names begin with. They stay the same whoever else comes or goes. */
   prefix?: string
-  /** The one that an agent had of this capability before, and whose names it gets once nobody has that any more. */
-  inPlaceOf?: string
+  /** Those that agents had of this capability before, and of whose names it gets the short ones once nobody has them any more. */
+  readonly inPlaceOf: Set<string>
   readingsSince: number
   /** Once: two that take turns in being wanted must not have everything read for ever. */
   wasLeft: boolean
@@ -57,8 +57,7 @@ export function createGuests(): Guests {
     let isNews = false
     for (const [other, guest] of guests) {
       if (guest.key !== key || other === name || !guest.agents.delete(agent)) continue
-      const next = guests.get(name)
-      if (next) next.inPlaceOf = other
+      guests.get(name)?.inPlaceOf.add(other)
       isNews ||= guest.agents.size === 0 && !guest.wasLeft
       guest.wasLeft ||= guest.agents.size === 0
     }
@@ -67,9 +66,11 @@ export function createGuests(): Guests {
 
   const isTaken = (key: string) => [...guests.values()].some(guest => guest.key === key && guest.prefix === key)
 
-  function bequeath(name: string, { key, prefix }: Guest): void {
-    const heir = [...guests.values()].find(guest => guest.inPlaceOf === name)
-    if (heir && prefix === key) heir.prefix = key
+  /** Answers who has its place. */
+  function letGo(name: string): Guest | undefined {
+    guests.delete(name)
+    const heirs = [...guests.values()].filter(guest => guest.inPlaceOf.delete(name))
+    return heirs[0]
   }
 
   return {
@@ -77,7 +78,14 @@ export function createGuests(): Guests {
       const { name, key, agent, config } = request
       const known = guests.get(name)
       if (!known && guests.size >= MOST_GUESTS) return 'full'
-      const guest = known ?? { key, config, agents: new Set(), readingsSince: 0, wasLeft: false }
+      const guest = known ?? {
+        key,
+        config,
+        agents: new Set(),
+        inPlaceOf: new Set(),
+        readingsSince: 0,
+        wasLeft: false,
+      }
       guest.agents.add(agent)
       guest.readingsSince = 0
       guests.set(name, guest)
@@ -88,7 +96,7 @@ export function createGuests(): Guests {
       const before = guests.size
       for (const [name, guest] of guests) {
         const hadIt = (key === undefined || guest.key === key) && guest.agents.delete(agent)
-        if (hadIt && guest.agents.size === 0) guests.delete(name)
+        if (hadIt && guest.agents.size === 0) letGo(name)
       }
       return guests.size < before
     },
@@ -96,8 +104,8 @@ export function createGuests(): Guests {
       const before = guests.size
       for (const [name, guest] of guests)
         if (guest.readingsSince++ >= READINGS && guest.agents.size === 0) {
-          guests.delete(name)
-          bequeath(name, guest)
+          const heir = letGo(name)
+          if (heir && guest.prefix === guest.key) heir.prefix = guest.key
         }
       return guests.size < before
     },

@@ -101,9 +101,25 @@ it('asks nobody for a call that is over already', async () => {
   ask(desk, 'q1')
   finish()
   await result
-  await desk.clock.advance(GATHER_MS)
+  // There is nothing to wait for.
+  await desk.clock.advance(0)
   expect(desk.heard).toEqual([])
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
+})
+
+it('passes on an honest question right after any number whose calls have ended', async () => {
+  const desk = await stage()
+  for (let round = 0; round <= MOST_ASKED; round++) {
+    const { result, finish } = desk.call('ada')
+    ask(desk, `q${round}`)
+    finish()
+    await result
+    await desk.clock.advance(0)
+  }
+  desk.call('ada')
+  ask(desk, 'honest')
+  await desk.clock.advance(GATHER_MS)
+  expect(answersIn(desk).at(-1)).toEqual({ jsonrpc: '2.0', id: 'honest', result: TAKEN })
 })
 
 it('passes on an honest question after any number that their server did not wait for', async () => {

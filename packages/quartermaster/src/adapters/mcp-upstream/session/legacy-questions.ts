@@ -72,7 +72,7 @@ export function createLegacyQuestions({ clock, events, desk, unanswered }: Legac
       return declined(question)
     }
     return whilePaused(meant, async () => {
-      await whileAsked(newest.behind, beforeAbort(gathered(), signal))
+      await whileAsked(newest.behind, gatheredFor(newest, signal))
       return askOneOf(meant, question, asking)
     })
   }
@@ -156,6 +156,13 @@ export function createLegacyQuestions({ clock, events, desk, unanswered }: Legac
     if (question.kind === 'roots') return
     const isSure = desk.isAlone()
     await one.behind.ask(question, one.left()).catch(why => unanswered.note(one.behind, why, { isSure }))
+  }
+
+  /** Of one whose call has ended nothing more belongs together, and its question is in the way of others. */
+  async function gatheredFor({ left }: UnderWay, signal: AbortSignal): Promise<void> {
+    await beforeAbort(gathered(), AbortSignal.any([signal, left()])).catch(why => {
+      if (signal.aborted) throw why
+    })
   }
 
   /** A client from 2026-07-28 on gets what is asked in one go as one answer, and comes back once. */
