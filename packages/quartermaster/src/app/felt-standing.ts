@@ -12,7 +12,8 @@ export function asFelt(statuses: readonly UpstreamStatus[], dependencies: readon
   return statuses.map(status => {
     const felt = byName.get(upstreamDependency(status.name))
     if (!felt || !OWN.has(status.state) || (felt.state !== 'recovering' && felt.state !== 'down')) return status
-    if (isJustUp(status, felt)) return { ...status, state: 'starting' }
+    if (isJustUp(status, felt))
+      return { ...status, state: 'starting', reason: 'It answers, and its tools are about to be there.' }
     const { state, since } = felt
     // What a connection that is up says of itself is no reason for this.
     return { ...status, state, since, reason: status.state === 'up' ? felt.reason : status.reason }

@@ -7,8 +7,8 @@ const config = UpstreamConfig.parse({ command: 'server' })
 function stage() {
   const guests = createGuests()
   const ask = (name: string, agent = 'ada', key = 'printing') => guests.ask({ name, key, agent, config })
-  const prefixes = async (before: Record<string, string[]> = {}) => {
-    await guests.settleNames(async name => before[name] ?? [])
+  const prefixes = async (before: Record<string, string[] | undefined> = {}) => {
+    await guests.settleNames(async name => (name in before ? before[name] : []))
     return Object.fromEntries([...guests.configs()].map(([name, { prefix }]) => [name, prefix]))
   }
   return { guests, ask, prefixes }
@@ -81,6 +81,40 @@ it('has everybody called as before a restart, whoever is asked for first', async
   ask('two', 'bob')
   ask('one', 'ada')
   expect(await prefixes({ one: ['printing_read'], two: ['two_read'] })).toEqual({ two: 'two', one: 'printing' })
+})
+
+it('gives to nobody new what another was called before a restart', async () => {
+  const { ask, prefixes } = stage()
+  ask('three', 'eve')
+  ask('one', 'ada')
+  expect(await prefixes({ one: ['printing_read'] })).toEqual({ three: 'three', one: 'printing' })
+})
+
+it('decides on the names of none of which it cannot be told what it was called', async () => {
+  const { ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('two', 'bob')
+  expect(await prefixes({ one: undefined })).toEqual({ one: 'one', two: 'printing' })
+  expect(await prefixes({ one: ['one_read'] })).toEqual({ one: 'one', two: 'printing' })
+})
+
+it('gives the names to one in the place of another also where that is lost with its capability', async () => {
+  const { guests, ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('one', 'bob')
+  expect(await prefixes()).toEqual({ one: 'printing' })
+  ask('two', 'ada')
+  expect(await prefixes()).toEqual({ one: 'printing', two: 'two' })
+  expect(guests.leave('bob', 'printing')).toBe(true)
+  expect(await prefixes()).toEqual({ two: 'printing' })
+})
+
+it('lets go at once also of the one that an agent had before, when it loses the capability', async () => {
+  const { guests, ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('two', 'ada')
+  expect(guests.leave('ada', 'printing')).toBe(true)
+  expect(await prefixes()).toEqual({})
 })
 
 it('knows the servers that a capability names, also those that an agent had before', () => {

@@ -24,9 +24,9 @@ export interface Guests {
   age(): boolean
   /**
    * Gives names to those that have none: what they were called before a restart, or the short ones of their capability, if nobody
-   * has these.
+   * has these. Where it cannot be told what one was called it is left for the next time.
    */
-  settleNames(namesOf: (server: string) => Promise<readonly string[]>): Promise<void>
+  settleNames(namesOf: (server: string) => Promise<readonly string[] | undefined>): Promise<void>
   configs(): ReadonlyMap<string, UpstreamConfig>
 }
 
@@ -66,11 +66,11 @@ export function createGuests(): Guests {
 
   const isTaken = (key: string) => [...guests.values()].some(guest => guest.key === key && guest.prefix === key)
 
-  /** Answers who has its place. */
-  function letGo(name: string): Guest | undefined {
+  /** Its names go to the one in its place, if those are the short ones. */
+  function letGo(name: string, { key, prefix }: Guest): void {
     guests.delete(name)
-    const heirs = [...guests.values()].filter(guest => guest.inPlaceOf.delete(name))
-    return heirs[0]
+    const [heir] = [...guests.values()].filter(guest => guest.inPlaceOf.delete(name))
+    if (heir && prefix === key) heir.prefix = key
   }
 
   return {
@@ -94,29 +94,34 @@ export function createGuests(): Guests {
     namedBy: key => [...guests].filter(([, guest]) => guest.key === key).map(([name]) => name),
     leave(agent, key) {
       const before = guests.size
-      for (const [name, guest] of guests) {
-        const hadIt = (key === undefined || guest.key === key) && guest.agents.delete(agent)
-        if (hadIt && guest.agents.size === 0) letGo(name)
-      }
+      const lost = [...guests].filter(([, guest]) => key === undefined || guest.key === key)
+      const had = new Set(lost.filter(([, guest]) => guest.agents.delete(agent)).map(([, guest]) => guest.key))
+      // Also those that it had before, and nobody has any more.
+      for (const [name, guest] of lost) if (had.has(guest.key) && guest.agents.size === 0) letGo(name, guest)
       return guests.size < before
     },
     age() {
       const before = guests.size
       for (const [name, guest] of guests)
         if (guest.readingsSince++ >= READINGS && guest.agents.size === 0) {
-          const heir = letGo(name)
-          if (heir && guest.prefix === guest.key) heir.prefix = guest.key
+          letGo(name, guest)
         }
       return guests.size < before
     },
     async settleNames(namesOf) {
-      for (const [name, guest] of guests) {
-        if (guest.prefix !== undefined) continue
-        const had = await namesOf(name)
-        const hadOwn = had.some(one => one.startsWith(`${name}_`))
-        guest.prefix ??= hadOwn || isTaken(guest.key) ? name : guest.key
-      }
+      const unnamed = [...guests].filter(([, guest]) => guest.prefix === undefined)
+      const named = await Promise.all(unnamed.map(([name]) => namesOf(name)))
+      const begins = (index: number, prefix: string) => named[index]?.some(one => one.startsWith(`${prefix}_`)) === true
+      // First what they were called before a restart: nobody new takes that from them.
+      for (const [index, [name, guest]] of unnamed.entries())
+        if (begins(index, name)) guest.prefix ??= name
+        else if (begins(index, guest.key) && !isTaken(guest.key)) guest.prefix ??= guest.key
+      for (const [index, [name, guest]] of unnamed.entries())
+        if (named[index]) guest.prefix ??= isTaken(guest.key) ? name : guest.key
     },
-    configs: () => new Map([...guests].map(([name, { key, config, prefix = key }]) => [name, { ...config, prefix }])),
+    configs() {
+      const prefixOf = (name: string, { key, prefix }: Guest) => prefix ?? (isTaken(key) ? name : key)
+      return new Map([...guests].map(([name, guest]) => [name, { ...guest.config, prefix: prefixOf(name, guest) }]))
+    },
   }
 }

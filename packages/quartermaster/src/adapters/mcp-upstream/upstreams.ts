@@ -110,9 +110,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   }
 
   /** Where that cannot be read it is told of when the server is mounted. */
-  async function namesBefore(server: string): Promise<readonly string[]> {
+  async function namesBefore(server: string): Promise<readonly string[] | undefined> {
     const { pins } = await parts.get()
-    return pins.namesOf(server).catch(() => [])
+    return pins.namesOf(server).catch(() => undefined)
   }
 
   function adoptGuests(): void {

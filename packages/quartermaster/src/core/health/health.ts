@@ -13,7 +13,7 @@ import { isThere } from './availability.ts'
 import { createProbeRounds } from './probe-rounds.ts'
 import { createRechecker } from './recheck.ts'
 import { createRecords } from './records.ts'
-import { afterCallFailure } from './transitions.ts'
+import { afterCallFailure, provedAt } from './transitions.ts'
 import { createWatcher } from './watcher.ts'
 
 /** What needs dependencies: a tool, a prompt, a resource. */
@@ -106,7 +106,8 @@ export function createHealth(deps: HealthDeps): Health {
 
   function statusOf(dependency: Dependency): DependencyStatus {
     const { state, reason, since } = records.effective(dependency.name)
-    const { checkedAt, durationMs, successes } = records.record(dependency)
+    const record = records.record(dependency)
+    const { checkedAt, durationMs } = record
     const status: DependencyStatus = {
       name: dependency.name,
       state,
@@ -116,7 +117,7 @@ export function createHealth(deps: HealthDeps): Health {
     }
     if (checkedAt !== undefined) status.checkedAt = Math.round(checkedAt)
     if (durationMs !== undefined) status.durationMs = Math.round(durationMs)
-    if (state === 'down' && successes > 0) status.isProving = true
+    if (provedAt(record) !== undefined) status.isProving = true
     if (dependency.mend !== undefined) status.mend = dependency.mend
     return status
   }

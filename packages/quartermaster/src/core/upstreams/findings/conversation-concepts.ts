@@ -6,7 +6,7 @@ import { describesItself, namesWords } from './talk-signs.ts'
 
 /** What is called like a conversation and is none: the server for mail, what one is known by, and where a list goes on. */
 const NO_TALK =
-  /\b(?:next_\w{1,30}|\w{0,30}cursor|\w{1,30}_token|page|offset|since) (?:of|from|in) the (?:previous|last) (?:answer|response|reply)\b|\b(?:allows?|lets?|enables?|causes?|helps?|tells?) exchange\b|\b(?:ids?|uuids?|identifiers?) of (?:the|this|an?|each|that) (?:conversation|chat|discussion)\b/gu
+  /\b(?:next_\w{1,30}|\w{0,30}cursor|\w{1,30}_token) (?:of|from|in) the (?:previous|last) (?:answer|response|reply)\b|\b(?:allows?|lets?|enables?|causes?|helps?|tells?) exchange\b|\b(?:ids?|uuids?|identifiers?) of (?:the|this|an?|each|that) (?:conversation|chat|discussion)\b/gu
 
 /** The same sign, without that. What else a sentence says counts as it stands. */
 function ofTalk(sign: Sign): Sign {

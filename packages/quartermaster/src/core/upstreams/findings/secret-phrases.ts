@@ -37,8 +37,7 @@ const SETTINGS = anyOf(
     '\\.(?:cursor|claude|codeium|gemini|codex)[\\w/-]{0,60}\\.(?:json|toml)',
     '\\bmcp\\.json',
     'claude_desktop_config',
-    // Where something is kept, and not what is read.
-    '(?<!\\b(?:put|stored?|kept|keeps?|saved?|placed?|written)\\b[^\\n]{0,30} (?:in|into|to) [^\\n]{0,20})\\bkeychain\\b',
+    '\\bkeychain\\b',
   ],
 )
 const FILE_NEEDS = [

@@ -5,9 +5,9 @@ import { type WordingPassage, wordingPassages } from './wording-passages.ts'
 import { wordingScore } from './wording-score.ts'
 
 /** Of ordinary tools two in a thousand have such a sentence, and of attacks two in three. */
-const STEERING = 0.5
+const STEERING = 0.7
 /** Of ordinary tools one in some thousands. */
-const SURELY_STEERING = 1.6
+const SURELY_STEERING = 1.8
 
 export const WORDED = 'It is worded like what steers a model.'
 

@@ -8,12 +8,15 @@ export function wordingWords(plain: string): string[] {
   const words: string[] = []
   for (const { groups = {} } of plain.matchAll(WORD)) {
     const { path, word, sign } = groups
-    if (word !== undefined) words.push(stem(word))
+    if (word !== undefined) words.push(word.length > LONGEST_WORD ? word : stem(word))
     else if (path !== undefined) words.push('@path', ...partsOf(path))
     else words.push(sign ?? kindOf(groups))
   }
   return words
 }
+
+/** What is longer is no word, and to look for its stem takes time in proportion to its square. */
+const LONGEST_WORD = 40
 
 /** Single words, and pairs of them that stand next to each other or one word apart. */
 export function wordingFeatures(words: readonly string[]): Set<string> {
