@@ -1,6 +1,6 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
-import { compareNames, findingsIn } from '../lib/product.mjs'
+import { compareNames, findingsIn, WORDED } from '../lib/product.mjs'
 import { readAttacks, readOrdinary, readOtherHand, readUnseen } from './data.mjs'
 
 /** @typedef {import('./data.mjs').Case} Case */
@@ -57,7 +57,13 @@ export function run({ folder }) {
 function found(what, attacks) {
   return [
     figure(what, attacks.length, 'tools'),
+    figure(`${what}, held back by rules`, percent(attacks, isHeldByRules), '%'),
     figure(`${what}, held back`, percent(attacks, isHeld), '%'),
+    figure(
+      `${what}, held back or warned of by rules`,
+      percent(attacks, one => byRules(one).length > 0),
+      '%',
+    ),
     figure(
       `${what}, held back or warned of`,
       percent(attacks, one => isHeld(one) || isWarnedOf(one)),
@@ -75,6 +81,12 @@ function findings({ definition, siblings, others }) {
   compared.set(siblings, names)
   return findingsIn(definition, names)
 }
+
+/** Without what is only worded like that. @param {Case} one */
+const byRules = one => findings(one).filter(({ message }) => message !== WORDED)
+
+/** @param {Case} one */
+const isHeldByRules = one => byRules(one).some(({ strength }) => strength === 'strong')
 
 /** @param {Case} one */
 const isHeld = one => findings(one).some(({ strength }) => strength === 'strong')

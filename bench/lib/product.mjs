@@ -33,6 +33,8 @@ export const { plainText } = await built('core/upstreams/findings/plain-text.js'
 export const { wordingPassages } = await built('core/upstreams/findings/wording-passages.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-features.ts')} */
 export const { wordingFeatures } = await built('core/upstreams/findings/wording-features.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/steering-wording.ts')} */
+export const { WORDED } = await built('core/upstreams/findings/steering-wording.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-score.ts')} */
 export const { FEW_FEATURES } = await built('core/upstreams/findings/wording-score.js')
 

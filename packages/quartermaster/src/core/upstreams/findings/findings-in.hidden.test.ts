@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames } from '../index.ts'
-import { foundByRules } from './testing/found-by-rules.ts'
+import { compareNames, findingsIn } from '../index.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set<string>() })
-const rulesOf = (definition: object) =>
-  foundByRules(definition, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+const rulesOf = (definition: object) => findingsIn(definition, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 
 describe('a line break or a tab', () => {
   it.each(['look\nup', 'lookup\n', 'lookup\r\n', 'look\tup'])('is never in the name of a tool: %j', name => {

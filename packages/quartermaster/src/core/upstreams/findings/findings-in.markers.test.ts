@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames } from '../index.ts'
-import { foundByRules } from './testing/found-by-rules.ts'
+import { compareNames, findingsIn } from '../index.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set(['read_file']) })
 const rulesOf = (definition: object) =>
-  foundByRules({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  findingsIn({ name: 'lookup', ...definition }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 const described = (description: string) => rulesOf({ description })
 
 describe('what pretends to be another part of the conversation', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { compareNames, createToolsOfOthers } from '../index.ts'
-import { foundByRules } from './testing/found-by-rules.ts'
+import { compareNames, createToolsOfOthers, findingsIn } from '../index.ts'
 
 /** What each server calls its tools, and what agents call them. */
 const TOOLS = [
@@ -28,7 +27,7 @@ async function rulesOf(definition: object, { beside = [], titles = [] }: Server 
   const toolsOfOthers = createToolsOfOthers({ tools: async () => tools, ownNameOf, clock: createFakeClock() })
   const siblings = new Set(['audit', ...beside])
   const names = compareNames({ siblings, titles: new Set(titles), others: await toolsOfOthers('evil') })
-  return foundByRules({ name: 'audit', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
+  return findingsIn({ name: 'audit', ...definition }, names).map(({ rule, strength }) => `${strength} ${rule}`)
 }
 const found = (description: string, server?: Server) => rulesOf({ description }, server)
 

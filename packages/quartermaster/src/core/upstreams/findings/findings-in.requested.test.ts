@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames } from '../index.ts'
-import { foundByRules } from './testing/found-by-rules.ts'
+import { compareNames, findingsIn } from '../index.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set<string>() })
 const ARGUMENTS = ['note', 'q', 'context', 'comment', 'text', 'name', 'value', 'apiKey', 'token', 'password', 'env']
@@ -8,7 +7,7 @@ const properties = Object.fromEntries(ARGUMENTS.map(name => [name, { type: 'stri
 
 /** What is found in a tool that says this of itself and has arguments of many names. */
 const rulesOf = (text: string) =>
-  foundByRules(
+  findingsIn(
     { name: 'lookup', description: `Looks up a word. ${text}`, inputSchema: { type: 'object', properties } },
     NAMES,
   ).map(({ rule, strength }) => `${strength} ${rule}`)
@@ -102,7 +101,7 @@ describe('somebody’s secret', () => {
 
 describe('a parameter', () => {
   const inParameter = (name: string, description: string) =>
-    foundByRules(
+    findingsIn(
       {
         name: 'lookup',
         description: 'Looks up a word.',
@@ -204,6 +203,6 @@ describe('secrets that an honest tool speaks of', () => {
 it.each(['your api key ', 'send your key in ', 'ask the user for the password and ', 'all environment variables of '])(
   'looking for them comes to an end, however often %j is repeated',
   piece => {
-    expect(foundByRules({ name: 'lookup', description: piece.repeat(5_000) }, NAMES)).toBeDefined()
+    expect(findingsIn({ name: 'lookup', description: piece.repeat(5_000) }, NAMES)).toBeDefined()
   },
 )

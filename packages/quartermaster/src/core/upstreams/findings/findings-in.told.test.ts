@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compareNames } from '../index.ts'
-import { foundByRules } from './testing/found-by-rules.ts'
+import { compareNames, findingsIn } from '../index.ts'
 
 const NAMES = compareNames({ siblings: new Set(['lookup']), others: new Set<string>() })
 const rulesOf = (description: string) =>
-  foundByRules({ name: 'lookup', description }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
+  findingsIn({ name: 'lookup', description }, NAMES).map(({ rule, strength }) => `${strength} ${rule}`)
 
 describe('what the user is not to be told', () => {
   it.each([

@@ -134,7 +134,9 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
   yield markersIn(cut)
   yield paddingIn(cut)
   yield mixedWordIn(text)
-  const said = yield* noted(draftsInWords(cut, place))
+  const plain = yield* plainTextInSteps(text)
+  const said = yield* noted(draftsInWords(cut, plain, place))
+  if (cut.role !== 'name') yield yield* steeringIn(text, plain)
   if (isIdentifier(text)) yield* draftsInName(text, place.names)
   for (const decoded of decodedIn(text)) {
     for (const draft of draftsInside(decoded.text, place))
@@ -142,7 +144,8 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
   }
   for (const reading of readingsOf(text)) {
     // In the same place, so that what stands beside such a word says what it said before: nothing of it is hidden.
-    for (const draft of draftsInWords({ ...cut, text: reading }, place)) yield draft && inDigits(draft, said)
+    const plain = yield* plainTextInSteps(reading)
+    for (const draft of draftsInWords({ ...cut, text: reading }, plain, place)) yield draft && inDigits(draft, said)
   }
   if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
@@ -168,16 +171,14 @@ function* noted(drafts: Iterable<Draft | undefined>): Generator<Draft | undefine
 const sayingOf = ({ strength, message }: Draft) => `${strength} ${message}`
 
 /** What a string says as it is read. */
-function* draftsInWords(string: FoundString, place: Place): Generator<Draft | undefined> {
+function* draftsInWords(string: FoundString, plain: string, place: Place): Generator<Draft | undefined> {
   const { names, isAboutTalk, argumentNames } = place
   const { text } = string
-  const plain = yield* plainTextInSteps(text)
   yield squeezedIn(plain)
   yield yield* otherToolsIn(plain, names)
   if (string.role !== 'value' || !PATH.test(text)) yield* phrasesIn(text, plain, names)
   const subjects = ICON.test(string.field) ? OF_NO_PICTURES : SUBJECTS
   yield* meaningsIn({ text, plain, isAboutTalk, argumentNames, isOfParameter: PARAMETER.test(string.field) }, subjects)
-  if (string.role !== 'name') yield yield* steeringIn(text, plain)
 }
 
 /** Where a value belongs, nothing but a path says where something is, and asks for nothing. */
@@ -204,6 +205,7 @@ function* draftsInside(text: string, { names, argumentNames }: Place): Generator
   yield* phrasesIn(text, plain, names)
   yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false, argumentNames }, SUBJECTS)
   yield squeezedIn(plain)
+  yield yield* steeringIn(text, plain)
 }
 
 function* phrasesIn(text: string, plain: string, names: ComparedNames): Generator<Draft | undefined> {

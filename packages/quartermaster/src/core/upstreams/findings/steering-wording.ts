@@ -4,10 +4,10 @@ import { originalOf } from './plain-text.ts'
 import { type WordingPassage, wordingPassages } from './wording-passages.ts'
 import { wordingScore } from './wording-score.ts'
 
-/** Of ordinary tools two in a thousand have such a sentence, and of attacks two in three. */
+/** Of ordinary tools one in a thousand has such a sentence, and of attacks that no rule was written for half. */
 const STEERING = 0.7
-/** Of ordinary tools one in some thousands. */
-const SURELY_STEERING = 1.8
+/** Of ordinary tools next to none has, and of attacks one in four. */
+const SURELY_STEERING = 2.3
 
 export const WORDED = 'It is worded like what steers a model.'
 
