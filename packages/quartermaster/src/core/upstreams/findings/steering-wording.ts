@@ -5,7 +5,7 @@ import { type WordingPassage, wordingPassages } from './wording-passages.ts'
 import { wordingScore } from './wording-score.ts'
 
 /** Of ordinary tools one in a thousand has such a sentence, and of attacks that no rule was written for half. */
-const STEERING = 0.7
+const STEERING = 0.9
 /** Of ordinary tools next to none has, and of attacks one in four. */
 const SURELY_STEERING = 2.3
 
