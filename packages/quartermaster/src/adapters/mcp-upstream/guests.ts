@@ -69,7 +69,8 @@ export function createGuests(): Guests {
   /** Its names go to the one in its place, if those are the short ones. */
   function letGo(name: string, { key, prefix }: Guest): void {
     guests.delete(name)
-    const [heir] = [...guests.values()].filter(guest => guest.inPlaceOf.delete(name))
+    let heir: Guest | undefined
+    for (const guest of guests.values()) if (guest.inPlaceOf.delete(name)) heir ??= guest
     if (heir && prefix === key) heir.prefix = key
   }
 

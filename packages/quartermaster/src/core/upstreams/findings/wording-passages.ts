@@ -1,7 +1,7 @@
 import { LONGEST_STRETCH, type Stretch, stretchesOf } from './stretches.ts'
 import { wordingWords } from './wording-features.ts'
 
-/** A sentence, or two that stand next to each other, as words. */
+/** A sentence, a part of one, or two that stand next to each other, as words. */
 export interface WordingPassage {
   readonly start: number
   readonly end: number
@@ -20,5 +20,21 @@ export function* wordingPassages(plain: string): Generator<WordingPassage> {
   }
 }
 
+/**
+ * The parts of a long one: harmless words in the same sentence must not hide what the others say. Where they stand is where the
+ * whole stands.
+ */
+export function* partsOf({ words, ...place }: WordingPassage): Generator<WordingPassage> {
+  if (words.length < LONG) return
+  for (let at = 0; at + OVERLAP < words.length; at += PART - OVERLAP)
+    yield { ...place, words: words.slice(at, at + PART) }
+}
+
 /** Stands between two sentences, so that the end of one and the beginning of the next are no pair of words. */
 const BETWEEN = '.'
+
+/** So many words are an order with all that belongs to it. */
+const PART = 16
+const OVERLAP = 10
+/** One that is not much longer than a part is looked at as a whole. */
+const LONG = 20
