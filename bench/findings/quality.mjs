@@ -83,7 +83,7 @@ function findings({ definition, siblings, others }) {
 }
 
 /** Without what is only worded like that. @param {Case} one */
-const byRules = one => findings(one).filter(({ message }) => message !== WORDED)
+const byRules = one => findings(one).filter(({ message }) => !message.startsWith(WORDED))
 
 /** @param {Case} one */
 const isHeldByRules = one => byRules(one).some(({ strength }) => strength === 'strong')

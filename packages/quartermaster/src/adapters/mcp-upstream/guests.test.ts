@@ -8,8 +8,8 @@ function stage() {
   const guests = createGuests()
   const ask = (name: string, agent = 'ada', key = 'printing') => guests.ask({ name, key, agent, config })
   const prefixes = async (before: Record<string, string[] | undefined> = {}) => {
-    await guests.settleNames(async name => (name in before ? before[name] : []))
-    return Object.fromEntries([...guests.configs()].map(([name, { prefix }]) => [name, prefix]))
+    const settled = await guests.settled(async name => (name in before ? before[name] : []))
+    return Object.fromEntries([...settled].map(([name, { prefix }]) => [name, prefix]))
   }
   return { guests, ask, prefixes }
 }
@@ -90,10 +90,26 @@ it('gives to nobody new what another was called before a restart', async () => {
   expect(await prefixes({ one: ['printing_read'] })).toEqual({ three: 'three', one: 'printing' })
 })
 
+it('has those called as before, too, that are asked for while it is read what others were called', async () => {
+  const { guests, ask } = stage()
+  ask('other', 'eve', 'scanning')
+  const before: Record<string, string[]> = { one: ['printing_read'], two: ['two_read'] }
+  const settled = await guests.settled(async name => {
+    if (name === 'other') {
+      ask('two', 'bob')
+      ask('one', 'ada')
+    }
+    return before[name] ?? []
+  })
+  const prefixes = Object.fromEntries([...settled].map(([name, { prefix }]) => [name, prefix]))
+  expect(prefixes).toEqual({ other: 'scanning', two: 'two', one: 'printing' })
+})
+
 it('decides on the names of none of which it cannot be told what it was called', async () => {
   const { ask, prefixes } = stage()
   ask('one', 'ada')
   ask('two', 'bob')
+  expect(await prefixes({ one: undefined, two: undefined })).toEqual({ one: 'one', two: 'two' })
   expect(await prefixes({ one: undefined })).toEqual({ one: 'one', two: 'printing' })
   expect(await prefixes({ one: ['one_read'] })).toEqual({ one: 'one', two: 'printing' })
 })

@@ -24,9 +24,12 @@ export interface Guests {
   age(): boolean
   /**
    * Gives names to those that have none: what they were called before a restart, or the short ones of their capability, if nobody
-   * has these. Where it cannot be told what one was called it is left for the next time.
+   * has these. Where it cannot be told what one was called that is left for the next time. Answers all.
    */
-  settleNames(namesOf: (server: string) => Promise<readonly string[] | undefined>): Promise<void>
+  settled(
+    namesOf: (server: string) => Promise<readonly string[] | undefined>,
+  ): Promise<ReadonlyMap<string, UpstreamConfig>>
+  /** One that has no names yet has its own, which nobody else can have. */
   configs(): ReadonlyMap<string, UpstreamConfig>
 }
 
@@ -74,6 +77,9 @@ export function createGuests(): Guests {
     if (heir && prefix === key) heir.prefix = key
   }
 
+  const configs = () =>
+    new Map([...guests].map(([name, { config, prefix = name }]) => [name, { ...config, prefix }] as const))
+
   return {
     ask(request) {
       const { name, key, agent, config } = request
@@ -109,20 +115,22 @@ export function createGuests(): Guests {
         }
       return guests.size < before
     },
-    async settleNames(namesOf) {
-      const unnamed = [...guests].filter(([, guest]) => guest.prefix === undefined)
-      const named = await Promise.all(unnamed.map(([name]) => namesOf(name)))
-      const begins = (index: number, prefix: string) => named[index]?.some(one => one.startsWith(`${prefix}_`)) === true
+    configs,
+    async settled(namesOf) {
+      const had = new Map<Guest, readonly string[] | undefined>()
+      const unnamed = () => [...guests].filter(([, guest]) => guest.prefix === undefined)
+      const unread = () => unnamed().filter(([, guest]) => !had.has(guest))
+      // Others may come while it is read what these were called.
+      for (let some = unread(); some.length > 0; some = unread())
+        await Promise.all(some.map(async ([name, guest]) => had.set(guest, await namesOf(name))))
+      const wasCalled = (guest: Guest, prefix: string) =>
+        had.get(guest)?.some(one => one.startsWith(`${prefix}_`)) === true
       // First what they were called before a restart: nobody new takes that from them.
-      for (const [index, [name, guest]] of unnamed.entries())
-        if (begins(index, name)) guest.prefix ??= name
-        else if (begins(index, guest.key) && !isTaken(guest.key)) guest.prefix ??= guest.key
-      for (const [index, [name, guest]] of unnamed.entries())
-        if (named[index]) guest.prefix ??= isTaken(guest.key) ? name : guest.key
-    },
-    configs() {
-      const prefixOf = (name: string, { key, prefix }: Guest) => prefix ?? (isTaken(key) ? name : key)
-      return new Map([...guests].map(([name, guest]) => [name, { ...guest.config, prefix: prefixOf(name, guest) }]))
+      for (const [name, guest] of unnamed())
+        if (wasCalled(guest, name)) guest.prefix = name
+        else if (wasCalled(guest, guest.key) && !isTaken(guest.key)) guest.prefix = guest.key
+      for (const [name, guest] of unnamed()) if (had.get(guest)) guest.prefix = isTaken(guest.key) ? name : guest.key
+      return configs()
     },
   }
 }

@@ -103,10 +103,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 
   function adopt(): Promise<MountChanges> {
     const beside = configured
-    return mounts.adopt(async () => {
-      await guests.settleNames(namesBefore)
-      return new Map([...guests.configs(), ...beside])
-    })
+    return mounts.adopt(async () => new Map([...(await guests.settled(namesBefore)), ...beside]))
   }
 
   /** Where that cannot be read it is told of when the server is mounted. */

@@ -136,7 +136,8 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
   yield mixedWordIn(text)
   const plain = yield* plainTextInSteps(text)
   const said = yield* noted(draftsInWords(cut, plain, place))
-  if (cut.role !== 'name') yield yield* steeringIn(text, plain)
+  const worded = cut.role === 'name' ? undefined : yield* steeringIn(text, plain)
+  yield worded
   if (isIdentifier(text)) yield* draftsInName(text, place.names)
   for (const decoded of decodedIn(text)) {
     for (const draft of draftsInside(decoded.text, place))
@@ -146,15 +147,20 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
     // In the same place, so that what stands beside such a word says what it said before: nothing of it is hidden.
     const plain = yield* plainTextInSteps(reading)
     for (const draft of draftsInWords({ ...cut, text: reading }, plain, place)) yield draft && inDigits(draft, said)
+    if (cut.role === 'name' || worded) continue
+    const its = onlyStrong(yield* steeringIn(reading, plain))
+    yield its && { ...its, message: `${its.message} ${IN_DIGITS}` }
   }
   if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
+
+const IN_DIGITS = 'It is written with digits for letters.'
 
 /** What is hidden by digits, other than what the text says in so many words. */
 function inDigits(draft: Draft, said: ReadonlySet<string>): Draft | undefined {
   if (said.has(sayingOf(draft)) || said.has(sayingOf({ ...draft, strength: 'strong' }))) return undefined
   if (draft.rule === 'otherTool' && !onlyStrong(draft)) return undefined
-  return { ...draft, strength: 'strong', message: `${draft.message} It is written with digits for letters.` }
+  return { ...draft, strength: 'strong', message: `${draft.message} ${IN_DIGITS}` }
 }
 
 /** Hands them on, and answers what they said. */

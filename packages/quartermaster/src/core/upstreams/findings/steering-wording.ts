@@ -6,7 +6,7 @@ import { wordingScore } from './wording-score.ts'
 
 /** Of ordinary tools one in a thousand has such a sentence, and of attacks that no rule was written for half. */
 const STEERING = 0.9
-/** What the rest of a sentence makes of a part is not weighed with it, so it takes more, and is never held back for that. */
+/** What the rest of a sentence makes of a part is not weighed with it, so it takes more, and holds nothing back by itself. */
 const STEERING_PART = 2.2
 /** Of ordinary tools next to none has, and of attacks one in four. */
 const SURELY_STEERING = 2.3
@@ -17,19 +17,24 @@ const FOUND = { rule: 'instruction', family: 'hint', message: WORDED } as const
 
 /** The sentence of a text that is most like what steers a model, if any is like that at all. Every look is a step. */
 export function* steeringIn(text: string, plain: string): Generator<undefined, Draft | undefined> {
-  let most: (WordingPassage & { readonly score: number }) | undefined
-  let isSure = false
+  let whole: Weighed | undefined
+  let part: Weighed | undefined
   for (const passage of wordingPassages(plain)) {
-    const score = wordingScore(passage.words)
-    isSure ||= score > SURELY_STEERING
-    if (score > (most?.score ?? STEERING)) most = { ...passage, score }
-    for (const part of partsOf(passage)) {
-      const its = wordingScore(part.words)
-      if (its > Math.max(most?.score ?? 0, STEERING_PART)) most = { ...part, score: its }
-    }
+    whole = heavier(whole, weighed(passage), STEERING)
+    if (!whole) for (const one of partsOf(passage)) part = heavier(part, weighed(one), STEERING_PART)
     yield
   }
+  const most = whole ?? part
   if (!most) return undefined
+  const isSure = whole !== undefined && whole.score > SURELY_STEERING
   const excerpt = excerptOf(originalOf(text)(most.start, most.end))
   return { ...FOUND, strength: isSure ? 'strong' : 'weak', excerpt }
+}
+
+type Weighed = WordingPassage & { readonly score: number }
+
+const weighed = (passage: WordingPassage): Weighed => ({ ...passage, score: wordingScore(passage.words) })
+
+function heavier(most: Weighed | undefined, next: Weighed, bar: number): Weighed | undefined {
+  return next.score > (most?.score ?? bar) ? next : most
 }

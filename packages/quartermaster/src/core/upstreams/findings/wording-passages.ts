@@ -20,14 +20,12 @@ export function* wordingPassages(plain: string): Generator<WordingPassage> {
   }
 }
 
-/**
- * The parts of a long one: harmless words in the same sentence must not hide what the others say. Where they stand is where the
- * whole stands.
- */
-export function* partsOf({ words, ...place }: WordingPassage): Generator<WordingPassage> {
+/** The parts of a long one: harmless words in the same sentence must not hide what the others say. About where they stand. */
+export function* partsOf({ words, start, end }: WordingPassage): Generator<WordingPassage> {
   if (words.length < LONG) return
+  const placeOf = (at: number) => start + Math.round(((end - start) * Math.min(at, words.length)) / words.length)
   for (let at = 0; at + OVERLAP < words.length; at += PART - OVERLAP)
-    yield { ...place, words: words.slice(at, at + PART) }
+    yield { start: placeOf(at), end: placeOf(at + PART), words: words.slice(at, at + PART) }
 }
 
 /** Stands between two sentences, so that the end of one and the beginning of the next are no pair of words. */
