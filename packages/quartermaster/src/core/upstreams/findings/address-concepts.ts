@@ -1,5 +1,6 @@
 import { besideAddress, either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
+import { PLAIN } from './plain-wording.ts'
 import { describesItself, namesConversation, namesTalk, namesWords } from './talk-signs.ts'
 
 const PICTURE = anyOf(
@@ -235,6 +236,8 @@ const CARRIED = {
   message: 'It has the model carry something out in the address of a picture or a link.',
   unless: [describesItself, forbids],
 } as const
+/** Words that ordinary tools have too. */
+const PERHAPS_CARRIED = { ...CARRIED, unlessPlainer: PLAIN } as const
 
 /** What has the model write something into an address, in whichever words. */
 export const ADDRESSES: Subject = {
@@ -252,19 +255,19 @@ export const ADDRESSES: Subject = {
         isInReply,
       ],
     },
-    { ...CARRIED, signs: [showsPicture, joins, besideAddress(either(namesTalk, namesSecrets, namesPrivate))] },
-    { ...CARRIED, signs: [givesLink, encodes, besideAddress(either(namesTalk, namesSecrets, namesPrivate))] },
+    { ...PERHAPS_CARRIED, signs: [showsPicture, joins, besideAddress(either(namesTalk, namesSecrets, namesPrivate))] },
+    { ...PERHAPS_CARRIED, signs: [givesLink, encodes, besideAddress(either(namesTalk, namesSecrets, namesPrivate))] },
     {
-      ...CARRIED,
+      ...PERHAPS_CARRIED,
       signs: [either(showsPicture, givesLink), either(encodes, namesPart), isInReply, namesUsers],
       unless: [...CARRIED.unless, isOfParameter],
     },
     {
-      ...CARRIED,
+      ...PERHAPS_CARRIED,
       signs: [either(showsPicture, givesLink), either(joins, isInReply), besideAddress(namesConversation)],
     },
-    { ...CARRIED, signs: [givesLink, isInReply, besideAddress(namesSecrets)] },
-    { ...CARRIED, signs: [isRemote, hasPlace, besideAddress(namesPrivate)] },
+    { ...PERHAPS_CARRIED, signs: [givesLink, isInReply, besideAddress(namesSecrets)] },
+    { ...PERHAPS_CARRIED, signs: [isRemote, hasPlace, besideAddress(namesPrivate)] },
     { ...CARRIED, signs: [hasHoleInLink] },
     {
       ...CARRIED,

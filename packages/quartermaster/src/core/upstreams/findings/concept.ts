@@ -2,6 +2,7 @@ import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { originalOf } from './plain-text.ts'
+import { isPlainer } from './plain-wording.ts'
 import { LONGEST_STRETCH, SHORTEST_STRETCH, type Stretch, stretchesOf } from './stretches.ts'
 
 /** A sentence of a definition, and what is known of the place where it stands. */
@@ -27,11 +28,13 @@ export type Sign = (sentence: Sentence) => boolean
  * What a sentence means by the things it speaks of together, however it puts them. Each of them is ordinary by itself, so it
  * takes several.
  */
-export interface Concept extends Omit<Draft, 'excerpt'> {
+export interface Concept extends Omit<Draft, 'excerpt' | 'isPlain'> {
   /** All of these, in any order. */
   readonly signs: readonly Sign[]
   /** None of these. */
   readonly unless: readonly Sign[]
+  /** Ordinary tools speak of the same things: it is nothing in a sentence that is worded more plainly than this. */
+  readonly unlessPlainer?: number
 }
 
 /** Concepts that have a subject in common. */
@@ -101,8 +104,7 @@ export function* meaningsIn(passage: Passage, subjects: readonly Subject[]): Gen
   if (possible.length === 0) return
   for (const sentence of sentencesOf(passage)) {
     for (const { needs, concepts } of possible) {
-      const concept = needs.test(sentence.plain) ? concepts.find(one => isMeant(one, sentence)) : undefined
-      yield concept && toDraft(concept, sentence)
+      yield needs.test(sentence.plain) ? meaningOf(sentence, concepts) : undefined
     }
   }
 }
@@ -132,6 +134,17 @@ function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
 
 /** What was spoken of in the sentence before. */
 const REFERS = /\b(?:it|them|they|this one|these|those|its|their|the result|both|the old one)\b/u
+
+/** What it means for certain, or else what it may mean although it is worded like a description. */
+function meaningOf(sentence: Sentence, concepts: readonly Concept[]): Draft | undefined {
+  let perhaps: Concept | undefined
+  for (const one of concepts) {
+    if (!isMeant(one, sentence)) continue
+    if (one.unlessPlainer === undefined || !isPlainer(sentence.plain, one.unlessPlainer)) return toDraft(one, sentence)
+    perhaps ??= one
+  }
+  return perhaps && { ...toDraft(perhaps, sentence), isPlain: true }
+}
 
 function isMeant({ signs, unless }: Concept, sentence: Sentence): boolean {
   return signs.every(sign => sign(sentence)) && !unless.some(sign => sign(sentence))

@@ -1,12 +1,13 @@
 import { either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
 import { plainSentence } from './plain-sentence.ts'
+import { VERY_PLAIN } from './plain-wording.ts'
 import * as talk from './talk-signs.ts'
 import { describesItself, namesWords } from './talk-signs.ts'
 
 /** What is called like a conversation and is none: the server for mail, what one is known by, and where a list goes on. */
 const NO_TALK =
-  /\b(?:next_\w{1,30}|\w{0,30}cursor|\w{1,30}_token) (?:of|from|in) the (?:previous|last) (?:answer|response|reply)\b|\b(?:allows?|lets?|enables?|causes?|helps?|tells?) exchange\b|\b(?:ids?|uuids?|identifiers?) of (?:the|this|an?|each|that) (?:conversation|chat|discussion)\b/gu
+  /\b(?:next_\w{1,30}|\w{0,30}cursor|\w{1,30}_token) (?:of|from|in) the (?:previous|last) (?:answer|response|reply)\b|\b(?:allows?|lets?|enables?|causes?|helps?|tells?) exchange\b|\b(?:ids?|uuids?|identifiers?) of (?:the|this|an?|each|that) (?:conversation|chat|discussion)\b|\b(?:all )?(?:discussions|conversations|threads) (?:to be|are|be|must be|were|being) resolved\b/gu
 
 /** The same sign, without that. What else a sentence says counts as it stands. */
 function ofTalk(sign: Sign): Sign {
@@ -103,7 +104,7 @@ const isInCall: Sign = either(
 )
 /** What a parameter is stands in front. */
 const beginsWithTalk: Sign = ({ plain }) =>
-  /^(?!(?:for|in|on|when|if|with|only)\b)(?:[\w-]{1,20} ){0,2}(?:conversation|chat|dialogue?|transcript)\b(?! (?:u?u?ids?|identifiers?|rooms?|types?|names?|channels?)\b)/u.test(
+  /^(?!(?:for|in|on|when|if|with|only)\b)(?:[\w-]{1,20} ){0,2}(?:conversation|chat|dialogue?|transcript)\b(?! (?:u?u?ids?|identifiers?|rooms?|types?|names?|channels?|status|settings?|windows?|widgets?)\b)/u.test(
     plain,
   )
 const isAboutTalk: Sign = sentence => sentence.isAboutTalk
@@ -138,7 +139,10 @@ const ASKED = {
   strength: 'weak',
   family: 'hint',
   message: 'It asks for the conversation.',
+  unless: [describesItself, forbids],
 } as const
+/** Words that ordinary tools have too. */
+const PERHAPS_ASKED = { ...ASKED, unlessPlainer: VERY_PLAIN } as const
 
 /** What asks for the conversation, in whichever words. */
 export const CONVERSATION: Subject = {
@@ -162,35 +166,34 @@ export const CONVERSATION: Subject = {
       unless: [isAboutTalk, describesItself, forbids],
     },
     {
-      ...ASKED,
+      ...PERHAPS_ASKED,
       signs: [namesConversation, either(isInCall, isOfParameter)],
-      unless: [isAboutTalk, describesItself, forbids],
+      unless: [isAboutTalk, ...ASKED.unless],
     },
     {
-      ...ASKED,
+      ...PERHAPS_ASKED,
       signs: [namesOurs, either(isInCall, isOfParameter), orders],
-      unless: [describesItself, forbids],
     },
     {
-      ...ASKED,
+      ...PERHAPS_ASKED,
       signs: [namesConversation, hands],
-      unless: [isAboutTalk, describesItself, forbids],
+      unless: [isAboutTalk, ...ASKED.unless],
     },
     {
-      ...ASKED,
+      ...PERHAPS_ASKED,
       signs: [namesTalk, either(namesArgument, isOfParameter)],
-      unless: [isAboutTalk, describesItself, forbids],
+      unless: [isAboutTalk, ...ASKED.unless],
     },
     {
-      ...ASKED,
+      ...PERHAPS_ASKED,
       signs: [isOfParameter, beginsWithTalk],
-      unless: [isAboutTalk, describesItself, forbids],
+      unless: [isAboutTalk, ...ASKED.unless],
     },
     {
       ...ASKED,
       message: 'It asks for the words of the user.',
       signs: [namesWords, either(namesArgument, isOfParameter)],
-      unless: [isAboutTalk, describesItself, forbids],
+      unless: [isAboutTalk, ...ASKED.unless],
     },
   ],
 }

@@ -23,6 +23,7 @@ import { ownArguments } from './own-arguments.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
+import { isPlainer } from './plain-wording.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { RANK } from './rank-concepts.ts'
 import { REQUESTED_SECRETS } from './requested-secrets.ts'
@@ -32,6 +33,7 @@ import { SEND_PHRASES } from './send-phrases.ts'
 import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { steeringIn } from './steering-wording.ts'
+import { LONGEST_STRETCH } from './stretches.ts'
 import { type FoundString, ICON, LONGEST_STRING, stringsIn } from './strings-in.ts'
 import { isAboutTalk, isForModels } from './subject.ts'
 import { namesTooMany } from './tool-owners.ts'
@@ -87,7 +89,8 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   if (next.done && next.value) found.push({ draft: TOO_MUCH, string: NOWHERE })
   if (namesTooMany(place.names)) found.push({ draft: TOO_MANY_NAMES, string: NOWHERE })
   const families = new Set(found.map(({ draft }) => draft.family))
-  const findings = withoutEchoes(wantedTogether(found)).map(({ draft, string }) => toFinding(draft, string, families))
+  const counted = found.filter(({ draft, string: { role } }) => !draft.isPlain || isAggravated(draft, role, families))
+  const findings = withoutEchoes(wantedTogether(counted)).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
 }
 
@@ -221,11 +224,14 @@ function* phrasesIn(text: string, plain: string, names: ComparedNames): Generato
     const part = plain.slice(start, start + WINDOW)
     for (const phrase of phrasesOf(part)) {
       if (plain.length > SHORT) yield
-      const match = matchIn(part, phrase, at => isExcused(phrase, { plain, names, at: start + at }))
+      const excused = (at: number) => isExcused(phrase, { plain, names, at: start + at })
+      const certain = matchIn(part, phrase, at => excused(at) || isTooPlain(phrase, plain, start + at))
+      const match = certain ?? (phrase.unlessPlainer && matchIn(part, phrase, excused))
       if (!match) continue
       const { rule, family, strength, message } = phrase
       const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
-      yield { rule, family, strength, message, excerpt: excerptOf(originalAt(Math.max(0, from), to)) }
+      const excerpt = excerptOf(originalAt(Math.max(0, from), to))
+      yield { rule, family, strength, message, excerpt, isPlain: !certain }
     }
   }
 }
@@ -262,6 +268,18 @@ interface PhrasePlace {
 function isExcused({ unlessAfter, unlessOfSiblings }: Phrase, { plain, names, at }: PhrasePlace): boolean {
   const before = plain.slice(plain.lastIndexOf('\n', at) + 1, at).slice(-LOOK_BACK)
   return unlessAfter?.test(before) === true || (unlessOfSiblings === true && leadsToSibling(plain.slice(at), names))
+}
+
+/** Whether it stands in a sentence that is worded too plainly for it. */
+function isTooPlain({ unlessPlainer: than }: Phrase, plain: string, at: number): boolean {
+  return than !== undefined && isPlainer(stretchAt(plain, at), than)
+}
+
+/** The sentence in which something stands, or as much around it as is one thought. */
+function stretchAt(plain: string, at: number): string {
+  const start = Math.max(plain.lastIndexOf('\n', at) + 1, at - LONGEST_STRETCH / 2)
+  const end = plain.indexOf('\n', at)
+  return plain.slice(start, Math.min(end < 0 ? plain.length : end, start + LONGEST_STRETCH))
 }
 
 const LOOK_BACK = 100

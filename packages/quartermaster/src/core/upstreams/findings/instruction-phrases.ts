@@ -1,6 +1,7 @@
 import { COMMAND_PHRASES } from './command-phrases.ts'
 import { NEGATED } from './negation.ts'
 import { anyOf, type Phrase, phrases } from './phrase.ts'
+import { PLAIN, VERY_PLAIN } from './plain-wording.ts'
 
 // Plain text has no quotes and no apostrophes: "don't" is "dont", "user's" is "users".
 
@@ -177,11 +178,16 @@ const AGAINST_USER = phrases({
   ],
 })
 
+/** "Force the push, bypassing safety checks": those of the thing itself. */
+const FORCED = /\b(?:forc(?:e|es|ed|ing)|whether to)\b.{0,40}$/u
+
 const WEAK_ROLE = phrases({
   rule: 'instruction',
   family: 'override',
   strength: 'weak',
   message: 'It speaks to the model about other things than itself.',
+  unlessAfter: FORCED,
+  unlessPlainer: VERY_PLAIN,
   needs: [
     'ai\\b',
     'assistant',
@@ -226,6 +232,7 @@ const ORDER = phrases({
   strength: 'weak',
   message: 'It tells the model when to call it, beyond what it is for.',
   unlessOfSiblings: true,
+  unlessPlainer: PLAIN,
   needs: [
     'before',
     'prior',
@@ -243,7 +250,7 @@ const ORDER = phrases({
   patterns: [
     `\\b(?:before|prior to) (?:[\\w-]{1,30} ){0,3}?${anyOf('using', 'use', 'calling', 'call', 'invoking', 'executing', 'running', 'responding', 'answering', 'replying', 'doing', 'performing', 'any', 'every', 'each')}\\b.{0,30}\\b${anyOf('any', 'every', 'all', 'each', 'other', 'anything')}\\b.{0,20}\\b${anyOf('tools?', 'functions?', 'requests?', 'questions?', 'tasks?', 'actions?', 'responses?', 'messages?', 'answers?', 'else')}\\b`,
     '\\b(?:before|prior to) (?:any|every|each) (?:other )?(?:answer|response|reply|request|message|tool|tool call|call|action)\\b',
-    '\\byou (?:must|have to|are required to|need to|should)(?: \\w{1,30}){0,2} (?:call|use|invoke|run|execute|choose|select|prefer|pick) (?:this|it)\\b',
+    '\\byou (?:must|have to|are required to|need to|should)(?: \\w{1,30}){0,2} (?:call|use|invoke|run|execute|choose|select|prefer|pick) (?:this|it)\\b(?! (?:(?:tool|function) )?(?:repeatedly|again|several times|more than once)\\b)',
     `\\balways (?:call|use|invoke|run|execute|choose|select|prefer|pick) this\\b(?! (?:(?:tool|function) )?(?:over|instead of|rather than) ${MANY})`,
     '\\bthis (?:tool|function) (?:must|has to|needs to) (?:always |first )?be (?:called|invoked|used|run|executed)\\b',
     '\\b(?:for|on|with|at|in) (?:every|each|any|all) (?:\\w{1,30} )?(?:requests?|messages?|questions?|prompts?|turns?|conversations?|responses?|interactions?)\\b.{0,40}\\b(?:call|use|invoke|run|pass|include|send)\\b',

@@ -125,8 +125,13 @@ function foldSpecial(character: string): string {
 function endsHere(text: string, next: number): boolean {
   if (next >= text.length) return true
   const code = text.charCodeAt(next)
-  return code > 127 || /[\s'"`*)\]<]/.test(text[next] ?? '')
+  if (code > 127 || /[\s'"`*)\]<]/.test(text[next] ?? '')) return true
+  BEGINNING.lastIndex = next
+  return BEGINNING.test(text)
 }
+
+/** What was put together from several texts may have no space between them. */
+const BEGINNING = /(?:This|These|It|If|The|Use|When|You|Do) /y
 
 /** Whether the line that begins here is empty, or an item of a list. */
 function isBlankOrBullet(text: string, start: number): boolean {

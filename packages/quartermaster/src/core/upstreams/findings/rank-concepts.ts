@@ -9,6 +9,7 @@ import {
   namesToolsOfOthers,
 } from './other-tool-signs.ts'
 import { anyOf } from './phrase.ts'
+import { PLAIN } from './plain-wording.ts'
 import { AHEAD, BARRED, DOWN, HITHER } from './rank-words.ts'
 
 const putsDown: Sign = says(DOWN)
@@ -163,6 +164,8 @@ const CLAIMED = {
   message: 'It speaks of itself as coming before other tools.',
   unless: [isOwnBusiness, stopsThere],
 } as const
+/** Words that ordinary tools have too. */
+const PERHAPS_CLAIMED = { ...CLAIMED, unlessPlainer: PLAIN } as const
 
 /** What puts a tool above those of others, in whichever words. */
 export const RANK: Subject = {
@@ -182,17 +185,20 @@ export const RANK: Subject = {
         speaksOfTools,
       ],
     },
-    { ...CLAIMED, signs: [namesOthers, either(putsDown, bars, leads, takes), either(speaksOfItself, speaksOfTools)] },
-    { ...CLAIMED, signs: [either(namesOthers, namesDoers), either(putsDown, bars, takes), isSpokenToCaller] },
-    { ...CLAIMED, signs: [namesToolsOfOthers], unless: [...CLAIMED.unless, isHelpful] },
-    { ...CLAIMED, signs: [isOfThisOnly] },
     {
-      ...CLAIMED,
+      ...PERHAPS_CLAIMED,
+      signs: [namesOthers, either(putsDown, bars, leads, takes), either(speaksOfItself, speaksOfTools)],
+    },
+    { ...PERHAPS_CLAIMED, signs: [either(namesOthers, namesDoers), either(putsDown, bars, takes), isSpokenToCaller] },
+    { ...PERHAPS_CLAIMED, signs: [namesToolsOfOthers], unless: [...CLAIMED.unless, isHelpful] },
+    { ...PERHAPS_CLAIMED, signs: [isOfThisOnly] },
+    {
+      ...PERHAPS_CLAIMED,
       signs: [namesOneTool, either(putsDown, bars, draws), speaksOfItself],
       unless: [...CLAIMED.unless, isItselfOld],
     },
-    { ...CLAIMED, signs: [namesOneTool, bars, defames] },
-    { ...CLAIMED, signs: [namesStrangers, either(putsDown, bars, leads, takes), isSpokenToCaller] },
-    { ...CLAIMED, signs: [claimsAll, either(speaksOfItself, speaksOfTools)] },
+    { ...PERHAPS_CLAIMED, signs: [namesOneTool, bars, defames] },
+    { ...PERHAPS_CLAIMED, signs: [namesStrangers, either(putsDown, bars, leads, takes), isSpokenToCaller] },
+    { ...PERHAPS_CLAIMED, signs: [claimsAll, either(speaksOfItself, speaksOfTools)] },
   ],
 }
