@@ -1,5 +1,5 @@
 // @ts-check
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -68,6 +68,29 @@ export function readOrdinary(folder) {
     siblings: groups.get(tool.group ?? '') ?? [],
     others: [],
   }))
+}
+
+/**
+ * What servers really list: a JSON file for each, with its `tools`, `prompts`, `resources`, `resourceTemplates` and
+ * `instructions` as it answered them.
+ * @param {string} folder
+ * @returns {Case[]}
+ */
+export function readListings(folder) {
+  const files = readdirSync(folder).filter(file => file.endsWith('.json'))
+  return files.toSorted().flatMap(file => toCases(file, JSON.parse(readFileSync(join(folder, file), 'utf8'))))
+}
+
+/**
+ * @param {string} file
+ * @param {{ instructions?: string } & Record<string, Record<string, unknown>[] | undefined>} listing
+ * @returns {Case[]}
+ */
+function toCases(file, { instructions, tools = [], prompts = [], resources = [], resourceTemplates = [] }) {
+  const siblings = tools.map(({ name }) => String(name))
+  const definitions = [...tools, ...prompts, ...resources, ...resourceTemplates]
+  const all = instructions ? [...definitions, { instructions }] : definitions
+  return all.map(definition => ({ what: `${file} ${definition.name ?? ''}`, definition, siblings, others: [] }))
 }
 
 /** @param {{ name: string, description?: string, parameters?: { name: string, type?: string, description?: string }[] }} tool */

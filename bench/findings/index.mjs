@@ -6,6 +6,7 @@ import { runParts } from '../lib/run-parts.mjs'
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
+    listings: { type: 'string' },
     json: { type: 'boolean', default: false },
     profile: { type: 'string' },
   },
@@ -13,6 +14,7 @@ const { values } = parseArgs({
 
 if (values.data === undefined)
   throw new Error('Say where the ordinary tools are: --data FOLDER, with tools.jsonl in it.')
-const PARTS = [{ part: 'quality', options: { folder: resolve(values.data) } }]
+const listings = values.listings && resolve(values.listings)
+const PARTS = [{ part: 'quality', options: { folder: resolve(values.data), listings } }]
 
 await runParts({ parts: PARTS, beside: import.meta.url, flags: values })

@@ -1,7 +1,7 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
 import { compareNames, findingsIn, WORDED } from '../lib/product.mjs'
-import { readAttacks, readOrdinary, readOtherHand, readUnseen } from './data.mjs'
+import { readAttacks, readListings, readOrdinary, readOtherHand, readUnseen } from './data.mjs'
 
 /** @typedef {import('./data.mjs').Case} Case */
 
@@ -14,8 +14,9 @@ const KINDS_OF_CONCEPTS = new Set(['markup-exfil', 'precedence', 'context-exfil'
  * How many attacks are found, and how many ordinary tools are taken for one.
  * @param {object} options
  * @param {string} options.folder
+ * @param {string | undefined} options.listings
  */
-export function run({ folder }) {
+export function run({ folder, listings }) {
   const attacks = readAttacks()
   const otherHand = readOtherHand()
   const unseen = readUnseen()
@@ -47,6 +48,7 @@ export function run({ folder }) {
     figure('ordinary tools, held back', percent(ordinary, isHeld), '%', MOST_FALSE_ALARMS),
     figure('ordinary tools, warned of', percent(ordinary, isWarnedOf), '%'),
     figure('ordinary tools, each', milliseconds(ordinary), 'ms'),
+    ...(listings ? told('definitions of servers', readListings(listings)) : []),
   ]
 }
 
@@ -68,6 +70,24 @@ function found(what, attacks) {
       `${what}, held back or warned of`,
       percent(attacks, one => isHeld(one) || isWarnedOf(one)),
       '%',
+    ),
+  ]
+}
+
+/**
+ * Everything that is told of servers which nobody has a quarrel with, whether or not it is worth telling.
+ * @param {string} what
+ * @param {readonly Case[]} cases
+ */
+function told(what, cases) {
+  return [
+    figure(what, cases.length, 'tools'),
+    figure(`${what}, held back`, percent(cases, isHeld), '%', MOST_FALSE_ALARMS),
+    figure(
+      `${what}, held back or warned of`,
+      percent(cases, one => findings(one).length > 0),
+      '%',
+      MOST_FALSE_ALARMS,
     ),
   ]
 }
