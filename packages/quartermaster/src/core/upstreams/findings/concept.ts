@@ -2,7 +2,7 @@ import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { originalOf } from './plain-text.ts'
-import { isPlainer } from './plain-wording.ts'
+import { mostSteering } from './plain-wording.ts'
 import { LONGEST_STRETCH, SHORTEST_STRETCH, type Stretch, stretchesOf } from './stretches.ts'
 
 /** A sentence of a definition, and what is known of the place where it stands. */
@@ -138,9 +138,12 @@ const REFERS = /\b(?:it|them|they|this one|these|those|its|their|the result|both
 /** What it means for certain, or else what it may mean although it is worded like a description. */
 function meaningOf(sentence: Sentence, concepts: readonly Concept[]): Draft | undefined {
   let perhaps: Concept | undefined
+  let steering: number | undefined
   for (const one of concepts) {
     if (!isMeant(one, sentence)) continue
-    if (one.unlessPlainer === undefined || !isPlainer(sentence.plain, one.unlessPlainer)) return toDraft(one, sentence)
+    if (one.unlessPlainer === undefined) return toDraft(one, sentence)
+    steering ??= mostSteering(sentence.plain)
+    if (steering >= one.unlessPlainer) return toDraft(one, sentence)
     perhaps ??= one
   }
   return perhaps && { ...toDraft(perhaps, sentence), isPlain: true }

@@ -1,58 +1,32 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
 import { atOnce, isRecord } from '../../kernel/index.ts'
-import { excerptOf } from '../visible-text.ts'
 import { ADDRESSES } from './address-concepts.ts'
-import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
 import { meaningsIn, type Passage } from './concept.ts'
 import { CONVERSATION } from './conversation-concepts.ts'
-import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
 import { readingsOf } from './digit-letters.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
 import { hiddenIn, type Whole } from './hidden-characters.ts'
 import { isIdentifier, sentencesInside, wordsIn } from './inner-names.ts'
-import { INSTRUCTION_PHRASES } from './instruction-phrases.ts'
 import type { ComparedNames } from './known-names.ts'
-import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { lookAlikeIn, mixedWordIn } from './look-alike-names.ts'
 import { lettersOf } from './look-alikes.ts'
 import { markersIn } from './markers.ts'
-import { MARKUP_PHRASES } from './markup-phrases.ts'
 import { otherToolsIn } from './other-tools.ts'
 import { ownArguments } from './own-arguments.ts'
 import { paddingIn } from './padding.ts'
-import type { Phrase } from './phrase.ts'
-import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
-import { isPlainer } from './plain-wording.ts'
-import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
+import { phrasesIn } from './phrases-in.ts'
+import { plainText, plainTextInSteps } from './plain-text.ts'
 import { RANK } from './rank-concepts.ts'
 import { REQUESTED_SECRETS } from './requested-secrets.ts'
 import { SECRETS } from './secret-concepts.ts'
-import { SECRET_PHRASES } from './secret-phrases.ts'
-import { SEND_PHRASES } from './send-phrases.ts'
-import { leadsToSibling } from './sibling-tools.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { steeringIn } from './steering-wording.ts'
-import { LONGEST_STRETCH } from './stretches.ts'
 import { type FoundString, ICON, LONGEST_STRING, stringsIn } from './strings-in.ts'
 import { isAboutTalk, isForModels } from './subject.ts'
 import { namesTooMany } from './tool-owners.ts'
 import { VARIABLES } from './variable-concepts.ts'
 import { wantedBy } from './wanted-names.ts'
-
-const PHRASES: readonly Phrase[] = [
-  ...INSTRUCTION_PHRASES,
-  ...CONVERSATION_PHRASES,
-  ...CONCEALMENT_PHRASES,
-  ...PRECEDENCE_PHRASES,
-  ...SECRET_PHRASES,
-  ...SEND_PHRASES,
-  ...MARKUP_PHRASES,
-  ...LANGUAGE_PHRASES,
-]
-/** By what they need. Most strings have nothing that any of them needs. */
-const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
-const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
 const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES, SECRETS, REQUESTED_SECRETS]
 const OF_NO_PICTURES = SUBJECTS.filter(subject => subject !== ADDRESSES)
@@ -144,7 +118,7 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
   if (isIdentifier(text)) yield* draftsInName(text, place.names)
   for (const decoded of decodedIn(text)) {
     for (const draft of draftsInside(decoded.text, place))
-      yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
+      yield draft && hiddenAs(draft, `It is written in ${decoded.how}.`)
   }
   for (const reading of readingsOf(text)) {
     // In the same place, so that what stands beside such a word says what it said before: nothing of it is hidden.
@@ -163,7 +137,12 @@ const IN_DIGITS = 'It is written with digits for letters.'
 function inDigits(draft: Draft, said: ReadonlySet<string>): Draft | undefined {
   if (said.has(sayingOf(draft)) || said.has(sayingOf({ ...draft, strength: 'strong' }))) return undefined
   if (draft.rule === 'otherTool' && !onlyStrong(draft)) return undefined
-  return { ...draft, strength: 'strong', message: `${draft.message} ${IN_DIGITS}` }
+  return hiddenAs(draft, IN_DIGITS)
+}
+
+/** What is written in a way that hides it has no honest reason, however plain its words are. */
+function hiddenAs(draft: Draft, how: string): Draft {
+  return { ...draft, strength: 'strong', message: `${draft.message} ${how}`, isPlain: false }
 }
 
 /** Hands them on, and answers what they said. */
@@ -216,73 +195,6 @@ function* draftsInside(text: string, { names, argumentNames }: Place): Generator
   yield squeezedIn(plain)
   yield yield* steeringIn(text, plain)
 }
-
-function* phrasesIn(text: string, plain: string, names: ComparedNames): Generator<Draft | undefined> {
-  if (plain.length < SHORTEST_PHRASE || !ANY_NEEDED.test(plain)) return
-  const originalAt = originalOf(text)
-  for (let start = 0; start === 0 || start + OVERLAP < plain.length; start += WINDOW - OVERLAP) {
-    const part = plain.slice(start, start + WINDOW)
-    for (const phrase of phrasesOf(part)) {
-      if (plain.length > SHORT) yield
-      const excused = (at: number) => isExcused(phrase, { plain, names, at: start + at })
-      const certain = matchIn(part, phrase, at => excused(at) || isTooPlain(phrase, plain, start + at))
-      const match = certain ?? (phrase.unlessPlainer && matchIn(part, phrase, excused))
-      if (!match) continue
-      const { rule, family, strength, message } = phrase
-      const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
-      const excerpt = excerptOf(originalAt(Math.max(0, from), to))
-      yield { rule, family, strength, message, excerpt, isPlain: !certain }
-    }
-  }
-}
-
-function phrasesOf(plain: string): Phrase[] {
-  return [...GROUPS].flatMap(([needs, group]) => (needs.test(plain) ? group : []))
-}
-
-/** A long text is looked at in parts, because a turn is short. What is looked for is shorter than what two of them share. */
-const WINDOW = 4 * 1024
-const OVERLAP = 1024
-/** Looking for everything in a string like this takes less than a turn. */
-const SHORT = 1024
-/** Half of all strings are shorter than anything that is looked for. */
-const SHORTEST_PHRASE = 6
-/** How many characters of the surroundings are shown. */
-const AROUND = 20
-
-/** The first that nothing excuses: one that is excused must not hide another. */
-function matchIn(part: string, { pattern }: Phrase, isExcusedAt: (at: number) => boolean): RegExpExecArray | undefined {
-  const first = pattern.exec(part)
-  if (!first || !isExcusedAt(first.index)) return first ?? undefined
-  // Hardly any text has one, so only here a pattern is made that goes on behind it.
-  for (const match of part.matchAll(new RegExp(pattern, 'gu'))) if (!isExcusedAt(match.index)) return match
-  return undefined
-}
-
-interface PhrasePlace {
-  readonly plain: string
-  readonly names: ComparedNames
-  readonly at: number
-}
-
-function isExcused({ unlessAfter, unlessOfSiblings }: Phrase, { plain, names, at }: PhrasePlace): boolean {
-  const before = plain.slice(plain.lastIndexOf('\n', at) + 1, at).slice(-LOOK_BACK)
-  return unlessAfter?.test(before) === true || (unlessOfSiblings === true && leadsToSibling(plain.slice(at), names))
-}
-
-/** Whether it stands in a sentence that is worded too plainly for it. */
-function isTooPlain({ unlessPlainer: than }: Phrase, plain: string, at: number): boolean {
-  return than !== undefined && isPlainer(stretchAt(plain, at), than)
-}
-
-/** The sentence in which something stands, or as much around it as is one thought. */
-function stretchAt(plain: string, at: number): string {
-  const start = Math.max(plain.lastIndexOf('\n', at) + 1, at - LONGEST_STRETCH / 2)
-  const end = plain.indexOf('\n', at)
-  return plain.slice(start, Math.min(end < 0 ? plain.length : end, start + LONGEST_STRETCH))
-}
-
-const LOOK_BACK = 100
 
 /** Families of which one makes another weak finding strong: they say what the steering is for. */
 const TELLING: ReadonlySet<Family> = new Set(['conceal', 'conversation', 'secret', 'send', 'consent', 'hidden'])

@@ -11,11 +11,12 @@ const WINDOW = 12
 /** Of fewer words none can say. */
 const FEWEST_WORDS = 7
 
-/** Whether a sentence is worded like the description of a tool, and more so than this, wherever one looks. */
-export function isPlainer(sentence: string, than: number): boolean {
+/** How much those words of a sentence that do so most are worded like what steers a model: beyond all where too few can say. */
+export function mostSteering(sentence: string): number {
   const words = wordingWords(sentence)
-  if (words.length < FEWEST_WORDS) return false
+  if (words.length < FEWEST_WORDS) return Number.POSITIVE_INFINITY
+  let most = Number.NEGATIVE_INFINITY
   for (let at = 0; at === 0 || at + WINDOW <= words.length; at++)
-    if (wordingScore(words.slice(at, at + WINDOW)) >= than) return false
-  return true
+    most = Math.max(most, wordingScore(words.slice(at, at + WINDOW)))
+  return most
 }
