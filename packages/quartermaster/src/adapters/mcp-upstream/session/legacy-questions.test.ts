@@ -305,7 +305,7 @@ it('says in what a call gives that no person refused, where several clients coul
   visit.end({ error: { code: -32_042, message: 'Sign in first.', data: {} } })
   await expect(visit.result).rejects.toMatchObject({ code: -32_042 })
   expect(await Promise.all(calls.map(({ result }) => result))).toEqual([
-    unsaid,
+    { content: [refused, UNASKED] },
     { content: [refused, UNASKED], isError: true },
     { content: [refused, UNASKED], structuredContent: { asked: true } },
     unsaid,

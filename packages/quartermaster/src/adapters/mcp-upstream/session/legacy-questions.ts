@@ -147,8 +147,7 @@ export function createLegacyQuestions({ clock, events, desk, unanswered }: Legac
     const possible = desk
       .underWay()
       .filter(({ behind }) => isAnswerable(asked, behind.canAnswer) && !isBeingAsked(one => one === behind))
-    for (const { behind } of possible)
-      unanswered.noteCrowded(behind, { isLikeliest: behind === possible.at(-1)?.behind })
+    for (const { behind } of possible) unanswered.noteCrowded(behind)
   }
 
   /** Folders are asked for in passing. */

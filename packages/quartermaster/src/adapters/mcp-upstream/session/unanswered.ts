@@ -11,14 +11,14 @@ import type { Behind } from './session.ts'
 export interface Unanswered {
   /** Whether it is sure that this request asked, or another of the same caller may have. */
   note(behind: Behind, why: unknown, options: { readonly isSure: boolean }): void
-  /** It may have been this request that was asked about while several clients had some under way: the newest likeliest. */
-  noteCrowded(behind: Behind, options: { readonly isLikeliest: boolean }): void
+  /** It may have been this request that was asked about while several clients had some under way. */
+  noteCrowded(behind: Behind): void
   /** What to tell of a request that ended with an error: not only that, but what its client would have to be able to do. */
   reasonFor(behind: Behind, failure: string): AppError | undefined
   /**
    * A result as it is. Whether it is a failure for want of the answer nobody knows, so to one that tells of a failure, of a
    * request that is sure to have asked, is added what was not answered. Where nobody was asked because of others, that is
-   * added to any failure, and to what the likeliest gives, whatever it is: it would be taken for the person's refusal.
+   * added to whatever any of them gives: it would be taken for the person's refusal, and nobody knows whose it is.
    */
   addTo(result: Params, behind: Behind): Params
   /** The same of a call that ended with an error, where nobody was asked because of others: it need not be the last word. */
@@ -27,10 +27,10 @@ export interface Unanswered {
 
 export function createUnanswered(): Unanswered {
   const reasons = new WeakMap<Behind, { readonly why: AppError; readonly isSure: boolean }>()
-  const crowded = new WeakMap<Behind, { readonly isLikeliest: boolean }>()
+  const crowded = new WeakSet<Behind>()
   return {
-    noteCrowded(behind, { isLikeliest }) {
-      crowded.set(behind, { isLikeliest: isLikeliest || crowded.get(behind)?.isLikeliest === true })
+    noteCrowded(behind) {
+      crowded.add(behind)
     },
     note(behind, why, { isSure }) {
       if (isAppError(why) && why.code === 'ANSWER_UNAVAILABLE') reasons.set(behind, { why, isSure })
@@ -48,8 +48,7 @@ export function createUnanswered(): Unanswered {
       const noted = reasons.get(behind)
       if (noted?.isSure && isError === true)
         return withText(result, content, `Nobody could answer what it asked on the way. ${noted.why.message}`)
-      const among = crowded.get(behind)
-      return among && (among.isLikeliest || isError === true) ? withText(result, content, CROWDED) : result
+      return crowded.has(behind) ? withText(result, content, CROWDED) : result
     },
     failureOf({ code, message }, behind) {
       if (!crowded.has(behind) || MEANINGFUL.has(code)) return undefined
