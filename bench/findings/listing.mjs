@@ -7,7 +7,7 @@ const [command, ...args] = process.argv.slice(2)
 if (command === undefined) throw new Error('Say how the server is started: listing.mjs COMMAND [ARGUMENT …].')
 
 const client = new Client({ name: 'listing', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } })
-await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore' }))
+await client.connect(new StdioClientTransport({ command, args }))
 try {
   const can = client.getServerCapabilities() ?? {}
   const listing = {

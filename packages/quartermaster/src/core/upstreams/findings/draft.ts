@@ -25,6 +25,6 @@ export interface Draft {
   readonly strength: UpstreamFinding['strength']
   readonly excerpt: string
   readonly message: string
-  /** It stands in a sentence that is worded like a description, so it counts only beside something that makes it strong. */
+  /** It stands in a sentence that is worded like a description, so it counts only where something makes it strong. */
   readonly isPlain?: boolean
 }

@@ -63,7 +63,9 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   if (next.done && next.value) found.push({ draft: TOO_MUCH, string: NOWHERE })
   if (namesTooMany(place.names)) found.push({ draft: TOO_MANY_NAMES, string: NOWHERE })
   const families = new Set(found.map(({ draft }) => draft.family))
-  const counted = found.filter(({ draft, string: { role } }) => !draft.isPlain || isAggravated(draft, role, families))
+  const counted = found.filter(
+    ({ draft, string: { role } }) => !draft.isPlain || role !== 'text' || isAggravated(draft, role, families),
+  )
   const findings = withoutEchoes(wantedTogether(counted)).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
 }
@@ -136,6 +138,7 @@ const IN_DIGITS = 'It is written with digits for letters.'
 /** What is hidden by digits, other than what the text says in so many words. */
 function inDigits(draft: Draft, said: ReadonlySet<string>): Draft | undefined {
   if (said.has(sayingOf(draft)) || said.has(sayingOf({ ...draft, strength: 'strong' }))) return undefined
+  if (said.has(plainSayingOf(draft))) return undefined
   if (draft.rule === 'otherTool' && !onlyStrong(draft)) return undefined
   return hiddenAs(draft, IN_DIGITS)
 }
@@ -149,7 +152,8 @@ function hiddenAs(draft: Draft, how: string): Draft {
 function* noted(drafts: Iterable<Draft | undefined>): Generator<Draft | undefined, ReadonlySet<string>> {
   const said = new Set<string>()
   for (const draft of drafts) {
-    if (draft) said.add(sayingOf(draft))
+    if (draft?.isPlain) for (const saying of plainSayingsOf(draft)) said.add(saying)
+    else if (draft) said.add(sayingOf(draft))
     yield draft
   }
   return said
@@ -157,6 +161,13 @@ function* noted(drafts: Iterable<Draft | undefined>): Generator<Draft | undefine
 
 /** What is said weakly must not hide that it is said strongly elsewhere. */
 const sayingOf = ({ strength, message }: Draft) => `${strength} ${message}`
+
+/** What is said in plain words counts for nothing, so it hides only what is said in the same place, as that may be read. */
+function plainSayingsOf(draft: Draft): string[] {
+  return [draft.excerpt, ...readingsOf(draft.excerpt)].map(excerpt => plainSayingOf({ ...draft, excerpt }))
+}
+
+const plainSayingOf = ({ message, excerpt }: Draft) => `${message} ${excerpt}`
 
 /** What a string says as it is read. */
 function* draftsInWords(string: FoundString, plain: string, place: Place): Generator<Draft | undefined> {

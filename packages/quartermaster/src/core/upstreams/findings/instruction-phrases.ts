@@ -181,17 +181,18 @@ const AGAINST_USER = phrases({
 /** "Force the push, bypassing safety checks": those of the thing itself. */
 const FORCED = /\b(?:forc(?:e|es|ed|ing)|whether to)\b.{0,40}$/u
 
-const WEAK_ROLE = phrases({
+const SPEAKS_TO_MODEL = {
   rule: 'instruction',
   family: 'override',
   strength: 'weak',
   message: 'It speaks to the model about other things than itself.',
-  unlessAfter: FORCED,
-  unlessPlainer: VERY_PLAIN,
+} as const
+
+const WEAK_ROLE = phrases({
+  ...SPEAKS_TO_MODEL,
   needs: [
     'ai\\b',
     'assistant',
-    'agent',
     'llm',
     'model',
     'safety',
@@ -199,15 +200,27 @@ const WEAK_ROLE = phrases({
     'role',
     'polic',
     'regulation',
-    'compliance',
+    'rule',
+    'requirement',
+    'act ',
   ],
   patterns: [
-    `\\b${anyOf('note to', 'attention', 'message (?:to|for)', 'hey', 'hello', 'dear', 'listen')},? (?:the |all )?${anyOf('ai\\b', 'assistants?', 'agents?', 'llms?', 'models?')}`,
-    `\\b${anyOf('overrid(?:e|ing)', 'bypass(?:ing)?', 'disabl(?:e|ing)', 'ignor(?:e|ing)', 'circumvent', 'evade', 'turn off')} (?:[\\w-]{1,30} ){0,2}?${anyOf('safety', 'security', 'content', 'ethical')}(?: [\\w-]{1,30})? ${anyOf('measures?', 'rules?', 'polic(?:y|ies)', 'filters?', 'checks?', 'protocols?', 'controls?', 'guidelines?')}`,
     '\\b(?:mandatory|required) (?:security|compliance|safety) (?:protocol|policy|requirement|check|step)\\b',
     '\\b(?:act as if|act like|role-?play)\\b',
     `\\b(?:security|compliance|safety|privacy|company|corporate|audit) (?:polic(?:y|ies)|regulations?|rules?|requirements?) (?:requires?|mandates?|demands?|obliges?)\\b.{0,20}\\b(?:call(?:ing)?|invok(?:e|ing)|forward(?:ing)?|send(?:ing)?|upload(?:ing)?)\\b`,
     `\\b(?:important|critical|urgent|mandatory|special|secret|hidden|binding) (?:instructions?|orders?|directives?) (?:for|to) (?:the |all |any )?${anyOf('ai\\b', 'assistants?', 'llms?', '(?:language )?models?')}`,
+  ],
+})
+
+/** Notes about parameters are addressed to models too, and checks may be those of a thing that is forced. */
+const PERHAPS_ROLE = phrases({
+  ...SPEAKS_TO_MODEL,
+  unlessAfter: FORCED,
+  unlessPlainer: VERY_PLAIN,
+  needs: ['ai\\b', 'assistant', 'agent', 'llm', 'model', 'safety', 'security', 'content', 'ethical'],
+  patterns: [
+    `\\b${anyOf('note to', 'attention', 'message (?:to|for)', 'hey', 'hello', 'dear', 'listen')},? (?:the |all )?${anyOf('ai\\b', 'assistants?', 'agents?', 'llms?', 'models?')}`,
+    `\\b${anyOf('overrid(?:e|ing)', 'bypass(?:ing)?', 'disabl(?:e|ing)', 'ignor(?:e|ing)', 'circumvent', 'evade', 'turn off')} (?:[\\w-]{1,30} ){0,2}?${anyOf('safety', 'security', 'content', 'ethical')}(?: [\\w-]{1,30})? ${anyOf('measures?', 'rules?', 'polic(?:y|ies)', 'filters?', 'checks?', 'protocols?', 'controls?', 'guidelines?')}`,
   ],
 })
 
@@ -270,5 +283,6 @@ export const INSTRUCTION_PHRASES: readonly Phrase[] = [
   ...AGAINST_USER,
   ...COMMAND_PHRASES,
   ...WEAK_ROLE,
+  ...PERHAPS_ROLE,
   ...ORDER,
 ]

@@ -1,12 +1,15 @@
 import { wordingFeatures } from './wording-features.ts'
 import { WORDING_WEIGHTS } from './wording-weights.ts'
 
-/** How much a text is worded like those that steer a model, and how little like those that describe a tool. */
-export function wordingScore(words: readonly string[]): number {
+/**
+ * How much a text is worded like those that steer a model, and how little like those that describe a tool. What speaks for a
+ * description may be given a limit: below that `least` no way of wording counts.
+ */
+export function wordingScore(words: readonly string[], least = Number.NEGATIVE_INFINITY): number {
   const { bias, weights } = model()
   const features = wordingFeatures(words)
   let sum = 0
-  for (const feature of features) sum += weights.get(feature) ?? 0
+  for (const feature of features) sum += Math.max(weights.get(feature) ?? 0, least)
   return bias + sum / Math.sqrt(Math.max(features.size, FEW_FEATURES))
 }
 
