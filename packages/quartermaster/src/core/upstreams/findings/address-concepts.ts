@@ -1,6 +1,6 @@
 import { besideAddress, either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
-import { PLAIN } from './plain-wording.ts'
+import { LEAST_STEERING } from './plain-wording.ts'
 import { describesItself, namesConversation, namesTalk, namesWords } from './talk-signs.ts'
 
 const PICTURE = anyOf(
@@ -237,7 +237,7 @@ const CARRIED = {
   unless: [describesItself, forbids],
 } as const
 /** Words that ordinary tools have too. */
-const PERHAPS_CARRIED = { ...CARRIED, unlessPlainer: PLAIN } as const
+const PERHAPS_CARRIED = { ...CARRIED, leastSteering: LEAST_STEERING } as const
 
 /** What has the model write something into an address, in whichever words. */
 export const ADDRESSES: Subject = {

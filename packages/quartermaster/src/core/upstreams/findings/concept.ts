@@ -2,7 +2,7 @@ import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
 import { type PlainSentence, plainSentence } from './plain-sentence.ts'
 import { originalOf } from './plain-text.ts'
-import { mostSteering } from './plain-wording.ts'
+import { isPlain, mostSteering } from './plain-wording.ts'
 import { LONGEST_STRETCH, SHORTEST_STRETCH, type Stretch, stretchesOf } from './stretches.ts'
 
 /** A sentence of a definition, and what is known of the place where it stands. */
@@ -33,8 +33,8 @@ export interface Concept extends Omit<Draft, 'excerpt' | 'isPlain'> {
   readonly signs: readonly Sign[]
   /** None of these. */
   readonly unless: readonly Sign[]
-  /** Ordinary tools speak of the same things: it is nothing in a sentence that is worded more plainly than this. */
-  readonly unlessPlainer?: number
+  /** Ordinary tools speak of the same: it does not count in a sentence that is worded less than this like what steers a model. */
+  readonly leastSteering?: number
 }
 
 /** Concepts that have a subject in common. */
@@ -137,16 +137,12 @@ const REFERS = /\b(?:it|them|they|this one|these|those|its|their|the result|both
 
 /** What it means for certain, or else what it may mean although it is worded like a description. */
 function meaningOf(sentence: Sentence, concepts: readonly Concept[]): Draft | undefined {
-  let perhaps: Concept | undefined
-  let steering: number | undefined
-  for (const one of concepts) {
-    if (!isMeant(one, sentence)) continue
-    if (one.unlessPlainer === undefined) return toDraft(one, sentence)
-    steering ??= mostSteering(sentence.plain)
-    if (steering >= one.unlessPlainer) return toDraft(one, sentence)
-    perhaps ??= one
-  }
-  return perhaps && { ...toDraft(perhaps, sentence), isPlain: true }
+  const meant = concepts.filter(one => isMeant(one, sentence))
+  const [first] = meant
+  if (!first) return undefined
+  const steering = mostSteering(sentence.plain)
+  const certain = meant.find(({ leastSteering }) => leastSteering === undefined || !isPlain(steering, leastSteering))
+  return certain ? toDraft(certain, sentence) : { ...toDraft(first, sentence), isPlain: true }
 }
 
 function isMeant({ signs, unless }: Concept, sentence: Sentence): boolean {

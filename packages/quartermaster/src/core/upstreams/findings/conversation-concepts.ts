@@ -1,7 +1,7 @@
 import { either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
 import { plainSentence } from './plain-sentence.ts'
-import { VERY_PLAIN } from './plain-wording.ts'
+import { LEAST_IN_REQUESTS } from './plain-wording.ts'
 import * as talk from './talk-signs.ts'
 import { describesItself, namesWords } from './talk-signs.ts'
 
@@ -142,7 +142,7 @@ const ASKED = {
   unless: [describesItself, forbids],
 } as const
 /** Words that ordinary tools have too. */
-const PERHAPS_ASKED = { ...ASKED, unlessPlainer: VERY_PLAIN } as const
+const PERHAPS_ASKED = { ...ASKED, leastSteering: LEAST_IN_REQUESTS } as const
 
 /** What asks for the conversation, in whichever words. */
 export const CONVERSATION: Subject = {

@@ -126,7 +126,7 @@ function* draftsIn(string: FoundString, place: Place): Generator<Draft | undefin
     // In the same place, so that what stands beside such a word says what it said before: nothing of it is hidden.
     const plain = yield* plainTextInSteps(reading)
     for (const draft of draftsInWords({ ...cut, text: reading }, plain, place)) yield draft && inDigits(draft, said)
-    if (cut.role === 'name' || worded) continue
+    if (cut.role === 'name' || onlyStrong(worded)) continue
     const its = onlyStrong(yield* steeringIn(reading, plain))
     yield its && { ...its, message: `${its.message} ${IN_DIGITS}` }
   }
@@ -138,7 +138,7 @@ const IN_DIGITS = 'It is written with digits for letters.'
 /** What is hidden by digits, other than what the text says in so many words. */
 function inDigits(draft: Draft, said: ReadonlySet<string>): Draft | undefined {
   if (said.has(sayingOf(draft)) || said.has(sayingOf({ ...draft, strength: 'strong' }))) return undefined
-  if (said.has(plainSayingOf(draft))) return undefined
+  if (draft.isPlain && said.has(plainSayingOf(draft))) return undefined
   if (draft.rule === 'otherTool' && !onlyStrong(draft)) return undefined
   return hiddenAs(draft, IN_DIGITS)
 }

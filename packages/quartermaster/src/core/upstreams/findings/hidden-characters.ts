@@ -71,7 +71,9 @@ const KINDS: readonly HiddenKind[] = [
 ]
 
 const ANY = new RegExp(`[\\p{Cc}\\p{Co}\\p{Zl}\\p{Zp}${UNSHOWN}]`, 'u')
-const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
+/** What only some mail programs read begins with its condition, which is no text. */
+const MARKUP =
+  /<!--(?!\[(?:if [^\]<>]{1,40}|endif)\])|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
 
 /** A comment that speaks to a model. Those for people tell what follows. */
 const ORDERING_COMMENT =
@@ -98,13 +100,14 @@ export function hiddenIn({ text: whole, role, field }: FoundString, { isResource
       message: `It has ${what}.`,
     }
   }
-  const markup = MARKUP.exec(whole)
+  const ordering = ORDERING_COMMENT.exec(whole)
+  const markup = ordering ?? MARKUP.exec(whole)
   if (!markup || role === 'name') return undefined
   const excerpt = excerptOf(whole.slice(Math.max(0, markup.index - 10), markup.index + 100))
   return {
     rule: 'hidden',
     family: 'hidden',
-    strength: ORDERING_COMMENT.test(whole) ? 'strong' : 'weak',
+    strength: ordering ? 'strong' : 'weak',
     excerpt,
     message: 'It has text that is not shown when it is rendered.',
   }

@@ -1,7 +1,7 @@
 import { COMMAND_PHRASES } from './command-phrases.ts'
 import { NEGATED } from './negation.ts'
 import { anyOf, type Phrase, phrases } from './phrase.ts'
-import { PLAIN, VERY_PLAIN } from './plain-wording.ts'
+import { LEAST_IN_REQUESTS, LEAST_STEERING } from './plain-wording.ts'
 
 // Plain text has no quotes and no apostrophes: "don't" is "dont", "user's" is "users".
 
@@ -216,7 +216,7 @@ const WEAK_ROLE = phrases({
 const PERHAPS_ROLE = phrases({
   ...SPEAKS_TO_MODEL,
   unlessAfter: FORCED,
-  unlessPlainer: VERY_PLAIN,
+  leastSteering: LEAST_IN_REQUESTS,
   needs: ['ai\\b', 'assistant', 'agent', 'llm', 'model', 'safety', 'security', 'content', 'ethical'],
   patterns: [
     `\\b${anyOf('note to', 'attention', 'message (?:to|for)', 'hey', 'hello', 'dear', 'listen')},? (?:the |all )?${anyOf('ai\\b', 'assistants?', 'agents?', 'llms?', 'models?')}`,
@@ -245,7 +245,7 @@ const ORDER = phrases({
   strength: 'weak',
   message: 'It tells the model when to call it, beyond what it is for.',
   unlessOfSiblings: true,
-  unlessPlainer: PLAIN,
+  leastSteering: LEAST_STEERING,
   needs: [
     'before',
     'prior',

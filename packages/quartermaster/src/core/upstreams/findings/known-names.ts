@@ -48,6 +48,8 @@ export interface ComparedNames extends KnownNames {
   readonly parameters?: ReadonlySet<string> | undefined
   /** Words of that definition that may be names of tools, and whose they are. */
   readonly looked?: Map<string, Owner> | undefined
+  /** How many siblings are written in which way. */
+  readonly spellings: ReadonlyMap<string, number>
   /** Siblings by what the eye takes them for. */
   readonly bySkeleton: ReadonlyMap<string, readonly string[]>
 }
@@ -56,16 +58,39 @@ export function compareNames({ siblings, titles = new Set(), others }: KnownName
   // Every name ends with one that has no letters.
   const own = new Set([...siblings].map(lettersOf).filter(letters => letters !== ''))
   const bySkeleton = new Map<string, string[]>()
-  for (const name of siblings) addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
+  const spellings = new Map<string, number>()
+  for (const name of siblings) {
+    addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
+    const spelling = spellingOf(name)
+    if (spelling !== '') spellings.set(spelling, (spellings.get(spelling) ?? 0) + 1)
+  }
   return {
     siblings,
     titles: new Set([...titles].map(lettersOf)),
     spelled: new Set([...siblings].map(name => name.toLowerCase())),
     own,
     ownEndings: new Set([...siblings].flatMap(endingsOf)),
+    spellings,
     bySkeleton,
     others: 'named' in others ? others : otherNamesIn(others),
   }
+}
+
+/** Whether a name is written as its server writes them, so that it need not mean anything that others write it otherwise. */
+export function isInOwnSpelling(name: string, { spellings }: Pick<ComparedNames, 'spellings'>): boolean {
+  const same = spellings.get(spellingOf(name)) ?? 0
+  const all = [...spellings.values()].reduce((sum, count) => sum + count, 0)
+  return same >= FEWEST_ALIKE && same > all / 2
+}
+
+/** Fewer are none to go by. */
+const FEWEST_ALIKE = 4
+
+/** What stands between the words of a name, and where it has capitals. Nothing of one word in small letters. */
+function spellingOf(name: string): string {
+  const separators = [...new Set(name.match(/[^\p{L}\p{Nd}]/gu))].sort().join('')
+  const capitals = /^\p{Lu}/u.test(name) ? 'A' : /\p{Lu}/u.test(name) ? 'a' : ''
+  return `${separators}${capitals}`
 }
 
 /** A server whose names all look alike is found out by the first few. */

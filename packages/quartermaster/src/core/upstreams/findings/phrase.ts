@@ -17,8 +17,8 @@ interface PhraseGroup {
   readonly unlessAfter?: RegExp
   /** Does not count where it is about another tool of the same server: which of them comes first is for it to say. */
   readonly unlessOfSiblings?: true
-  /** Does not count in a sentence that is worded more plainly than this. */
-  readonly unlessPlainer?: number
+  /** Ordinary tools say it too: it does not count in a sentence that is worded less than this like what steers a model. */
+  readonly leastSteering?: number
   /** Parts of words, one of which every pattern has. */
   readonly needs: readonly string[]
   /** `.` stays within a sentence, and every gap has an end: looking takes time in proportion to the text. */

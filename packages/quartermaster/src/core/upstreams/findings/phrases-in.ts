@@ -8,7 +8,7 @@ import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { MARKUP_PHRASES } from './markup-phrases.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf } from './plain-text.ts'
-import { mostSteering } from './plain-wording.ts'
+import { isPlain, mostSteering } from './plain-wording.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { SEND_PHRASES } from './send-phrases.ts'
@@ -38,16 +38,16 @@ export function* phrasesIn(text: string, plain: string, names: ComparedNames): G
     const part = plain.slice(start, start + WINDOW)
     for (const phrase of phrasesOf(part)) {
       if (plain.length > SHORT) yield
-      const excused = (at: number) => isExcused(phrase, { plain, names, at: start + at })
-      const { unlessPlainer: bar } = phrase
-      const isPlainAt = (at: number) => bar !== undefined && steeringAt(start + at) < bar
-      const certain = matchIn(part, phrase, at => excused(at) || isPlainAt(at))
-      const match = certain ?? (bar === undefined ? undefined : matchIn(part, phrase, excused))
-      if (!match) continue
-      const { rule, family, strength, message } = phrase
+      const { rule, family, strength, message, leastSteering } = phrase
+      const found = matchIn(part, phrase, {
+        isExcusedAt: at => isExcused(phrase, { plain, names, at: start + at }),
+        isPlainAt: at => leastSteering !== undefined && isPlain(steeringAt(start + at), leastSteering),
+      })
+      if (!found) continue
+      const { match, isPlain: onlyPlain } = found
       const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
       const excerpt = excerptOf(originalAt(Math.max(0, from), to))
-      yield { rule, family, strength, message, excerpt, isPlain: !certain }
+      yield { rule, family, strength, message, excerpt, isPlain: onlyPlain }
     }
   }
 }
@@ -66,13 +66,30 @@ const SHORTEST_PHRASE = 6
 /** How many characters of the surroundings are shown. */
 const AROUND = 20
 
-/** The first that nothing excuses: one that is excused must not hide another. */
-function matchIn(part: string, { pattern }: Phrase, isExcusedAt: (at: number) => boolean): RegExpExecArray | undefined {
+interface Excuses {
+  readonly isExcusedAt: (at: number) => boolean
+  readonly isPlainAt: (at: number) => boolean
+}
+
+interface Match {
+  readonly match: RegExpExecArray
+  /** Wherever it stands, the words around it are those of a description. */
+  readonly isPlain: boolean
+}
+
+/** The first that nothing excuses, or else the first among plain words: neither must hide another. */
+function matchIn(part: string, { pattern }: Phrase, { isExcusedAt, isPlainAt }: Excuses): Match | undefined {
   const first = pattern.exec(part)
-  if (!first || !isExcusedAt(first.index)) return first ?? undefined
+  if (!first) return undefined
+  if (!isExcusedAt(first.index) && !isPlainAt(first.index)) return { match: first, isPlain: false }
+  let plain: RegExpExecArray | undefined
   // Hardly any text has one, so only here a pattern is made that goes on behind it.
-  for (const match of part.matchAll(new RegExp(pattern, 'gu'))) if (!isExcusedAt(match.index)) return match
-  return undefined
+  for (const match of part.matchAll(new RegExp(pattern, 'gu'))) {
+    if (isExcusedAt(match.index)) continue
+    if (!isPlainAt(match.index)) return { match, isPlain: false }
+    plain ??= match
+  }
+  return plain && { match: plain, isPlain: true }
 }
 
 interface PhrasePlace {
@@ -87,17 +104,16 @@ function isExcused({ unlessAfter, unlessOfSiblings }: Phrase, { plain, names, at
 }
 
 /** How much the sentence in which something stands is worded like what steers a model, or as much of it as is one thought. */
-function steeringAround(plain: string): (at: number) => number {
-  const known = new Map<number, number>()
+function steeringAround(plain: string): (at: number) => number | undefined {
+  const known = new Map<number, number | undefined>()
   return at => {
     const line = plain.lastIndexOf('\n', at) + 1
     // Of a long one those that stand near each other share what is around them.
     const start = line + Math.max(0, Math.floor((at - line) / HALF) - 1) * HALF
     const end = plain.indexOf('\n', at)
-    const most =
-      known.get(start) ?? mostSteering(plain.slice(start, Math.min(end < 0 ? plain.length : end, start + 3 * HALF)))
-    known.set(start, most)
-    return most
+    const stop = Math.min(end < 0 ? plain.length : end, start + 3 * HALF)
+    if (!known.has(start)) known.set(start, mostSteering(plain.slice(start, stop)))
+    return known.get(start)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   namesToolsOfOthers,
 } from './other-tool-signs.ts'
 import { anyOf } from './phrase.ts'
-import { PLAIN } from './plain-wording.ts'
+import { LEAST_STEERING } from './plain-wording.ts'
 import { AHEAD, BARRED, DOWN, HITHER } from './rank-words.ts'
 
 const putsDown: Sign = says(DOWN)
@@ -165,7 +165,7 @@ const CLAIMED = {
   unless: [isOwnBusiness, stopsThere],
 } as const
 /** Words that ordinary tools have too. */
-const PERHAPS_CLAIMED = { ...CLAIMED, unlessPlainer: PLAIN } as const
+const PERHAPS_CLAIMED = { ...CLAIMED, leastSteering: LEAST_STEERING } as const
 
 /** What puts a tool above those of others, in whichever words. */
 export const RANK: Subject = {

@@ -9,7 +9,7 @@ import { plainText } from './plain-text.ts'
 export function isAboutTalk(definition: unknown): boolean {
   if (!isRecord(definition)) return false
   const first = plainText(beginningOf(definition.description, LONGEST)).split('\n')[0] ?? ''
-  return TALK.test([...names(definition), first].join(' ').toLowerCase())
+  return TALK.test([...wordsOfNames(definition), first].join(' ').toLowerCase())
 }
 
 /**
@@ -22,13 +22,14 @@ export function isForModels(definition: unknown): boolean {
   const { properties } = isRecord(inputSchema) ? inputSchema : {}
   const parameters = isRecord(properties) ? Object.keys(properties).slice(0, MOST_PARAMETERS) : []
   if (parameters.some(name => ASKED_WITH.test(wordsIn(name).join(' ')))) return true
-  const words = names(definition).flatMap(name => wordsIn(name))
-  const text = [...words, plainText(beginningOf(description, LONGEST_TEXT))].join(' ').toLowerCase()
+  const text = [...wordsOfNames(definition), plainText(beginningOf(description, LONGEST_TEXT))].join(' ').toLowerCase()
   return MODELS.test(text) || isAboutTalk(definition)
 }
 
-function names({ name, title }: Readonly<Record<string, unknown>>): string[] {
-  return [name, title].map(value => beginningOf(value, LONGEST))
+/** As they are written and as they are read: an `agent` is in `find_agent` too. */
+function wordsOfNames({ name, title }: Readonly<Record<string, unknown>>): string[] {
+  const written = [name, title].map(value => beginningOf(value, LONGEST))
+  return [...written, ...written.flatMap(wordsIn)]
 }
 
 function beginningOf(value: unknown, length: number): string {

@@ -109,7 +109,7 @@ export const namesOurs: Sign = says(
 export const namesTalk: Sign = either(
   namesConversation,
   says(
-    '(?:the|any|each|this|our|your) (?:conversation|chat|dialogue?|discussion|correspondence|transcript)(?! (?:with|of|by) (?!the user|you|us))',
+    '(?:the|any|each|this|our|your) (?:conversation|chat|dialogue?|discussion|correspondence|transcript)(?! (?:with|of|by) (?!the user|you|us)| (?:message|bar|room|channel|window|widget|type)\\b)',
     ...[
       'discussed',
       '(?:talking|talked|spoken) (?:to|with|about)',

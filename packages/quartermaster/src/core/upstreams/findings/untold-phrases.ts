@@ -23,6 +23,7 @@ const UNTOLD = `\\b${NOT} ${WORDS}(?:${TELL} ${USER}|let(?:ting)? ${USER} ${FIND
 /** How something is written down. That people get the name and not the id is advice about form, and hides nothing. */
 const FORM = anyOf(
   ...['ids?', 'uuids?', 'guids?', 'identifiers?', 'slugs?', 'timestamps?', 'cursors?', 'json', 'xml', 'yaml', 'html'],
+  '(?:creation|update|modification) (?:dates?|times?)',
   ...['(?:page|pagination|cursor) tokens?', '(?:field|column|table|property|enum|variable|parameter) names?'],
   ...[
     '(?:status|error|country|currency|language) codes?',
