@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
 import { listedSession } from '../testing/bare-session.ts'
@@ -123,8 +124,28 @@ it('is given up when it is to be, whatever its start waits for', async () => {
   await clock.advance(1_001)
   expect(connection.lastError()?.message).toBe('It was not ready within 1 s.')
   await clock.advance(500)
-  await connection.stop('It was removed.')
+  const stopping = connection.stop('It was removed.')
   expect(connection.state().kind).toBe('stopped')
+  // What cannot be ended is not waited for without end.
+  await clock.advance(10_000)
+  await stopping
+})
+
+it.each([
+  ['while it starts', 500],
+  ['after it was not ready in time', 1_050],
+])('has stopped only when what it was starting is gone: %s', async (_, stoppedAfterMs) => {
+  const { clock } = stage()
+  const gone = deferred<never>()
+  const connection = connectionBy(clock, { startMs: () => 1_000, open: () => gone.promise })
+  connection.start()
+  await clock.advance(stoppedAfterMs)
+  let hasStopped = false
+  const stopping = connection.stop('It was removed.').then(() => void (hasStopped = true))
+  await clock.advance(4_000)
+  expect(hasStopped).toBe(false)
+  gone.reject(new Error('It is gone.'))
+  await stopping
 })
 
 it('starts again only when what was not ready in time is gone', async () => {

@@ -14,7 +14,7 @@ export interface Openings {
   giveUp(reason: string): void
   /** Whatever is being ended is to be gone before the next attempt, so that there are never two. */
   waitFor(ending: Promise<unknown>): void
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is under way, and what was given up is gone, or could not be ended. */
   settled(): Promise<unknown>
 }
 
@@ -33,7 +33,7 @@ export interface OpeningsDeps {
   noise(): string | undefined
 }
 
-/** Longer than a program takes that has to be killed. What does not end by then keeps the next one from its start no longer. */
+/** Longer than a program takes that has to be killed. What does not end by then is waited for no longer. */
 const GONE_MS = 10_000
 
 export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): Openings {
@@ -79,7 +79,8 @@ export function createOpenings({ clock, startMs, open, noise }: OpeningsDeps): O
     waitFor(next) {
       ending = next
     },
-    settled: () => last,
+    // Whoever has waited for that takes it for gone, and may have it run elsewhere: what was given up may still be there.
+    settled: () => last.then(() => ending),
   }
 }
 
