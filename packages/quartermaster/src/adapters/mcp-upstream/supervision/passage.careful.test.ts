@@ -49,6 +49,15 @@ it('sends one after the other also where nobody has to wait for a session', asyn
   expect(seen.budgets).toHaveLength(6)
 })
 
+it('blames none of those that were at work together when the connection broke once more', async () => {
+  const { send, seen, clock } = careful(3, 'done in a second', BROKEN, BROKEN, 'done')
+  const sent = [1, 2, 3].map(() => send({ mayRepeat: true }))
+  await clock.advance(1_000)
+  expect(await Promise.all(sent)).toHaveLength(3)
+  // Of the two that went together after the first, each was sent once more.
+  expect(seen.tries.slice(6)).toEqual([0, 1_000, 1_000, 1_000, 1_000])
+})
+
 it.each(['turn', 'session'] as const)('lets the next one go when one gives up just as it gets its %s', async when => {
   const { send, connection, seen, clock } = careful(2, 'done')
   const given = send({ mayRepeat: true, ...leftAtOnce(connection, when) })

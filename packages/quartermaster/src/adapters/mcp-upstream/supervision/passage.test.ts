@@ -41,6 +41,13 @@ it('sends nothing else again that may have been sent: its outcome is unknown', a
   expect(seen.tries).toHaveLength(1)
 })
 
+it('sends nothing again that may have been sent and has asked somebody: nobody is asked a second time', async () => {
+  const { send, seen } = stage(MAYBE_SENT, 'done')
+  const sent = send({ mayRepeat: true, hasAsked: () => true })
+  await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(seen.tries).toHaveLength(1)
+})
+
 it.each([
   [
     { mayRepeat: true, mutates: false },

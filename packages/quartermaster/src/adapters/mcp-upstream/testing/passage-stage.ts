@@ -66,6 +66,7 @@ export function stage(...answers: unknown[]) {
     mutates = false,
     budgetMs = 10_000,
     isCall = false,
+    hasAsked = (): boolean => false,
     current = () => ways.at(0) ?? (connection as Connection),
     // Whoever may end before the others has its own.
     signal = controller.signal,
@@ -78,6 +79,7 @@ export function stage(...answers: unknown[]) {
       budgetMs,
       mayRepeat,
       mutates,
+      hasAsked,
       call: isCall ? ({} as CallContext) : undefined,
     }
     const sent = pass({ ...options, signal }, given => work(given, signal))
