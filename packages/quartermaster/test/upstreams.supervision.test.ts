@@ -212,12 +212,13 @@ describe('an upstream that dies', LONG, () => {
 })
 
 describe('an upstream that hangs', LONG, () => {
-  it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work', async () => {
+  it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work or given time', async () => {
     const desk = await openDesk({
       mcpServers: {
         hangs: { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 },
         stops: program(ILL_SERVER),
         works: program(ILL_SERVER),
+        blocks: { ...program(ILL_SERVER, '--blocks-from=5000'), timeoutMs: 60_000 },
       },
     })
     const client = await desk.connect()
@@ -238,7 +239,9 @@ describe('an upstream that hangs', LONG, () => {
       process.kill(pid, 'SIGSTOP')
       // It has 30 s, and the one that hangs would never answer. What only reads is sent again.
       expect(await echo('stops', 'back')).toBe('back')
-      const message = 'It runs, but does not answer any more.'
+      const message = expect.stringMatching(
+        /^It runs, but did not answer while it was at work\. .* "timeoutMs" in its entry\.$/,
+      )
       const noticed = { state: 'up', restarts: 1, lastError: { message } }
       await expect.poll(() => desk.status('stops'), PATIENT).toMatchObject(noticed)
     }
@@ -262,7 +265,15 @@ describe('an upstream that hangs', LONG, () => {
       await expect.poll(() => desk.status('works')).toMatchObject({ state: 'up', restarts: 0 })
     }
 
-    await Promise.all([isMissedByItsCall(), isNoticedBefore(), isNoticedAtRest(), isLongAtItsWork()])
+    async function isLeftItsTime(): Promise<void> {
+      // It is asked meanwhile whether it is there, and from here on known to listen while it works.
+      await expect.poll(() => textOf(client, 'blocks_slow', { ms: 1_000 }), PATIENT).toBe('at last')
+      expect(await textOf(client, 'blocks_slow', { ms: 9_000 })).toBe('at last')
+      await expect.poll(() => desk.status('blocks')).toMatchObject({ state: 'up', restarts: 0 })
+    }
+
+    const noticed = [isMissedByItsCall(), isNoticedBefore(), isNoticedAtRest()]
+    await Promise.all([...noticed, isLongAtItsWork(), isLeftItsTime()])
   })
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {

@@ -21,7 +21,8 @@ const NOT_LET_IN = new SendFailure('HTTP 401.', { wasSent: 'turnedAway', status:
 
 /** A tool that changes something and may take 4 s, of a server with which its call meets these in turn. The last one stays. */
 async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
-  const served = { name: 'write', inputSchema: {}, mayRepeat: true, mutates: true, needsTask: false, isKeyed: false }
+  const facts = { mayRepeat: true, mutates: true, givenMs: undefined, needsTask: false, isKeyed: false }
+  const served = { name: 'write', inputSchema: {}, ...facts }
   const meet = () => (meetings.length > 1 ? meetings.shift() : meetings[0])
   const session: Pick<Session, 'ask'> = {
     async ask() {

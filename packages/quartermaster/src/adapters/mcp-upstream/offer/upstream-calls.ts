@@ -31,6 +31,8 @@ export interface ServedTool {
   readonly mayRepeat: boolean
   /** Whether calling it may change something. */
   readonly mutates: boolean
+  /** How long its owner has said that a call may take, where that was said. */
+  readonly givenMs: number | undefined
   /** Whether it only runs as a task (MCP 2025-11-25, `execution.taskSupport`). */
   readonly needsTask: boolean
   /** Whether the server is told which operation it is, so that it can tell a repeat. */
@@ -112,7 +114,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 
   return {
-    call({ name, inputSchema, mayRepeat, mutates, needsTask, isKeyed }) {
+    call({ name, inputSchema, mayRepeat, mutates, givenMs, needsTask, isKeyed }) {
       const what = `the tool "${name}"`
       const uses: Passing['uses'] = [{ kind: 'tool', name }]
       let mirrored: readonly MirroredParameter[] | undefined
@@ -131,6 +133,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
           headers,
+          givenMs,
           asTask: needsTask,
         }
         const params = { name, arguments: input }

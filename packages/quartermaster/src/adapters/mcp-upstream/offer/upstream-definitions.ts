@@ -143,7 +143,9 @@ function* toolsOf(parts: OfferedParts): Steps<Made<AnyTool>> {
     const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
     // What changes nothing is done again without harm, and is on no record that its id could be looked up in.
     const isKeyed = mutates && config.idempotencyKey
-    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, mutates, needsTask, isKeyed })
+    const { inputSchema } = raw
+    const givenMs = facts.timeoutMs
+    const handler = calls.call({ name: own, inputSchema, mayRepeat, mutates, givenMs, needsTask, isKeyed })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
   const held = withheld.filter(({ kind }) => kind === 'tool')

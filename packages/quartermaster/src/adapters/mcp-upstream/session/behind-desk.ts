@@ -17,9 +17,13 @@ export interface UnderWay {
 export interface BehindDesk {
   /**
    * Sees somebody's request through. An answer that comes after it was given up is to be told. It is cancelled with why it waits
-   * in vain.
+   * in vain. Its owner may have given it time.
    */
-  attend<T>(behind: Behind, request: (onLate: () => void, vain: Cancellation) => Promise<T>): Promise<T>
+  attend<T>(
+    behind: Behind,
+    request: (onLate: () => void, vain: Cancellation) => Promise<T>,
+    givenMs?: number,
+  ): Promise<T>
   /** The same, of what nobody is behind: the server is at work on it, but means nobody by what it says meanwhile. */
   attendOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
   /**
@@ -40,6 +44,8 @@ export interface BehindDesk {
   busy(): number
   /** Since when the oldest request is under way. */
   workingSince(): number | undefined
+  /** The longest time that was given to any request that is under way; none where none was. */
+  givenMs(): number
   /** When the last of them ended. */
   usedAt(): number
 }
@@ -60,8 +66,8 @@ export function createBehindDesk(clock: Clock): BehindDesk {
   }
 
   return {
-    async attend(behind, send) {
-      const request = createAttended(behind)
+    async attend(behind, send, givenMs = 0) {
+      const request = createAttended(behind, givenMs)
       underWay.set(request, clock.now())
       try {
         const result = await send(request.answer, request.vain)
@@ -96,6 +102,11 @@ export function createBehindDesk(clock: Clock): BehindDesk {
     owedAt: () => (questions > 0 ? clock.now() : owed),
     busy: () => underWay.size + own.count(),
     workingSince: () => earlier(underWay.values().next().value, own.since()),
+    givenMs() {
+      let longest = 0
+      for (const request of underWay.keys()) longest = Math.max(longest, request.givenMs)
+      return longest
+    },
     usedAt: () => used,
   }
 }
@@ -142,6 +153,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 
 interface Attended extends UnderWay {
   readonly vain: Cancellation
+  readonly givenMs: number
   leave(): void
   /** The server has answered it, and is at work on it no more. */
   answer(): void
@@ -149,7 +161,7 @@ interface Attended extends UnderWay {
   onAnswer(tell: () => void): void
 }
 
-function createAttended(behind: Behind): Attended {
+function createAttended(behind: Behind, givenMs: number): Attended {
   // Most are never asked about, and a signal costs more than the rest of this.
   let controller: AbortController | undefined
   let hasLeft = false
@@ -159,6 +171,7 @@ function createAttended(behind: Behind): Attended {
   return {
     behind,
     vain,
+    givenMs,
     fail: vain.cancel,
     left() {
       controller ??= new AbortController()

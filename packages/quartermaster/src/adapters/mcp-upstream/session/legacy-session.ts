@@ -1,4 +1,4 @@
-import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import { type Cancellation, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { createBehindDesk } from './behind-desk.ts'
@@ -49,12 +49,12 @@ export function createLegacySession(
         peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate, isForNext: true }),
       ),
     async ask(method, params, asking) {
-      const { signal, behind, onProgress, headers, asTask } = asking
+      const { signal, behind, onProgress, headers, asTask, givenMs } = asking
       throwIfCancelled(signal)
       questions.holdBack(behind)
       const meta = ownMeta(asking)
       try {
-        const result = await desk.attend(behind, (onLate, vain) => {
+        const send = (onLate: () => void, vain: Cancellation) => {
           const options = {
             signal: eitherOf(signal, vain.signal),
             onProgress,
@@ -67,7 +67,8 @@ export function createLegacySession(
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)
-        })
+        }
+        const result = await desk.attend(behind, send, givenMs)
         const failure = bareFailureIn(result)
         const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)
         if (reason) throw reason

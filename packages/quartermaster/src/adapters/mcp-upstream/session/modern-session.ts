@@ -85,9 +85,9 @@ export function createModernSession(
       return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate, isForNext: true }))
     },
     ask(method, params, options) {
-      const { signal, behind } = options
+      const { signal, behind, givenMs } = options
       if (signal.aborted) return Promise.reject(signal.reason)
-      return desk.attend(behind, onLate => rounds({ method, params }, options, onLate))
+      return desk.attend(behind, onLate => rounds({ method, params }, options, onLate), givenMs)
     },
     watch: listening.watch,
     listeningSince: listening.since,

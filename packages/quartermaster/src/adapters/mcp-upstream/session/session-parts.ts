@@ -79,6 +79,7 @@ export function sessionOver({ line, desk, facts, probe }: SessionBasis): EitherE
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
+    givenMs: desk.givenMs,
     isAtRest: desk.isAtRest,
     owedAt: desk.owedAt,
     usedAt: desk.usedAt,

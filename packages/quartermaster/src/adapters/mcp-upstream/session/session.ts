@@ -43,6 +43,8 @@ export interface AskOptions {
   /** By which the server can tell a repeat; the same however often it is sent. */
   readonly idempotencyKey?: string | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** How long its owner has said that it may take, where that was said. */
+  readonly givenMs?: number | undefined
   /** The tool only runs as a task, where its server has such. */
   readonly asTask?: boolean | undefined
   /** Arguments that are repeated in headers. */
@@ -70,6 +72,8 @@ export interface Session {
   busy(): number
   /** Since when the oldest of them is; nothing while there is none. */
   workingSince(): number | undefined
+  /** The longest time that an owner has given to any of those that are under way; none where nobody said any. */
+  givenMs(): number
   /** Whether it has nothing to do, nor may be at work on something that was given up. */
   isAtRest(): boolean
   /** When the last message came. */

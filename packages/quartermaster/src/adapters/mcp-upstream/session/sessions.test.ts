@@ -68,6 +68,7 @@ interface Caller {
   readonly caller?: string
   readonly signal?: AbortSignal
   readonly onProgress?: AskOptions['onProgress']
+  readonly givenMs?: number
   readonly log?: AskOptions['behind']['log']
   ask?(question: Question): Promise<Answer>
 }
@@ -80,11 +81,11 @@ function call(session: Session, name: string, args: object = {}, from: Caller = 
     log = () => {},
   } = from
   const canAnswer = { form: true, url: true, model: true, roots: true }
-  const { onProgress } = from
+  const { onProgress, givenMs } = from
   return session.ask(
     'tools/call',
     { name, arguments: args },
-    { signal, onProgress, behind: { caller, canAnswer, ask, log } },
+    { signal, onProgress, givenMs, behind: { caller, canAnswer, ask, log } },
   )
 }
 
@@ -126,6 +127,14 @@ describe.each(WAYS)('a server over %s of the era %s', (transport, era) => {
     })
     expect(await call(session, 'no')).toMatchObject({ isError: true })
     await expect(call(session, 'breaks')).rejects.toThrow('It broke.')
+  })
+
+  it('knows the longest time that was given to what is under way', async () => {
+    const session = await open()
+    const calls = [{ givenMs: 5_000 }, { givenMs: 60_000 }, {}].map(given => call(session, 'slow', {}, given))
+    expect(session.givenMs()).toBe(60_000)
+    await Promise.all(calls)
+    expect(session.givenMs()).toBe(0)
   })
 
   it('tells how far it is, and what it writes to its log', async () => {

@@ -12,6 +12,7 @@ function stage({ callMs = 30_000 } = {}) {
   const server = {
     answers: true as boolean | Error,
     workingSince: clock.now() as number | undefined,
+    givenMs: 0,
     heardAt: clock.now(),
     pings: 0,
     pids: [1] as readonly number[],
@@ -22,6 +23,7 @@ function stage({ callMs = 30_000 } = {}) {
     ended: new Promise(() => {}),
     pids: () => server.pids,
     workingSince: () => server.workingSince,
+    givenMs: () => server.givenMs,
     isAtRest: () => server.workingSince === undefined,
     heardAt: () => server.heardAt,
     owedAt,
@@ -68,7 +70,37 @@ it('knows within seconds that a server hangs which has answered at work before',
   await clock.advance(10_000)
   server.answers = false
   await clock.advance(10_000)
-  expect(hangs).toEqual([{ reason: 'It runs, but does not answer any more.', afterMs: 17_250 }])
+  const reason =
+    'It runs, but did not answer while it was at work. If it works in one thread, give its calls time with "timeoutMs" in its entry.'
+  expect(hangs).toEqual([{ reason, afterMs: 17_250 }])
+})
+
+it('leaves one that has answered at work the time that its owner has given to what is under way', async () => {
+  const { clock, server, hangs, attend, attendNow } = stage()
+  attend()
+  await clock.advance(9_250)
+  // What it does now keeps it from listening.
+  Object.assign(server, { answers: false, givenMs: 60_000 })
+  await clock.advance(4_000)
+  // Others go to it all the same, and have their turn when it is done.
+  expect(attendNow()).toBe(true)
+  await clock.advance(55_999)
+  expect(hangs).toEqual([])
+  await clock.advance(1)
+  expect(hangs).toMatchObject([{ reason: 'It runs, but does not answer any more.' }])
+})
+
+it('does not end one over a call that runs out of its time while it is at work on what has more', async () => {
+  const { clock, server, hangs, attend, suspect } = stage()
+  attend()
+  await clock.advance(9_250)
+  Object.assign(server, { answers: false, givenMs: 60_000 })
+  await suspect(55_000, async () => {
+    await clock.advance(54_000)
+    server.answers = true
+    server.heardAt = clock.now()
+  })
+  expect(hangs).toEqual([])
 })
 
 it.each([

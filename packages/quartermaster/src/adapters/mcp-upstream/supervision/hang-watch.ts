@@ -10,8 +10,9 @@ import { createSilence, HANG_MS, QUIET_MS, RIPE_MS, type SilenceDeps } from './s
  * | it is asked because         | and it                                | no answer within        | so it is           |
  * |-----------------------------|---------------------------------------|-------------------------|--------------------|
  * | it is at work, and was not  | has nothing to do, or listens at work | `HANG_MS`               | hanging            |
- * | heard for `QUIET_MS`, or it | may be deaf at its work               | `callMs` - `QUIET_MS` * | hanging            |
- * | is under suspicion          | was heard meanwhile, or asked us      | either of these         | there              |
+ * | heard for `QUIET_MS`, or it | has work that was given time          | that - `QUIET_MS` *     | hanging            |
+ * | is under suspicion          | may be deaf at its work               | `callMs` - `QUIET_MS` * | hanging            |
+ * |                             | was heard meanwhile, or asked us      | any of these            | there              |
  * | it is looked at             | has requests under way                | `LOOK_MS`               | `atWork`           |
  * |                             | has none; its silence is `nothing`    | `LOOK_MS`               | `excused`          |
  * |                             | has none; its silence is `unclear`    | `LOOK_MS`               | `excused`; hanging |
@@ -25,7 +26,7 @@ import { createSilence, HANG_MS, QUIET_MS, RIPE_MS, type SilenceDeps } from './s
  * A question that gets lost says nothing of one that has requests under way, unless it is under suspicion: then the way to it is
  * broken, if nothing is heard of it. Any other that is looked at is `suspected`.
  *
- * Calls to a program wait for the first two lines where these take no longer than `HANG_MS`, unless it waits for an answer of ours.
+ * Calls to a program wait for the first three lines where these take no longer than `HANG_MS`, unless it waits for an answer of ours.
  * The first call to one whose silence would be `proof`, and that was not heard for `QUIET_MS`, puts it under suspicion.
  */
 export interface HangWatch {
@@ -146,7 +147,13 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   function end(session: Session, found: 'silent' | 'broken'): void {
     if (current() !== session) return
     if (found === 'silent' && session.isAtRest()) silence.ended()
-    deps.onHang(session, found === 'silent' ? HUNG : brokenOff(session))
+    deps.onHang(session, found === 'silent' ? hung(session) : brokenOff(session))
+  }
+
+  /** One that was left all the time that its calls have would not be helped by more. */
+  function hung(session: Session): ChannelEnd {
+    const isAtWork = session.workingSince() !== undefined && silence.patienceWith(session) <= HANG_MS
+    return isAtWork ? HUNG_AT_WORK : HUNG
   }
 
   function suspect(session: Session): Promise<void> {
@@ -209,6 +216,11 @@ function isProgram(session: Session): boolean {
 }
 
 const HUNG: ChannelEnd = { kind: 'hung', reason: 'It runs, but does not answer any more.' }
+const HUNG_AT_WORK: ChannelEnd = {
+  kind: 'hung',
+  reason:
+    'It runs, but did not answer while it was at work. If it works in one thread, give its calls time with "timeoutMs" in its entry.',
+}
 
 /** What a server that is far away was given before may still be answered, each over a connection of its own. */
 function brokenOff(session: Session): ChannelEnd {

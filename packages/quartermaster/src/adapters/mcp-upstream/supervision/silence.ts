@@ -35,7 +35,10 @@ export interface SilenceDeps {
 
 /** A server at work from which nothing at all was heard for this long is asked whether it is still there. */
 export const QUIET_MS = 3_000
-/** A server that does not answer this long hangs, if it has nothing to do, or has answered before while it was at work. */
+/**
+ * A server that does not answer this long hangs, if it has nothing to do, or has answered before while it was at work and nobody has
+ * given time to what is under way.
+ */
 export const HANG_MS = 5_000
 /** One that is deaf for a while after it came up is not known by its silence: so old it has to be when it is asked. */
 export const RIPE_MS = HANG_MS
@@ -98,10 +101,12 @@ export function createSilence({ clock, callMs }: SilenceDeps): Silence {
     },
     listensAtWork: () => listensAtWork,
     patienceWith(session) {
+      if (session.workingSince() === undefined) return HANG_MS
       // Many servers do one thing at a time and are deaf meanwhile. Ending one of these would end the work that it was called
-      // for, so whoever was never heard at work gets all the time that a call may take.
-      const mayBeDeaf = !listensAtWork && session.workingSince() !== undefined
-      return mayBeDeaf ? Math.max(HANG_MS, callMs() - QUIET_MS) : HANG_MS
+      // for, so whoever was never heard at work gets all the time that a call may take. One that was may have other tools that
+      // keep it from listening: to what its owner has given time, that is left.
+      const workMs = listensAtWork ? session.givenMs() : callMs()
+      return Math.max(HANG_MS, workMs - QUIET_MS)
     },
   }
 }

@@ -79,6 +79,7 @@ export function stage({
       pids: () => server.pids,
       busy: () => server.busy,
       workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
+      givenMs: () => 0,
       isAtRest: () => server.busy === 0 && !server.isHaunted,
       heardAt: () => heard,
       listeningSince: () => 0,

@@ -41,6 +41,7 @@
 //   --gather=N            answers calls when there are N of them, the last one first. Around every answer it answers once more, with
 //                         "not yours", all that it has answered, what was cancelled, and nothing. It tells what
 //                         it gathers and what is cancelled on standard error
+//   --blocks-from=MS      does a "slow" of so many ms or more in the one thread that also reads
 //   --silent-on-unknown   does not answer what it does not know, instead of saying so
 //   --dies-on-unknown     ends instead
 //   --answers=FILE        by method what it answers, to the letter: texts of JSON in a JSON file
@@ -159,7 +160,11 @@ const TOOLS = {
     description: 'Answers later.',
     inputSchema: schema({ ms: numeric }),
     annotations: READS,
-    run: ({ ms = 100 }) => after(ms, said('at last')),
+    run({ ms = 100 }) {
+      if (ms < number('blocks-from', Number.POSITIVE_INFINITY)) return after(ms, said('at last'))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+      return said('at last')
+    },
   },
   append: {
     description: 'Appends a line to a file.',
