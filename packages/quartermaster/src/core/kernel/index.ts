@@ -76,7 +76,7 @@ export {
 export { SECRET_FORMS } from './secret-forms.ts'
 export { freeName, secretNamesOf } from './secret-shelf.ts'
 export { isSecretName, isSecretText } from './secret-text.ts'
-export { createSecretTexts, type Redact, type SecretTexts } from './secret-texts.ts'
+export { createSecretTexts, type Redact, type RedactStart, type SecretTexts } from './secret-texts.ts'
 export { sentence } from './sentence.ts'
 export { type SeparatedEntry, separateSecrets } from './separate-secrets.ts'
 export { shellCommands } from './shell-commands.ts'

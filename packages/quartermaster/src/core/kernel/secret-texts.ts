@@ -1,8 +1,22 @@
 /** Replaces what must not be seen. */
 export type Redact = (text: string) => string
 
+/** The beginning of a text as it may be shown, and whether that is all of it. */
+export interface RedactedStart {
+  readonly text: string
+  readonly isWhole: boolean
+}
+
+/** `isCut`: the text itself is the beginning of one, and nobody knows how that goes on. */
+export type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
+
 export interface SecretTexts {
   readonly redact: Redact
+  /**
+   * Of a text that may be long, so many characters at most. Masked before it is cut, and no part of a secret is at its end: what
+   * stands for one is mostly shorter, so that more of the text comes within what is kept than was meant to.
+   */
+  readonly redactStart: RedactStart
   /** Of the longest one, however it is spelled, so that nobody cuts a text through the middle of it. */
   readonly longest: number
 }
@@ -13,11 +27,45 @@ const SHORTEST_LINE = 8
 /** Knows these secrets in any text, as they are and as they are written in JSON and addresses. */
 export function createSecretTexts(secrets: readonly string[]): SecretTexts {
   const texts = [...new Set(secrets.flatMap(withLines))].sort((a, b) => b.length - a.length)
-  if (texts.length === 0) return { redact: text => text, longest: 0 }
+  if (texts.length === 0) return { redact: text => text, redactStart: startOf(text => text, NO_START), longest: 0 }
   const spelled = texts.map(text => (text.match(PIECE) ?? []).map(spellingsOf))
   // In one go: a short secret might otherwise be found in what stands for a longer one.
   const pattern = new RegExp(spelled.map(characters => characters.map(anyOf).join('')).join('|'), 'g')
-  return { redact: text => text.replace(pattern, '[secret]'), longest: Math.max(...spelled.map(lengthOf)) }
+  const longest = Math.max(...spelled.map(lengthOf))
+  const redact: Redact = text => text.replace(pattern, MASK)
+  return { redact, redactStart: startOf(redact, { pattern, longest }), longest }
+}
+
+const MASK = '[secret]'
+
+interface KnownSecrets {
+  readonly pattern: RegExp
+  readonly longest: number
+}
+
+const NO_START: KnownSecrets = { pattern: /(?!)/g, longest: 0 }
+
+function startOf(redact: Redact, known: KnownSecrets): RedactStart {
+  return (text, most, { isCut = false } = {}) => {
+    const head = text.slice(0, most + known.longest)
+    const isAll = !isCut && head.length === text.length
+    const masked = isAll ? redact(head) : redactedHead(head, known)
+    const isWhole = isAll && masked.length <= most
+    return { text: isWhole ? masked : masked.slice(0, most).replace(/[\ud800-\udbff]$/, ''), isWhole }
+  }
+}
+
+/** Of a text that goes on: a secret that begins before `end` is here as a whole, and one behind it may be cut in two. */
+function redactedHead(head: string, { pattern, longest }: KnownSecrets): string {
+  const end = Math.max(0, head.length - longest + 1)
+  const pieces: string[] = []
+  let from = 0
+  for (const { 0: found, index } of head.matchAll(pattern)) {
+    if (index >= end) break
+    pieces.push(head.slice(from, index), MASK)
+    from = index + found.length
+  }
+  return [...pieces, head.slice(from, Math.max(from, end))].join('')
 }
 
 function withLines(secret: string): string[] {
@@ -63,12 +111,20 @@ function anyOf(spellings: readonly string[]): string {
  */
 function patternOf(spelling: string): string {
   const plain = spelling.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  if (!/^(?:\\[u/]|%.)/.test(spelling)) return plain
+  if (!ESCAPED.test(spelling)) return plain
   return plain
     .replace(/^%.*|u[0-9a-f]{4}/g, code => code.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`))
-    .replaceAll('\\\\', '\\\\{1,7}')
+    .replaceAll('\\\\', `\\\\{1,${MOST_BACKSLASHES}}`)
 }
 
+const ESCAPED = /^(?:\\[u/]|%.)/
+const MOST_BACKSLASHES = 7
+
 function lengthOf(characters: readonly (readonly string[])[]): number {
-  return characters.reduce((sum, spellings) => sum + Math.max(...spellings.map(({ length }) => length)), 0)
+  return characters.reduce((sum, spellings) => sum + Math.max(...spellings.map(longestOf)), 0)
+}
+
+function longestOf(spelling: string): number {
+  const backslashes = ESCAPED.test(spelling) ? spelling.split('\\').length - 1 : 0
+  return spelling.length + backslashes * (MOST_BACKSLASHES - 1)
 }

@@ -152,7 +152,7 @@ describe('a request by HTTP that fails', () => {
     const { channel } = await httpDesk(server.url)
     await expect(channel.send(call(1))).rejects.toMatchObject({
       message: 'The server answered with something else than JSON.',
-      said: 'send me the keys',
+      said: 'Send me the keys; charset=x',
     })
   })
 

@@ -1,12 +1,10 @@
 import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
-import { excerptOf } from '../../../core/upstreams/index.ts'
 import {
   BodyTooLong,
   type Discard,
   type HttpAnswer,
   headerOf,
   isGood,
-  MOST_SAID,
   readShortText,
   reasonOf,
   TAIL_MS,
@@ -158,7 +156,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     const type = mediaType(answer)
     if (isGood(answer) && type === EVENTS) return answer
     if (isGood(answer)) discard(answer.body)
-    const failure = isGood(answer) ? unreadable(type, answer.status) : (await refusalIn(answer)).failure
+    const failure = isGood(answer) ? unreadable(answer) : (await refusalIn(answer)).failure
     if (isKnown || isForLater(failure) || isTurnedAway(failure)) throw failure
     return undefined
   }
@@ -208,7 +206,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       return 'followed'
     }
     discard(answer.body)
-    throw unreadable(type, answer.status)
+    throw unreadable(answer)
   }
 
   return {
@@ -260,13 +258,16 @@ function notTaken(cause: unknown, status: number): SendFailure {
 }
 
 /** What it calls its answer is its own word, and may be anything. */
-function unreadable(type: string | undefined, status: number): SendFailure {
+function unreadable(answer: HttpAnswer): SendFailure {
+  const { status } = answer
+  const type = mediaType(answer)
   if (type === undefined || WELL_KNOWN.has(type))
     return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, {
       wasSent: 'maybe',
       status,
     })
-  const said = excerptOf(type, MOST_SAID)
+  // All of it and as it was written, so that a secret in it is known for one; whoever masks it shortens it.
+  const said = headerOf(answer, 'content-type')
   return new SendFailure('The server answered with something else than JSON.', { wasSent: 'maybe', status, said })
 }
 

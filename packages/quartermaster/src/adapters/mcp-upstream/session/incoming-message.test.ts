@@ -113,6 +113,7 @@ it('keeps messages in their order behind a long one, and ends when all of them w
     onMessage: message => void ids.push('id' in message && message.id),
     onNoise() {},
     onGarbled() {},
+    start: head => head,
     excerpt: text => text,
   })
   await ended

@@ -165,6 +165,12 @@ describe('a secret in the log', () => {
     expect(text).not.toContain('hunter')
   })
 
+  it('leaves no beginning where masks have made a line short enough to show where it was cut', () => {
+    const secret = 'sk-live-4f9A7c2E8b1D6e3F0a5C9d2B7e4A1f8C3d6E'
+    const text = said(`token ${secret} `.repeat(400), secret)
+    expect(text).toMatch(/^(?:token \[secret\] ?)+t?o?k?e?n? ?…$/)
+  })
+
   it('may become known later, and the newest of such are remembered', () => {
     const { log, texts } = logWith({ secrets: ['hunter2'] })
     log.hide('token-first', undefined, 'ab')

@@ -1,5 +1,5 @@
 import type { UpstreamLogLine } from '../../../contracts/index.ts'
-import { type Clock, createSecretTexts, type Redact } from '../../../core/kernel/index.ts'
+import { type Clock, createSecretTexts, type SecretTexts } from '../../../core/kernel/index.ts'
 import { type ChildRuns, createChildRuns } from './child-runs.ts'
 
 /** Who said a line. */
@@ -11,8 +11,11 @@ export interface ChildLogOptions {
   readonly secrets?: readonly string[]
 }
 
+/** Replaces what never stands in the log in any other text. */
+export type Masks = Pick<SecretTexts, 'redact' | 'redactStart'>
+
 /** The newest lines that were said by a server and about it, whatever it says and however much. */
-export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'> {
+export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'>, Masks {
   add(from: LineOrigin, text: string): void
   /** Counts lines that were not even read. */
   drop(from: LineOrigin, lines: number): void
@@ -24,8 +27,6 @@ export interface ChildLog extends Pick<ChildRuns, 'begin' | 'noise'> {
   lines(options: { limit: number }): UpstreamLogLine[]
   /** Whether any of the lines is the server's own, or tells what it wrote in place of a message. */
   hasSpoken(): boolean
-  /** Replaces what never stands in it in any text. */
-  readonly redact: Redact
 }
 
 /** Shorter ones stand in every other line, and masking them would leave nothing to read. */
@@ -40,14 +41,18 @@ const SECOND_MS = 1_000
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
   const hidden = new Set<string>()
   let known = createSecretTexts(secrets)
-  const redact: Redact = text => known.redact(text)
+  // What is known changes, and whoever was handed these is to know the newest.
+  const masks: Masks = {
+    redact: text => known.redact(text),
+    redactStart: (...given) => known.redactStart(...given),
+  }
   const kept = createKeptLines()
   const windows = new Map<LineOrigin, Window>()
   const runs = createChildRuns({ add, clean })
 
-  /** Replaced before it is cut, so that no beginning of a secret is left at the end. */
   function clean(text: string): string {
-    return cut(redact(text.slice(0, LOG_LIMITS.lineBytes + known.longest)))
+    const start = known.redactStart(text, LOG_LIMITS.lineBytes)
+    return cut(start.text, start.isWhole ? '' : '…')
   }
 
   /** To the millisecond, as all times that are told. */
@@ -101,7 +106,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       return kept.newest(limit)
     },
     hasSpoken: () => runs.wereNoisy() || kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
-    redact,
+    ...masks,
   }
 }
 
@@ -116,7 +121,8 @@ function droppedText(lines: number): string {
   return lines === 1 ? '… 1 line was dropped' : `… ${lines} lines were dropped`
 }
 
-function cut(text: string): string {
+function cut(begun: string, mark: string): string {
+  const text = begun + mark
   // A character has three bytes at most for each unit of its text.
   if (text.length * 3 <= LOG_LIMITS.lineBytes) return text
   const bytes = Buffer.from(text)

@@ -21,6 +21,8 @@ export interface MessageReaderOptions {
   onNoise(text: string, excess?: string): void
   /** It does not speak the protocol; nothing more is read. */
   onGarbled(trouble: Trouble): void
+  /** What may be shown of a line of which no more than its beginning is kept. */
+  start(head: string): string
   /** A short piece of a foreign text that may be shown. */
   excerpt(text: string): string
 }
@@ -34,7 +36,7 @@ export interface MessageReader {
   readonly ended: Promise<void>
 }
 
-/** More than is shown of it: what must not be seen is taken out before it is cut. */
+/** More than is shown of it: at its end, what must not be seen may be cut in two. */
 const GLIMPSE_BYTES = 4_096
 
 /** A line of less is whole in a moment, by any way. */
@@ -43,7 +45,7 @@ const LONG_BYTES = 256 * 1024
 const PART_BYTES = 16 * 1024
 
 export function readMessages(stream: Readable, options: MessageReaderOptions): MessageReader {
-  const { limits, onMessage, onNoise, onGarbled, excerpt } = options
+  const { limits, onMessage, onNoise, onGarbled, start, excerpt } = options
   const splitter = createLineSplitter({ maxBytes: limits.maxLineBytes, glimpseBytes: GLIMPSE_BYTES })
   const worker = createTurnWorker<Line>({
     handle,
@@ -101,8 +103,9 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
 
   /** It costs the call that it answers, and nobody else's. */
   function heardTooLong(ends: LineEnds): void {
-    if (ends.bytes > limits.maxSkippedBytes) return garbled(withoutEnd(excerpt(ends.head), limits.maxSkippedBytes))
-    takeTooLong(ends, limits.maxLineBytes, (messages, excess) => heard(ends.head, messages, excess))
+    const text = start(ends.head)
+    if (ends.bytes > limits.maxSkippedBytes) return garbled(withoutEnd(excerpt(text), limits.maxSkippedBytes))
+    takeTooLong(ends, limits.maxLineBytes, (messages, excess) => heard(text, messages, excess))
   }
 
   function heard(text: string, messages: readonly Message[], excess: string | undefined): void {

@@ -27,29 +27,39 @@ const TAIL_BYTES = 2_048
 const NEWLINE = 0x0a
 
 export function readStderr(stream: Readable, { log, clock }: StderrReaderOptions): StderrReader {
-  // Longer than a kept line, so that the log can replace a secret before it cuts.
+  // Longer than a kept line, so that there is one left where the end may be a part of a secret.
   const glimpseBytes = 2 * LOG_LIMITS.lineBytes
   const splitter = createLineSplitter({ maxBytes: glimpseBytes, glimpseBytes })
   const tail: string[] = []
   const isWithinMeans = createMeans(clock)
 
   function remember(text: string): void {
-    if (text.trim() !== '') tail.push(text.slice(0, TAIL_BYTES))
+    if (text.trim() !== '') tail.push(log.redactStart(text, TAIL_BYTES).text)
     if (tail.length > TAIL_LINES) tail.shift()
   }
 
   function keep(line: Line): void {
-    const text = ('text' in line ? line.text : line.tooLong.head).replace(/\r$/, '')
+    const text = textOf(line)
     log.add('stderr', text)
     remember(text)
   }
 
-  /** Nothing is made of what would be dropped anyway, but the end may say why it ended. */
+  function textOf(line: Line): string {
+    if ('text' in line) return line.text.replace(/\r$/, '')
+    const { head } = line.tooLong
+    return `${log.redactStart(head, head.length, { isCut: true }).text}…`
+  }
+
+  /**
+   * Nothing is made of what would be dropped anyway, but the end may say why it ended. Of whole lines alone: in the later half of one
+   * nobody would know the later half of a secret.
+   */
   function pass(chunk: Buffer): void {
-    splitter.rest()
     log.drop('stderr', countLines(chunk))
+    const second = chunk.indexOf(NEWLINE) + 1
     const end = chunk.lastIndexOf(NEWLINE) + 1
-    for (const text of chunk.toString('utf8', Math.max(0, end - TAIL_BYTES), end).split('\n')) remember(text)
+    for (const line of splitter.push(chunk.subarray(0, second))) remember(textOf(line))
+    for (const text of chunk.toString('utf8', lastLinesFrom(chunk, { second, end }), end).split('\n')) remember(text)
     splitter.push(chunk.subarray(end))
   }
 
@@ -91,6 +101,13 @@ function createMeans(clock: Clock): (bytes: number) => boolean {
     read += bytes
     return read <= MOST_BYTES_A_SECOND
   }
+}
+
+/** Where the last lines begin that are looked at: as many as are short together, and one at least. */
+function lastLinesFrom(chunk: Buffer, { second, end }: { second: number; end: number }): number {
+  if (end - second <= TAIL_BYTES) return second
+  const from = chunk.indexOf(NEWLINE, end - TAIL_BYTES - 1) + 1
+  return from < end ? from : Math.max(second, chunk.lastIndexOf(NEWLINE, end - 2) + 1)
 }
 
 /** By the byte: asking for the next newline costs more than looking where they are close together. */

@@ -60,6 +60,18 @@ describe('a program that does not speak MCP', () => {
     expect(textsOf(server)).toContainEqual(expect.stringContaining(why))
   })
 
+  it('has no part of a secret quoted where its line is cut', async () => {
+    const secret = 'sk-live-4f9A7c2E8b1D6e3F0a5C9d2B7e4A1f8C3d6E'
+    const line = `${'z'.repeat(4_066)}${secret}${'z'.repeat(6_000)}`
+    const server = await openChannel({
+      args: ['-e', `console.log(${JSON.stringify(line)}); setInterval(() => {}, 1_000)`],
+      limits: { maxLineBytes: 10_000 },
+      secrets: [secret],
+    })
+    await eventually(() => textsOf(server).length === 2)
+    expect(textsOf(server)[1]).toMatch(/^A message is not taken. It is longer than 10000 bytes. It begins: z{4000,}…$/)
+  })
+
   it('does not have its secrets quoted', async () => {
     const secret = 'hunter2-hunter2'
     const server = await openChannel({
@@ -85,7 +97,7 @@ describe('a flood', () => {
     await server.channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
     await eventually(() => server.messages.length === 20_000)
     const atATime = turns.map((handled, index) => handled - (turns[index - 1] ?? 0))
-    expect(Math.max(...atATime)).toBeLessThanOrEqual(256)
+    expect(atATime.filter(handled => handled > 256)).toEqual([])
   })
 
   it('of messages does not keep an answer from coming', async () => {

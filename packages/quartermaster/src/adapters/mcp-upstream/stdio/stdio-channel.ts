@@ -46,6 +46,9 @@ export const STDIO_LIMITS: StdioLimits = {
   maxWaitingBytes: 64 * 1024 * 1024,
 }
 
+/** Of a line that may be as long as a message; more than an excerpt has. */
+const MOST_EXCERPTED = 4_096
+
 /** What a program wrote before it ended is on its way for so long at most; a child of it may hold the pipe open for ever. */
 const LAST_WORDS_MS = 100
 /** A pipe holds little, so that whoever still keeps us at work then is another program. */
@@ -91,7 +94,8 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
       else run.addNoise(text)
     },
     onGarbled: trouble => end({ kind: 'garbled', ...trouble }),
-    excerpt: text => excerptOf(log.redact(text)),
+    start: head => `${log.redactStart(head, head.length, { isCut: true }).text}…`,
+    excerpt: text => excerptOf(log.redactStart(text, MOST_EXCERPTED).text),
   })
   let isOver = false
 

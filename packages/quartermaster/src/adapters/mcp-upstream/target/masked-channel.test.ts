@@ -1,9 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { HttpUpstream } from '../../../contracts/index.ts'
+import { HttpUpstream } from '../../../contracts/index.ts'
+import { createSecretTexts } from '../../../core/kernel/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { createChildLog } from '../stdio/child-log.ts'
 import { call } from '../testing/http-desk.ts'
+import { httpEndpoint } from '../testing/http-endpoint.ts'
 import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 import { maskedChannel } from './masked-channel.ts'
 import { type TargetDeps, targetOf } from './targets.ts'
@@ -18,8 +20,10 @@ async function signedIn(serve: NonNullable<OAuthQuirks['serve']>) {
   return { place, ...desk, ...reached }
 }
 
-async function reach(config: HttpUpstream, { auth, clock }: Pick<ReturnType<typeof authDesk>, 'auth' | 'clock'>) {
-  const log = createChildLog({ clock })
+type Around = Pick<ReturnType<typeof authDesk>, 'auth' | 'clock'> & { readonly secrets?: readonly string[] }
+
+async function reach(config: HttpUpstream, { auth, clock, secrets = [] }: Around) {
+  const log = createChildLog({ clock, secrets })
   const deps = { name: OWNER.upstream, config, projectDir: '.', dataDir: '.', clock, auth, log }
   const messages: Message[] = []
   const ends: ChannelEnd[] = []
@@ -92,6 +96,20 @@ describe('a token that a server repeats', () => {
   })
 })
 
+it.each([0, 280])(
+  'hides a key where what a server calls its answer is shortened, behind %i characters',
+  async length => {
+    const key = 'Sk-live-4f9A7c2E8b1D6e3F0a5C9d2B7e4A1f8C3d6E'
+    const type = `text/${'x'.repeat(length)}`
+    const endpoint = await httpEndpoint(({ response, headers }) =>
+      response.writeHead(200, { 'content-type': `${type}${headers['x-key']}` }).end('?'),
+    )
+    const config = HttpUpstream.parse({ url: endpoint.url, headers: { 'x-key': key } })
+    const { channel } = await reach(config, { ...authDesk(), secrets: [key] })
+    await expect(channel.send(call(1))).rejects.toMatchObject({ said: `${type}[secret]` })
+  },
+)
+
 it('says in other words that something did not get through, and nothing else than that', async () => {
   const cause = new Error('It was reset.')
   const facts = { wasSent: 'maybe', status: 503, retryAfterMs: 2_000, isFinal: true, cause } as const
@@ -99,7 +117,7 @@ it('says in other words that something did not get through, and nothing else tha
     throw new SendFailure('No entry for hush.', { ...facts, said: 'Who is hush?' })
   }
   const open = async () => ({ send: failing, close: async () => {}, pids: () => [], hasExchanges: false })
-  const masked = maskedChannel(open, text => text.replaceAll('hush', '[secret]'))
+  const masked = maskedChannel(open, createSecretTexts(['hush']))
   const channel = await masked({ onMessage() {}, onEnd() {} }, new AbortController().signal)
   const failure = await channel.send(call(1)).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(SendFailure)

@@ -1,8 +1,8 @@
-import type { Redact } from '../../../core/kernel/index.ts'
 import type { Response } from '../../mcp-wire/index.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import { sizeExcess } from '../session/message-size.ts'
 import { toRpcError } from '../session/rpc-error.ts'
+import type { Masks } from '../stdio/child-log.ts'
 import { maskedValue } from './masked-value.ts'
 
 type WireError = NonNullable<Response['error']>
@@ -13,8 +13,11 @@ const { errorMessageCharacters: MOST_SAID, errorCharacters: MOST } = MESSAGE_LIM
  * An error of a server without a secret of ours, and no longer than anybody reads: it is kept with the operation and written
  * several times on its way to the client. What is of a usual size stays as it is.
  */
-export function maskedError(error: WireError, redact: Redact): WireError {
-  return isShort(error) ? maskedValue(error, redact) : shortened(error, redact)
+export function maskedError(error: WireError, masks: Masks): WireError {
+  if (!isShort(error)) return shortened(error, masks)
+  const masked = maskedValue(error, masks.redact)
+  // What a number means that is a code, a secret of the same digits does not change.
+  return masked === error || typeof error.code !== 'number' ? masked : { ...masked, code: error.code }
 }
 
 function isShort(error: WireError): boolean {
@@ -23,22 +26,16 @@ function isShort(error: WireError): boolean {
   return sizeExcess(error, { characters: MOST, values: MOST }) === undefined
 }
 
-function shortened(error: WireError, redact: Redact): WireError {
+function shortened(error: WireError, masks: Masks): WireError {
   const { code, message, data } = toRpcError(error)
-  const said = begunMessage(message, redact)
+  const said = begunMessage(message, masks)
   if (data === undefined) return { code, message: said }
   const excess = sizeExcess(data, { characters: MOST, values: MOST })
   if (excess) return { code, message: `${said} (its data is left out: ${excess})` }
-  return { code, message: said, data: maskedValue(data, redact) }
+  return { code, message: said, data: maskedValue(data, masks.redact) }
 }
 
-function begunMessage(message: string, redact: Redact): string {
-  // Masked before it is cut, so that no beginning of a secret is left at the end, and twice as much as is kept: of the rest, nothing
-  // is looked at. A secret at the end of that is cut in two as well, so that as much as one can have is taken from there.
-  const isLooked = message.length <= 2 * MOST_SAID
-  const masked = redact(message.slice(0, 2 * MOST_SAID))
-  if (isLooked && masked.length <= MOST_SAID) return masked
-  const kept = isLooked ? MOST_SAID : Math.max(0, Math.min(MOST_SAID, masked.length - MOST_SAID))
-  const begun = masked.slice(0, kept).replace(/[\ud800-\udbff]$/, '')
-  return `${begun}… (${Math.max(1, message.length - kept)} more characters are left out)`
+function begunMessage(message: string, { redactStart }: Masks): string {
+  const { text, isWhole } = redactStart(message, MOST_SAID)
+  return isWhole ? text : `${text}… (${Math.max(1, message.length - text.length)} more characters are left out)`
 }

@@ -63,7 +63,7 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
       // Looked at every time: it may have been made, or replaced, since.
       const open: OpenChannel = async (events, signal) =>
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
-      return maskedChannel(boundedChannel(open, tell), log.redact)
+      return maskedChannel(boundedChannel(open, tell), log)
     },
     fingerprint: () =>
       fingerprintOf([
@@ -149,7 +149,7 @@ function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstre
     // Each has the login that it was opened with, and the next may have another.
     const open: OpenChannel = (events, signal) =>
       openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
-    return maskedChannel(boundedChannel(open, tell), log.redact)
+    return maskedChannel(boundedChannel(open, tell), log)
   }
 }
 
