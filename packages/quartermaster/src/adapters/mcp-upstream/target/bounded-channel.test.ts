@@ -12,11 +12,11 @@ import { type TargetDeps, targetOf } from './targets.ts'
 const KEY = 'key-of-the-house'
 
 /** A server of an entry with a key, and what of its answer to one call comes through. */
-async function answerTo(answer: object | readonly object[]) {
+async function answerTo(answer: object | readonly object[], key = KEY) {
   const endpoint = await httpEndpoint(visit => visit.json(200, answer))
   const { auth, clock } = authDesk()
-  const config = HttpUpstream.parse({ url: `${endpoint.origin}/mcp`, headers: { 'x-key': KEY } })
-  const log = createChildLog({ clock, secrets: [KEY] })
+  const config = HttpUpstream.parse({ url: `${endpoint.origin}/mcp`, headers: { 'x-key': key } })
+  const log = createChildLog({ clock, secrets: [key] })
   const target = targetOf({
     name: 'toy',
     config,
@@ -70,6 +70,21 @@ describe('an error of a server', () => {
   ])('is none but for its code where it is %s', async (_what, error, message) => {
     const { messages } = await answerTo(failure(error))
     expect(messages).toEqual([failure({ code: -32_603, message })])
+  })
+
+  it('shows no secret by which something in it is called, and loses nothing of what is called alike then', async () => {
+    const data = { [KEY]: 1, '[secret]': 2, deep: [{ [`${KEY}/${KEY}`]: 3 }], [KEY.replace('-', '\\u002d')]: 4 }
+    const { messages } = await answerTo(failure({ code: -32_000, message: 'No.', data }))
+    const shown = { '[secret]': 1, '[secret] 2': 2, deep: [{ '[secret]/[secret]': 3 }], '[secret] 3': 4 }
+    expect(messages).toEqual([failure({ code: -32_000, message: 'No.', data: shown })])
+  })
+
+  it('keeps its code where a secret has the same digits, which are hidden everywhere else', async () => {
+    const error = { code: -32_000, message: 'Port 32000 is taken.', data: { port: 32_000 } }
+    const { messages } = await answerTo(failure(error), '32000')
+    expect(messages).toEqual([
+      failure({ code: -32_000, message: 'Port [secret] is taken.', data: { port: '[secret]' } }),
+    ])
   })
 
   it('shows no beginning of a secret where it is cut', async () => {
