@@ -257,7 +257,7 @@ describe('docs/security.md', () => {
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],
-      ['requests of a server to us, at a time', count(MOST_ASKED)],
+      ['requests of a server to us, at a time or in one answer', count(MOST_ASKED)],
       ['attempts to give a server the answer to one of them', count(MOST_DELIVERIES)],
       ['pause that the server may ask for before the next of these', seconds(LONGEST_DELAY_MS)],
       ['rounds of questions in one call', count(MOST_ROUNDS)],

@@ -63,6 +63,16 @@ it('is answered as often as a client of any era may be asked, and no more', asyn
   expect([patient.seen.asked, endless.seen.asked]).toEqual([50, 50])
 })
 
+it('may be asked as much at once as a server of the era before may ask, and no more', async () => {
+  const questions = (amount: number) =>
+    Object.fromEntries(Array.from({ length: amount }, (_, at) => [`q${at}`, ASKS.inputRequests.sure]))
+  const patient = callWith({ ...ASKS, inputRequests: questions(16) }, { content: [] })
+  expect(await patient.result).toEqual({ content: [] })
+  const endless = callWith({ ...ASKS, inputRequests: questions(17) })
+  await expect(endless.result).rejects.toThrow('It asked 17 questions at once. 16 are the most.')
+  expect([patient.seen.asked, endless.seen.asked]).toEqual([16, 0])
+})
+
 it('does not take its own word about a question that is none for the answer of the server', async () => {
   const inputRequests = { sure: { method: 'elicitation/create', params: { message: '' } } }
   const { result, seen } = callWith({ ...ASKS, inputRequests })

@@ -10,6 +10,7 @@ import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
 import { ownLimits } from './message-limits.ts'
 import { sizeExcess } from './message-size.ts'
+import { MOST_ASKED } from './peer.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
@@ -155,6 +156,9 @@ async function answerAll(
   signal: AbortSignal,
 ): Promise<Params> {
   const asked = Object.entries(isRecord(inputRequests) ? inputRequests : {})
+  // Each is open until somebody has answered it, as are those of a server that asks by requests.
+  if (asked.length > MOST_ASKED)
+    throw strange(`It asked ${asked.length} questions at once. ${MOST_ASKED} are the most.`)
   const answers = await Promise.all(
     asked.map(async ([key, request]) => {
       const question = questionIn(key, request)
