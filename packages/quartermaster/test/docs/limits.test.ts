@@ -217,12 +217,12 @@ describe('docs/security.md', () => {
     const { bytes: messageBytes, maxJsonDepth, maxJsonValues, maxJsonMembers, inBatch, ...messageMore } = MESSAGE_LIMITS
     const { errorMessageCharacters, errorCharacters, ...messageOwn } = messageMore
     const { ownCharacters, modelQuestionCharacters, ownValues, ...messageRest } = messageOwn
-    const { maxLineBytes, maxSkippedBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
+    const { maxLineBytes, maxSkippedBytes, maxGreeting, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
     const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 22)).toEqual([
+    expect(upstreamRows.slice(0, 24)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
@@ -235,7 +235,9 @@ describe('docs/security.md', () => {
       ['values in what a server tells or asks on its own', count(ownValues)],
       ['characters of what a server calls itself: its name, its title, its version', count(LONGEST_SERVER_NAME)],
       ['a line of a program, too long for a message, that is followed to its end', bytes(maxSkippedBytes)],
-      ['lines of a program in a row that are no messages', count(maxNoise)],
+      ['lines of a program before its first message', count(maxGreeting)],
+      ['lines of a program in a row that are no messages, after that', count(maxNoise)],
+      ['the same, in bytes', bytes(maxSkippedBytes)],
       ['bytes that wait for a program to read them', bytes(maxWaitingBytes)],
       ['items of one kind that are listed', count(items)],
       ['pages of one kind that are listed', count(pages)],
@@ -253,7 +255,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(22)).toEqual([
+    expect(upstreamRows.slice(24)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],
@@ -278,7 +280,10 @@ describe('docs/security.md', () => {
       ['log lines kept', count(lines)],
       ['bytes of the log kept', bytes(logBytes)],
       ['bytes of a log line', bytes(lineBytes)],
-      ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
+      [
+        'log lines a second, of standard error, of messages, of what is no message and of our own each',
+        count(linesASecond),
+      ],
       ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
       ['programs that `up` starts at a time when it begins', `as many as there are cores, ${LEAST_STARTS} at least`],
       ['the same, of servers by HTTP', count(MOST_REMOTE_STARTS)],

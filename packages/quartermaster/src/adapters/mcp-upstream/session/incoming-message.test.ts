@@ -109,7 +109,7 @@ it('keeps messages in their order behind a long one, and ends when all of them w
   const lines = [LONG, JSON.stringify(answer(2, {})), LONG, JSON.stringify(answer(3, {}))]
   const ids: unknown[] = []
   const { ended } = readMessages(Readable.from([Buffer.from(lines.join('\n'))]), {
-    limits: { maxLineBytes: 32 * 1024 * 1024, maxSkippedBytes: 2 ** 30, maxNoise: 1 },
+    limits: { maxLineBytes: 32 * 1024 * 1024, maxSkippedBytes: 2 ** 30, maxGreeting: 1, maxNoise: 1 },
     onMessage: message => void ids.push('id' in message && message.id),
     onNoise() {},
     onGarbled() {},

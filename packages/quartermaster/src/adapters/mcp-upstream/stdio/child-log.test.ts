@@ -126,7 +126,9 @@ describe('the log of a server', () => {
 
   it('hears everybody, however loud one is', () => {
     const { log, texts } = logWith()
+    const run = log.begin(7)
     for (let i = 0; i < 500; i++) log.add('stderr', `line ${i}`)
+    for (let i = 0; i < 500; i++) run.addNoise(`line ${i}`)
     log.add('gateway', 'It has ended.')
     expect(texts()).toContain('It has ended.')
   })

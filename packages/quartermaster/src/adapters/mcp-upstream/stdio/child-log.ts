@@ -47,7 +47,8 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     redactStart: (...given) => known.redactStart(...given),
   }
   const kept = createKeptLines()
-  const windows = new Map<LineOrigin, Window>()
+  // What is no message is told by us, and would leave no room for what we have to tell ourselves.
+  const windows = new Map<LineOrigin | 'noise', Window>()
   const runs = createChildRuns({ add, clean })
 
   function clean(text: string): string {
@@ -60,7 +61,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     kept.add({ at: Math.round(clock.now()), from, text })
   }
 
-  function windowOf(from: LineOrigin): Window {
+  function windowOf(from: LineOrigin | 'noise'): Window {
     const now = clock.now()
     const known = windows.get(from)
     if (known && now - known.since < SECOND_MS) return known
@@ -76,8 +77,8 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
     window.dropped = 0
   }
 
-  function add(from: LineOrigin, text: string): void {
-    const window = windowOf(from)
+  function add(from: LineOrigin, text: string, of: LineOrigin | 'noise' = from): void {
+    const window = windowOf(of)
     if (window.added >= LOG_LIMITS.linesASecond) {
       window.dropped++
       return

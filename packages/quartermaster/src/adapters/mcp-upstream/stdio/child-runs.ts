@@ -22,8 +22,8 @@ export interface ChildRuns {
 }
 
 export interface ChildRunsDeps {
-  /** Keeps a line of the log. */
-  add(from: UpstreamLogLine['from'], text: string): void
+  /** Keeps a line of the log. `of`: those that it is counted with, if not with all of the same origin. */
+  add(from: UpstreamLogLine['from'], text: string, of?: 'noise'): void
   /** A text as it may be shown. */
   clean(text: string): string
 }
@@ -41,7 +41,7 @@ export function createChildRuns({ add, clean }: ChildRunsDeps): ChildRuns {
       let noise = ''
       const run: ChildRun = {
         addNoise(text) {
-          add('gateway', `Not a message on its output: ${text}`)
+          add('gateway', `Not a message on its output: ${text}`, 'noise')
           wereNoisy = true
           if (onTrial.has(run) && noise.length < MOST_NOISE) noise += `${clean(text)}\n`
         },

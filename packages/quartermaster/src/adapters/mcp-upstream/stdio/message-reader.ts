@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream'
+import { shortened } from '../../../core/upstreams/index.ts'
+import { MOST_SAID } from '../../http-client/index.ts'
 import { createLineSplitter, type Line, type LineEnds, type Message } from '../../mcp-wire/index.ts'
 import { takeMessages, takeTooLong } from '../session/incoming-message.ts'
 import type { Trouble } from '../session/trouble.ts'
@@ -6,9 +8,14 @@ import { createTurnWorker } from '../session/turn-worker.ts'
 
 export interface MessageReaderLimits {
   readonly maxLineBytes: number
-  /** As far as a line that is too long is followed to its end; what comes behind it is heard again. */
+  /**
+   * As far as a line that is too long is followed to its end; what comes behind it is heard again. As much may stand in several lines
+   * that are no messages, one after the other.
+   */
   readonly maxSkippedBytes: number
-  /** Lines that are no messages, one after the other. Some programs greet on their output. */
+  /** Lines before the first message. Some programs greet on their output; one that only ever does that is not what was meant. */
+  readonly maxGreeting: number
+  /** Lines that are no messages, one after the other, of a program that has sent one. Some tell there what they are doing. */
   readonly maxNoise: number
 }
 
@@ -59,7 +66,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
       else stream.resume()
     },
   })
-  let noise = 0
+  let row = newRow(limits.maxGreeting)
   let nextPart = LONG_BYTES
   let isStopped = false
   let isAtEnd = false
@@ -96,7 +103,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     if ('tooLong' in line) heardTooLong(line.tooLong)
     else if (line.text.trim() !== '') {
       const text = withoutMark(line.text)
-      return takeMessages(text, (messages, excess) => heard(text, messages, excess))
+      return takeMessages(text, (messages, excess) => heard({ text, bytes: text.length, excess }, messages))
     }
     return undefined
   }
@@ -105,21 +112,25 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   function heardTooLong(ends: LineEnds): void {
     const text = start(ends.head)
     if (ends.bytes > limits.maxSkippedBytes) return garbled(withoutEnd(excerpt(text), limits.maxSkippedBytes))
-    takeTooLong(ends, limits.maxLineBytes, (messages, excess) => heard(text, messages, excess))
+    const { bytes } = ends
+    takeTooLong(ends, limits.maxLineBytes, (messages, excess) => heard({ text, bytes, excess }, messages))
   }
 
-  function heard(text: string, messages: readonly Message[], excess: string | undefined): void {
+  function heard(line: HeardLine, messages: readonly Message[]): void {
     if (isStopped) return
-    if (messages.length === 0) return heardNoise(text, excess)
-    noise = 0
-    if (excess !== undefined) onNoise(text, excess)
+    if (messages.length === 0) return heardNoise(line)
+    if (row.lines > 0 || row.mostLines !== limits.maxNoise) row = newRow(limits.maxNoise)
+    if (line.excess !== undefined) onNoise(line.text, line.excess)
     for (const message of messages) if (!isStopped) onMessage(message)
   }
 
-  function heardNoise(text: string, excess: string | undefined): void {
-    noise++
-    if (noise > limits.maxNoise)
-      return garbled({ reason: 'It writes lines that are no messages.', said: excerpt(text) })
+  /** Who else calls such a program ignores what is no message. It is given up where that is all that it has to say. */
+  function heardNoise({ text, bytes, excess }: HeardLine): void {
+    row.lines++
+    row.bytes += bytes
+    if (row.said.length < MOST_SAID) row.said += `${excerpt(text)} `
+    if (row.lines > row.mostLines || row.bytes > limits.maxSkippedBytes)
+      return garbled({ reason: 'It writes lines that are no messages.', said: shortened(row.said.trim(), MOST_SAID) })
     onNoise(text, excess)
   }
 
@@ -154,6 +165,25 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     },
     ended,
   }
+}
+
+interface HeardLine {
+  readonly text: string
+  readonly bytes: number
+  /** What of it is more than a message may have. */
+  readonly excess: string | undefined
+}
+
+/** Lines one after the other that are no messages. The first of them say best what it is that writes them. */
+interface NoiseRow {
+  readonly mostLines: number
+  lines: number
+  bytes: number
+  said: string
+}
+
+function newRow(mostLines: number): NoiseRow {
+  return { mostLines, lines: 0, bytes: 0, said: '' }
 }
 
 /** Some programs begin their output with a byte order mark, which is no part of what they say. */

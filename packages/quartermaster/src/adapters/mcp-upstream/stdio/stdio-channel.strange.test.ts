@@ -15,12 +15,35 @@ describe('a program that does not speak MCP', () => {
     expect(server.ends).toEqual([])
   })
 
+  it('may write thousands of them in one call, and is heard all the same', async () => {
+    const server = await openChannel({ flags: ['--garbage-in-calls=9000'] })
+    await server.ask('ping')
+    for (const text of ['once', 'again']) expect(await callTool(server, 'echo', { text })).toBe(text)
+    expect(server.ends).toEqual([])
+    expect(server.log.lines({ limit: 10_000 }).length).toBeLessThanOrEqual(1_000)
+  })
+
+  it('may write no more of them where nothing that is a message comes for long', async () => {
+    const server = await openChannel({ flags: ['--garbage-on=ping'], limits: { maxNoise: 15_000 } })
+    expect(await callTool(server, 'echo', { text: 'hello' })).toBe('hello')
+    void server.ask('ping')
+    const said = expect.stringMatching(/^garbage 0 /)
+    expect(await server.ended).toEqual({ kind: 'garbled', reason: 'It writes lines that are no messages.', said })
+  })
+
+  it('may write no more in them than in a line that is too long', async () => {
+    const limits = { maxLineBytes: 100_000, maxSkippedBytes: 200_000 }
+    const server = await openChannel({ flags: ['--huge-line=199999', '--garbage-in-calls=200'], limits })
+    void callTool(server, 'echo')
+    expect(await server.ended).toMatchObject({ kind: 'garbled', said: expect.stringMatching(/^x{159}… garbage 0 /) })
+  })
+
   it('is given up when it writes nothing else, with an excerpt that can be shown', async () => {
     const server = await openChannel({ flags: ['--garbage'] })
     expect(await server.ended).toEqual({
       kind: 'garbled',
       reason: 'It writes lines that are no messages.',
-      said: 'garbage 64 \\u{1b}[31m',
+      said: expect.stringMatching(/^garbage 0 \\u\{1b\}\[31m garbage 1 \\u\{1b\}\[31m garbage 2 .{200,}…$/),
     })
     await server.channel.close()
     expect(server.ends).toHaveLength(1)

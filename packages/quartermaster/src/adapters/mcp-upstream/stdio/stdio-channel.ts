@@ -42,7 +42,10 @@ export const STDIO_LIMITS: StdioLimits = {
   maxLineBytes: MESSAGE_LIMITS.bytes,
   // As long as an answer can be where programs make one: those of Node.js end at half of it.
   maxSkippedBytes: 1024 * 1024 * 1024,
-  maxNoise: 64,
+  // More than any usage has, and less than what writes for ever needs a moment for.
+  maxGreeting: 500,
+  // As many as a call may tell of its work in: it would go through with any other client.
+  maxNoise: 10_000,
   maxWaitingBytes: 64 * 1024 * 1024,
 }
 

@@ -4,7 +4,8 @@
 // On its output
 //   --banner[=N]          N lines of text before anything else (1)
 //   --garbage[=N]         N lines that are no messages at its start (1000)
-//   --garbage-on=METHOD   a thousand lines that are no messages instead of the answer to that
+//   --garbage-on=METHOD   twenty thousand lines that are no messages instead of the answer to that
+//   --garbage-in-calls=N  N lines that are no messages in every call
 //   --garbage-between     a line that is no message before every answer
 //   --huge-line=BYTES     a line of so many bytes at its start, written piece by piece
 //   --huge-answer=BYTES   the tool "echo" answers with so many bytes of text
@@ -276,6 +277,7 @@ function listTools({ cursor = '0' }) {
 }
 
 async function callTool(params) {
+  if (has('garbage-in-calls')) babble(number('garbage-in-calls', 0))
   const { name, arguments: input = {} } = params
   if (has('falls-once')) fallOnce(name)
   if (text('falls-at') === name) process.exit(1)
@@ -352,7 +354,7 @@ function cancelled({ requestId }) {
 async function serve({ id, method, params = {} }) {
   if (has('hang') || text('hang-on') === method) return
   if (has('hang-after') && read > number('hang-after', 1)) return
-  if (text('garbage-on') === method) return babble(1_000)
+  if (text('garbage-on') === method) return babble(20_000)
   if (has('gather') && method === 'tools/call') return gather({ id, params })
   const letters = has('answers') ? JSON.parse(readFileSync(text('answers'), 'utf8'))[method] : undefined
   if (letters !== undefined) return print(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${letters}}`)
