@@ -85,7 +85,7 @@ it('lets people read what a server by HTTP calls its answers, and no model', { t
     .toContain('The server answered with something else than JSON.')
   expect(read.join('\n').toLowerCase()).not.toContain('keys')
 
-  const said = `The server answered with something else than JSON: ${WORDS.toLowerCase()}`
+  const said = `The server answered with something else than JSON: ${WORDS}`
   expect((await desk.status('far'))?.reason).toBe(said)
   expect((await desk.run('logs', 'far')).stdout).toContain(said)
 })
