@@ -179,7 +179,8 @@ function unaskedText({ unasked }: UpstreamStatus, ago: (at: number) => string): 
   if (!unasked) return undefined
   const questions = `${count(unasked.questions, 'question')}, the last ${ago(unasked.lastAt)}`
   const next = 'Each agent has its own now, and its clients share it: give each client an agent of its own.'
-  return `${questions}: several clients used the connection. ${next}`
+  const why = 'several clients had calls under way, or had given some up shortly before'
+  return `${questions}: ${why}. ${next}`
 }
 
 const MOST_CLASHES = 5

@@ -3,6 +3,7 @@ import type { Meetings } from './acquaintance/meetings.ts'
 import type { OwnConnection, Sightings } from './acquaintance/sightings.ts'
 import type { Crowds } from './offer/crowds.ts'
 import type { UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
+import { GIVEN_UP_MS } from './session/given-up.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import type { ChildLog } from './stdio/child-log.ts'
 import type { Connection } from './supervision/connection.ts'
@@ -64,6 +65,10 @@ export interface EventParts {
   isInUse(connection: Connection): boolean
 }
 
+const CROWDED =
+  `It asked something while calls of several clients were under way, or given up less than ${GIVEN_UP_MS / 60_000} minutes before, ` +
+  'and was told no.'
+
 function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
   const { sightings, subscriptions, connections, crowds, separate, isInUse, log } = parts
   const { connection } = opened
@@ -84,7 +89,7 @@ function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
       crowds.add()
       const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
       separate()
-      log.add('gateway', `${whose}It asked something while several clients used it, and was told no.${next}`)
+      log.add('gateway', `${whose}${CROWDED}${next}`)
     },
   }
 }

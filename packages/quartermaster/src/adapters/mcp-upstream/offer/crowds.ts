@@ -1,7 +1,7 @@
 import type { UpstreamStatus } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 
-/** Counts the questions of a server that nobody was asked, because several clients used its connection. */
+/** Counts the questions of a server that nobody was asked, because several clients had calls on its connection. */
 export interface Crowds {
   add(): void
   summary(): UpstreamStatus['unasked']

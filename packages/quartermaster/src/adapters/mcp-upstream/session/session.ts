@@ -98,6 +98,6 @@ export interface SessionEvents {
   onNotSubscribed?(uri: string, reason: string): void
   /** Said to nobody in particular. */
   onLog(level: LogLevel, text: string): void
-  /** A question could not be passed on, because several clients use the connection. */
+  /** A question could not be passed on, because several clients have calls on the connection, under way or given up. */
   onCrowded(): void
 }

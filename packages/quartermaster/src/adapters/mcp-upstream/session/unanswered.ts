@@ -1,17 +1,18 @@
 import { AppError, isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { GIVEN_UP_MS } from './given-up.ts'
 import { RPC, type RpcError } from './rpc-error.ts'
 import type { Behind } from './session.ts'
 
 /**
  * Remembers of requests what their server asked in vain: because whoever made them cannot answer such a thing, or because
- * nobody knew which of several clients it was for.
+ * nobody knew which of several clients it was for, of which one may have given up its call.
  */
 export interface Unanswered {
   /** Whether it is sure that this request asked, or another of the same caller may have. */
   note(behind: Behind, why: unknown, options: { readonly isSure: boolean }): void
-  /** It may have been this request that was asked about while several clients had some under way. */
+  /** It may have been this request that was asked about, or one of another client: under way as well, or given up not long ago. */
   noteCrowded(behind: Behind): void
   /** What to tell of a request that ended with an error: not only that, but what its client would have to be able to do. */
   reasonFor(behind: Behind, failure: string): AppError | undefined
@@ -60,10 +61,14 @@ export function createUnanswered(): Unanswered {
 /** They say what is to be done before the call can succeed. */
 const MEANINGFUL: ReadonlySet<number> = new Set([RPC.urlElicitationRequired, RPC.missingCapability])
 
+const GIVEN_UP_MINUTES = GIVEN_UP_MS / 60_000
+
 const CROWDED =
-  'While this was under way its server asked something, and was told no without asking anybody: several clients used the ' +
-  'connection, and it does not say for which call it asks. If a refusal is spoken of here, no person refused; the next call ' +
-  'may get through, if no other client of the same agent has one under way.'
+  'While this was under way its server asked something, and was told no without asking anybody: it does not say for which call ' +
+  'it asks, and a call of another client was under way too, or was given up less than ' +
+  `${GIVEN_UP_MINUTES} minutes before and may still be at work. If a refusal is spoken of here, no person refused; the next ` +
+  'call may get through, once no other client of the same agent has one under way, and ' +
+  `${GIVEN_UP_MINUTES} minutes after the last one that was given up.`
 
 function withText(result: Params, content: readonly unknown[], text: string): Params {
   return { ...result, content: [...content, { type: 'text', text }] }
