@@ -157,6 +157,18 @@ describe('a file of variables that an entry names', () => {
     })
   })
 
+  it('is spoken of as one where it has one variable', async () => {
+    const entry = { command: 'a', envFile: '.env' }
+    const { server, project } = await find(
+      { 'project/.vscode/mcp.json': JSON.stringify({ servers: { one: entry } }), 'project/.env': 'MODE=fast' },
+      'vscode',
+    )
+    const file = join(project, '.env')
+    expect(server('one').notes).toEqual([
+      `The variable of ${file} stands here as it is now; import again when that file changes.`,
+    ])
+  })
+
   it('shares no secret with the rest of the entry, and neither does what is asked for', async () => {
     const entry = {
       command: 'a',

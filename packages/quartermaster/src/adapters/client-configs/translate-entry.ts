@@ -98,10 +98,12 @@ function envFileNotes(envFile: EnvFile | undefined): string[] {
     return [`Its envFile ${envFile.file} ${envFile.problem}, so the variables in it are missing here.`]
   }
   const amount = Object.keys(envFile.values).length
-  const what = amount === 1 ? 'The variable' : `The ${amount} variables`
-  return amount === 0
-    ? []
-    : [`${what} of ${envFile.file} stand here as they are now; import again when that file changes.`]
+  if (amount === 0) return []
+  const [what, how] =
+    amount === 1
+      ? ['The variable', 'stands here as it is now']
+      : [`The ${amount} variables`, 'stand here as they are now']
+  return [`${what} of ${envFile.file} ${how}; import again when that file changes.`]
 }
 
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp', 'streamable_http']
