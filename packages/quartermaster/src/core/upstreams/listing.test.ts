@@ -48,18 +48,19 @@ describe('what can be pinned of a listing', () => {
   })
 
   it.each([
-    ['no record', 'text'],
-    ['null', null],
-    ['no name', {}],
-    ['an empty name', { name: '' }],
-    ['a number for a name', { name: 7 }],
-    ['a name of a kilobyte', { name: 'x'.repeat(1024) }],
-    ['NUL in its name', { name: 'a\0' }],
-    ['half a character in its name', { name: 'a\ud800' }],
-  ])('is not what has %s', (_what, tool) => {
-    const seen = read({ tools: [tool, { name: 'b' }] })
+    ['no record', 'text', 'it has none'],
+    ['null', null, 'it has none'],
+    ['no name', {}, 'it has none'],
+    ['an empty name', { name: '' }, 'it has none'],
+    ['a number for a name', { name: 7 }, 'it has none'],
+    ['a name of a kilobyte', { name: 'x'.repeat(1024) }, 'it is longer than 256 characters'],
+    ['NUL in its name', { name: 'a\0' }, 'it holds NUL or half a character'],
+    ['half a character in its name', { name: 'a\ud800' }, 'it holds NUL or half a character'],
+  ])('is not what has %s, told by its place', (_what, tool, fault) => {
+    const seen = read({ tools: [{ name: 'b' }, tool] })
     expect(placesOf(seen)).toEqual(['server:server', 'tool:b'])
-    expect(seen.problems).toMatchObject([{ severity: 'warning', where: 'upstream:github' }])
+    const message = `The tool at place 2 of those listed has no usable name: ${fault}.`
+    expect(seen.problems).toMatchObject([{ severity: 'warning', where: 'upstream:github', message }])
   })
 
   it('is the first of two with the same name', () => {

@@ -71,8 +71,8 @@ export function* readListing(
   // Its pin says what was ever listed. Without one, whatever comes later would seem to be there from the beginning.
   if (reader.isEmpty()) reader.take('server', {})
   for (const [kind, field] of LISTS) {
-    for (const value of listing[field] ?? []) {
-      reader.take(kind, value)
+    for (const [index, value] of (listing[field] ?? []).entries()) {
+      reader.take(kind, value, index)
       yield
     }
   }
@@ -123,10 +123,10 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
   const things = () => definitions.length - 1
 
   /** Looks at the size last, because everything before it costs next to nothing. */
-  function take(kind: PinKind, value: unknown): void {
+  function take(kind: PinKind, value: unknown, index = 0): void {
     if (things() >= limits.definitions || characters >= limits.characters) return void unread++
     const name = nameOf(kind, value)
-    if (name === undefined) return leaveOut(kind, `A ${kind} has no usable name.`)
+    if (name === undefined) return leaveOut(kind, nameless(kind, value, index))
     const subject = `${kind}:${name}`
     if (taken.has(subject)) return leaveOut(subject, `The ${kind} "${name}" is listed twice. The first one counts.`)
     const text = textOf(value)
@@ -152,8 +152,20 @@ function nameOf(kind: PinKind, value: unknown): string | undefined {
   if (!isRecord(value)) return undefined
   if (kind === 'server') return SERVER_NAME
   const name = value[NAME_FIELDS[kind]]
-  const isUsable = typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME[kind] && isKeepable(name)
-  return isUsable ? name : undefined
+  return typeof name === 'string' && nameFault(kind, name) === undefined ? name : undefined
+}
+
+/** What keeps everybody from going by this name. */
+function nameFault(kind: PinKind, name: unknown): string | undefined {
+  if (typeof name !== 'string' || name === '') return 'it has none'
+  if (name.length > LONGEST_NAME[kind]) return `it is longer than ${LONGEST_NAME[kind]} characters`
+  return isKeepable(name) ? undefined : 'it holds NUL or half a character'
+}
+
+/** By its place, because nobody could find it by its name. */
+function nameless(kind: PinKind, value: unknown, index: number): string {
+  const fault = nameFault(kind, isRecord(value) ? value[NAME_FIELDS[kind]] : undefined)
+  return `The ${kind} at place ${index + 1} of those listed has no usable name: ${fault}.`
 }
 
 /**
