@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { HttpUpstream } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type Id, isResponse, type Message } from '../../mcp-wire/index.ts'
 import { type Channel, type ChannelEvents, SendFailure } from '../session/channel.ts'
 import { createChildLog } from '../stdio/child-log.ts'
@@ -114,6 +115,13 @@ describe('what a server tells', () => {
     ])
   })
 
+  it('is dropped with no part of a secret in what is said of it', async () => {
+    const { lines } = await answerTo([{ jsonrpc: '2.0', method: `${'x'.repeat(60)}${KEY.repeat(100_000)}` }, result])
+    expect(lines()).toEqual([
+      expect.stringMatching(/^A message "x{60}\[secret\]\[secret\].{0,3}…" of it is not taken: /),
+    ])
+  })
+
   it('is dropped where it is made of too many pieces', async () => {
     const { messages, lines } = await answerTo([told('notifications/strange', Array(60_000).fill(0)), result])
     expect(messages).toEqual([result])
@@ -132,7 +140,7 @@ describe('what a server asks', () => {
     const sent: Message[] = []
     const lost: unknown[] = []
     const passed: Message[] = []
-    const lines: string[] = []
+    const log = createChildLog({ clock: createFakeClock() })
     let parts = 0
     const heard: { by?: ChannelEvents } = {}
     const channel: Channel = {
@@ -144,13 +152,10 @@ describe('what a server asks', () => {
       pids: () => [],
       hasExchanges: false,
     }
-    const open = boundedChannel(
-      async by => {
-        heard.by = by
-        return channel
-      },
-      text => void lines.push(text),
-    )
+    const open = boundedChannel(async by => {
+      heard.by = by
+      return channel
+    }, log)
     const events = {
       onMessage: (message: Message) => void passed.push(message),
       onPart: () => void parts++,
@@ -160,7 +165,7 @@ describe('what a server asks', () => {
     await open(events, new AbortController().signal)
     for (const message of said) heard.by?.onMessage(message, of)
     await new Promise(resolve => setImmediate(resolve))
-    return { sent, passed, lines, parts, lost }
+    return { sent, passed, lines: log.lines({ limit: 10 }).map(({ text }) => text), parts, lost }
   }
 
   const asked = (id: string, method: string, text: string): Message => ({

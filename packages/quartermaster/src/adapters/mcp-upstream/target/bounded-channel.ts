@@ -13,12 +13,13 @@ import { ownLimits } from '../session/message-limits.ts'
 import { sizeExcess } from '../session/message-size.ts'
 import { isWaitedFor } from '../session/questions.ts'
 import { RPC } from '../session/rpc-error.ts'
+import type { ChildLog } from '../stdio/child-log.ts'
 
 /**
  * A way to a server that takes little of what the server says on its own: nobody has to call it for that, and what it says is read,
- * written and masked in one go. Answers pass as they are; those who called it want them. `log`: a line for people.
+ * written and masked in one go. Answers pass as they are; those who called it want them.
  */
-export function boundedChannel(open: OpenChannel, log: (text: string) => void): OpenChannel {
+export function boundedChannel(open: OpenChannel, log: Pick<ChildLog, 'add' | 'redactStart'>): OpenChannel {
   return (events, signal) => {
     const told = new Set<'asked' | 'said'>()
     const opened = open({ ...events, onMessage }, signal)
@@ -36,8 +37,8 @@ export function boundedChannel(open: OpenChannel, log: (text: string) => void): 
       const kind = isRequest(message) ? 'asked' : 'said'
       if (told.has(kind)) return
       told.add(kind)
-      const method = excerptOf(message.method, LONGEST_METHOD)
-      log(`A message "${method}" of it is not taken: ${excess}. It is not said again of others.`)
+      const method = excerptOf(log.redactStart(message.method, 2 * LONGEST_METHOD).text, LONGEST_METHOD)
+      log.add('gateway', `A message "${method}" of it is not taken: ${excess}. It is not said again of others.`)
     }
 
     /** It would wait for ever, and with it whoever called it. */

@@ -53,7 +53,6 @@ function noTarget(name: string, wrong: string): Target {
 function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, config: StdioUpstream): Target {
   const { command, args, env, cwd } = config
   const folder = resolve(projectDir, cwd ?? '.')
-  const tell = (text: string) => log.add('gateway', text)
   return {
     transport: 'stdio',
     text: targetText(config, log.redact),
@@ -63,7 +62,7 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
       // Looked at every time: it may have been made, or replaced, since.
       const open: OpenChannel = async (events, signal) =>
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
-      return maskedChannel(boundedChannel(open, tell), log)
+      return maskedChannel(boundedChannel(open, log), log)
     },
     fingerprint: () =>
       fingerprintOf([
@@ -149,7 +148,7 @@ function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstre
     // Each has the login that it was opened with, and the next may have another.
     const open: OpenChannel = (events, signal) =>
       openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
-    return maskedChannel(boundedChannel(open, tell), log)
+    return maskedChannel(boundedChannel(open, log), log)
   }
 }
 
