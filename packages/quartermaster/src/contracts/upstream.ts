@@ -269,7 +269,10 @@ export const UpstreamStatus = z.object({
   clashes: z.array(z.string()).optional(),
   /** Whether it has said anything itself that is kept in its log. */
   hasSpoken: z.boolean().optional(),
-  /** Questions of it that nobody was asked, because several clients had calls on a connection, under way or given up. Each agent has its own after one. */
+  /**
+   * Questions of it that nobody was asked, because several clients had calls on a connection, under way or given up. Each agent has
+   * its own after one.
+   */
   unasked: z.object({ questions: z.number().int(), lastAt: z.number() }).optional(),
   /** Of the last calls. */
   latency: z.object({ calls: z.number().int(), p50Ms: z.number(), p99Ms: z.number() }).optional(),

@@ -72,7 +72,8 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
   function rest(ms: number): void {
     isResting = true
     onBusy()
-    setTimeout(goOn, ms)
+    // A timer that is set while another goes off may go off in the same round, before anybody else has had a turn.
+    setTimeout(() => setImmediate(goOn), ms)
   }
 
   function awaitEnd(doing: Promise<void>): void {
