@@ -82,7 +82,7 @@ function eventsOf(opened: Opened, parts: EventParts): SessionEvents {
     },
     onResourceUpdated: uri => subscriptions.updated(connection, uri),
     onNotSubscribed(uri, reason) {
-      log.add('gateway', `${whose}Nothing is heard of changes at "${excerptOf(uri)}": ${excerptOf(reason)}`)
+      log.add('gateway', `${whose}Nothing is heard of changes at "${excerptOf(log.redact(uri))}": ${excerptOf(reason)}`)
     },
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
     onCrowded() {

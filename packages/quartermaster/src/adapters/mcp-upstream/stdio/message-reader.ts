@@ -43,8 +43,8 @@ export interface MessageReader {
   readonly ended: Promise<void>
 }
 
-/** More than is shown of it: at its end, what must not be seen may be cut in two. */
-const GLIMPSE_BYTES = 4_096
+/** Far more than is shown of it: at its end, as much as the longest secret has is left out, because it may be a part of one. */
+const GLIMPSE_BYTES = 16 * 1024
 
 /** A line of less is whole in a moment, by any way. */
 const LONG_BYTES = 256 * 1024

@@ -85,14 +85,18 @@ describe('a program that does not speak MCP', () => {
 
   it('has no part of a secret quoted where its line is cut', async () => {
     const secret = 'sk-live-4f9A7c2E8b1D6e3F0a5C9d2B7e4A1f8C3d6E'
-    const line = `${'z'.repeat(4_066)}${secret}${'z'.repeat(6_000)}`
+    // Both in what is shown, and where what is kept of the line ends.
+    const begun = `${'z'.repeat(4_066)}${secret}`
+    const line = `${begun.padEnd(16 * 1024 - 30, 'z')}${secret}${'z'.repeat(6_000)}`
     const server = await openChannel({
       args: ['-e', `console.log(${JSON.stringify(line)}); setInterval(() => {}, 1_000)`],
       limits: { maxLineBytes: 10_000 },
       secrets: [secret],
     })
     await eventually(() => textsOf(server).length === 2)
-    expect(textsOf(server)[1]).toMatch(/^A message is not taken. It is longer than 10000 bytes. It begins: z{4000,}…$/)
+    expect(textsOf(server)[1]).toMatch(
+      /^A message is not taken. It is longer than 10000 bytes. It begins: z{4066}\[secret\]z+…$/,
+    )
   })
 
   it('does not have its secrets quoted', async () => {

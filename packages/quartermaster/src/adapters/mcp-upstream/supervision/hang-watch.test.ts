@@ -90,6 +90,18 @@ it('leaves one that has answered at work the time that its owner has given to wh
   expect(hangs).toMatchObject([{ reason: 'It runs, but does not answer any more.' }])
 })
 
+it('knows within seconds that it hangs when what was given time is over, or was given up', async () => {
+  const { clock, server, hangs, attend } = stage()
+  attend()
+  await clock.advance(9_250)
+  Object.assign(server, { answers: false, givenMs: 600_000 })
+  await clock.advance(20_000)
+  expect(hangs).toEqual([])
+  server.givenMs = 0
+  await clock.advance(10_000)
+  expect(hangs).toHaveLength(1)
+})
+
 it('does not end one over a call that runs out of its time while it is at work on what has more', async () => {
   const { clock, server, hangs, attend, suspect } = stage()
   attend()

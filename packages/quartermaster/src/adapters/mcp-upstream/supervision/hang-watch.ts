@@ -69,14 +69,32 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   const awaited = new Map<Session, number>()
 
   /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
-  async function ask(session: Session, withinMs = silence.patienceWith(session)): Promise<Found> {
+  async function ask(session: Session, withinMs?: number): Promise<Found> {
     const [askedAt, heardBefore] = [clock.now(), session.heardAt()]
-    const found = await ping(session, { clock, withinMs })
+    const found = await (withinMs === undefined ? pingAtWork(session) : ping(session, { clock, withinMs }))
     // What was sent before the question is still open, so it was not answered in turn.
     if (found === 'answers' && (session.workingSince() ?? askedAt) < askedAt) silence.answeredAtWork()
     // Whoever waits for an answer of ours may be unable to hear anything else.
     const isExcused = session.heardAt() > heardBefore || session.owedAt() > askedAt
     return found === 'silent' && isExcused ? 'answers' : found
+  }
+
+  /** What was given time may be over before that is, and what is left may have less: then it is asked anew, and has that. */
+  async function pingAtWork(session: Session): Promise<Found> {
+    const withinMs = silence.patienceWith(session)
+    if (withinMs <= HANG_MS || !silence.listensAtWork()) return ping(session, { clock, withinMs })
+    const outdated = new AbortController()
+    let stop = clock.after(HANG_MS, look)
+    function look(): void {
+      if (silence.patienceWith(session) < withinMs) outdated.abort()
+      else stop = clock.after(HANG_MS, look)
+    }
+    try {
+      const found = await ping(session, { clock, withinMs, signal: outdated.signal })
+      return found === 'silent' && outdated.signal.aborted ? pingAtWork(session) : found
+    } finally {
+      stop()
+    }
   }
 
   /** Asks it as one that should have nothing to do. That it answers then is remembered. */

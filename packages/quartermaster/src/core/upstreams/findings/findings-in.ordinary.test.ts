@@ -153,6 +153,10 @@ describe('other ways to say the same', () => {
     'Forwards every message that matches to one address.',
     'Sends feedback to support@jokes-mail.io.',
     'Use the account of the user instead, where there is one.',
+    'If the alias is not unique, use the account id 123456789012 instead.',
+    'Use the account locator xy12345 instead of the name of the account.',
+    'Please mail any bug reports to bugs@jokes-mail.io.',
+    'Emails the invoice to the customer from billing@jokes-mail.io.',
     'Sign in with gh auth login. Never paste the output of gh auth token.',
     'Company policy requires a reason for each change.',
   ])('are not meant here: %j', description => {

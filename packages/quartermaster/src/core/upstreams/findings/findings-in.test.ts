@@ -258,16 +258,6 @@ describe('look-alikes', () => {
     expect(rulesOf({ name: 'readFile' })).toEqual(['weak lookalike'])
   })
 
-  it('in case or separators mean nothing where a server writes all of its names like that', () => {
-    const found = (...siblings: string[]) => {
-      const names = compareNames({ siblings: new Set(['read-file', ...siblings]), others: new Set(['read_file']) })
-      return foundByRules({ name: 'read-file' }, names)
-    }
-    expect(found('list-files', 'move-file', 'make-folder', 'stat')).toEqual([])
-    expect(found('list-files', 'move-file')).toEqual([expect.objectContaining({ rule: 'lookalike', strength: 'weak' })])
-    expect(found('list_files', 'move_file', 'make_folder', 'stat-file', 'drop-file', 'copy_file')).toHaveLength(1)
-  })
-
   it.each(['read_file', 'write_file', 'прочитать_файл', 'größe_ändern', 'run_query2'])('are none: %s', name => {
     expect(rulesOf({ name })).toEqual([])
   })

@@ -71,9 +71,9 @@ const KINDS: readonly HiddenKind[] = [
 ]
 
 const ANY = new RegExp(`[\\p{Cc}\\p{Co}\\p{Zl}\\p{Zp}${UNSHOWN}]`, 'u')
-/** What only some mail programs read begins with its condition, which is no text. */
-const MARKUP =
-  /<!--(?!\[(?:if [^\]<>]{1,40}|endif)\])|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
+const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
+/** Around what only some programs for mail show: ordinary where somebody writes mails, and a place to hide what is found beside it. */
+const CONDITION = /<!--\[(?:if(?:[ !()&|]|[gl]te?\b|mso\b|ie\b|vml\b|\d){1,30}|endif)\]/gi
 
 /** A comment that speaks to a model. Those for people tell what follows. */
 const ORDERING_COMMENT =
@@ -110,5 +110,6 @@ export function hiddenIn({ text: whole, role, field }: FoundString, { isResource
     strength: ordering ? 'strong' : 'weak',
     excerpt,
     message: 'It has text that is not shown when it is rendered.',
+    isPlain: !ordering && !MARKUP.test(whole.replace(CONDITION, '')),
   }
 }

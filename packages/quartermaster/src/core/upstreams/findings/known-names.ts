@@ -1,4 +1,5 @@
 import { lettersOf, skeletonOf } from './look-alikes.ts'
+import { countSpellings } from './spelling.ts'
 
 /** The tools of others, as they are looked up. */
 export interface OtherNames {
@@ -58,39 +59,17 @@ export function compareNames({ siblings, titles = new Set(), others }: KnownName
   // Every name ends with one that has no letters.
   const own = new Set([...siblings].map(lettersOf).filter(letters => letters !== ''))
   const bySkeleton = new Map<string, string[]>()
-  const spellings = new Map<string, number>()
-  for (const name of siblings) {
-    addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
-    const spelling = spellingOf(name)
-    if (spelling !== '') spellings.set(spelling, (spellings.get(spelling) ?? 0) + 1)
-  }
+  for (const name of siblings) addTo(bySkeleton, skeletonOf(name), name, MOST_ALIKE)
   return {
     siblings,
     titles: new Set([...titles].map(lettersOf)),
     spelled: new Set([...siblings].map(name => name.toLowerCase())),
     own,
     ownEndings: new Set([...siblings].flatMap(endingsOf)),
-    spellings,
+    spellings: countSpellings(siblings),
     bySkeleton,
     others: 'named' in others ? others : otherNamesIn(others),
   }
-}
-
-/** Whether a name is written as its server writes them, so that it need not mean anything that others write it otherwise. */
-export function isInOwnSpelling(name: string, { spellings }: Pick<ComparedNames, 'spellings'>): boolean {
-  const same = spellings.get(spellingOf(name)) ?? 0
-  const all = [...spellings.values()].reduce((sum, count) => sum + count, 0)
-  return same >= FEWEST_ALIKE && same > all / 2
-}
-
-/** Fewer are none to go by. */
-const FEWEST_ALIKE = 4
-
-/** What stands between the words of a name, and where it has capitals. Nothing of one word in small letters. */
-function spellingOf(name: string): string {
-  const separators = [...new Set(name.match(/[^\p{L}\p{Nd}]/gu))].sort().join('')
-  const capitals = /^\p{Lu}/u.test(name) ? 'A' : /\p{Lu}/u.test(name) ? 'a' : ''
-  return `${separators}${capitals}`
 }
 
 /** A server whose names all look alike is found out by the first few. */

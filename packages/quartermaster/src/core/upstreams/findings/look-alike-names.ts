@@ -1,16 +1,19 @@
 import { codePointOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import type { Draft } from './draft.ts'
-import { type ComparedNames, isInOwnSpelling, splitsOf } from './known-names.ts'
+import { type ComparedNames, splitsOf } from './known-names.ts'
 import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
+import { isSpeltByServer } from './spelling.ts'
 import { isOfClient } from './tool-owners.ts'
 
 /** Below this, look-alikes are chance, unless there are foreign letters in them. */
 const SHORTEST = 4
 
 /** Whether a tool's name is made to be taken for another. */
-export function lookAlikeIn(name: string, names: ComparedNames): Draft | undefined {
-  const { bySkeleton, siblings, others } = names
+export function lookAlikeIn(
+  name: string,
+  { bySkeleton, spellings, siblings, others }: ComparedNames,
+): Draft | undefined {
   if (/\p{L}/u.test(name) && name.normalize('NFKC') !== name)
     return draft(name, 'strong', `Its name has letters that only look like ordinary ones${spelledOut(name)}.`)
   const letters = lettersOf(name)
@@ -29,7 +32,7 @@ export function lookAlikeIn(name: string, names: ComparedNames): Draft | undefin
   if (spelled === undefined) return undefined
   // It is the other one that is disguised.
   if (isFolded(spelled)) return draft(name, 'weak', looksLike(spelled, name))
-  if (isInOwnSpelling(name, names)) return undefined
+  if (isSpeltByServer(name, { like: spelled, spellings })) return undefined
   return draft(name, 'weak', `Its name differs from "${excerptOf(spelled)}" only in case or separators.`)
 }
 
