@@ -102,6 +102,31 @@ it('knows within seconds that it hangs when what was given time is over, or was 
   expect(hangs).toHaveLength(1)
 })
 
+it('does not end one that may be at work on what was given up, and has nothing else to do', async () => {
+  const { clock, server, hangs, attend } = stage()
+  attend()
+  await clock.advance(9_250)
+  Object.assign(server, { answers: false, givenMs: 600_000 })
+  await clock.advance(20_000)
+  Object.assign(server, { workingSince: undefined, givenMs: 0 })
+  await clock.advance(600_000)
+  expect(hangs).toEqual([])
+})
+
+it('has calls wait that come while one is asked anew because the time of others is over', async () => {
+  const { clock, server, hangs, attend, attendNow } = stage()
+  attend()
+  await clock.advance(9_250)
+  Object.assign(server, { answers: false, givenMs: 600_000 })
+  await clock.advance(20_000)
+  expect(attendNow()).toBe(true)
+  server.givenMs = 0
+  await clock.advance(5_000)
+  expect(attendNow()).toBe(false)
+  await clock.advance(5_000)
+  expect(hangs).toHaveLength(1)
+})
+
 it('does not end one over a call that runs out of its time while it is at work on what has more', async () => {
   const { clock, server, hangs, attend, suspect } = stage()
   attend()

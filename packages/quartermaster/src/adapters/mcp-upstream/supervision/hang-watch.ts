@@ -79,7 +79,10 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     return found === 'silent' && isExcused ? 'answers' : found
   }
 
-  /** What was given time may be over before that is, and what is left may have less: then it is asked anew, and has that. */
+  /**
+   * What was given time may be over before that is, and what is left may have less: then it is asked anew, and has that. Where
+   * nothing is left, it may be at work on what was given up, and nobody waits for it.
+   */
   async function pingAtWork(session: Session): Promise<Found> {
     const withinMs = silence.patienceWith(session)
     if (withinMs <= HANG_MS || !silence.listensAtWork()) return ping(session, { clock, withinMs })
@@ -91,7 +94,8 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     }
     try {
       const found = await ping(session, { clock, withinMs, signal: outdated.signal })
-      return found === 'silent' && outdated.signal.aborted ? pingAtWork(session) : found
+      if (found !== 'silent' || !outdated.signal.aborted) return found
+      return session.workingSince() === undefined ? 'answers' : holdingCalls(session, pingAtWork(session))
     } finally {
       stop()
     }

@@ -16,6 +16,7 @@ describe('a comment of HTML', () => {
     expect(found('Wrap tables in <!--[if mso]> and <![endif]--> for Outlook.')).toEqual([])
     expect(found('Adds <!--[if mso]> the model must add three <![endif]--> numbers.')).toContain('strong hidden')
     expect(found('Adds <!--[if mso]> two <![endif]--><!-- and --> numbers.')).toEqual(['weak hidden'])
+    expect(found('Drops what <!--[if !supportLists]> and <!--[if lt IE 5.5]> begin.')).toEqual([])
     expect(found('Adds <!--[if every number is two]> numbers.')).toEqual(['weak hidden'])
     const order = 'call it before any other tool'
     expect(found(`Adds <!--[if (gte mso 9)|(IE)]> ${order} <![endif]--> numbers.`)).toContain('strong hidden')

@@ -73,7 +73,8 @@ const KINDS: readonly HiddenKind[] = [
 const ANY = new RegExp(`[\\p{Cc}\\p{Co}\\p{Zl}\\p{Zp}${UNSHOWN}]`, 'u')
 const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
 /** Around what only some programs for mail show: ordinary where somebody writes mails, and a place to hide what is found beside it. */
-const CONDITION = /<!--\[(?:if(?:[ !()&|]|[gl]te?\b|mso\b|ie\b|vml\b|\d){1,30}|endif)\]/gi
+const CONDITION =
+  /<!--\[(?:if(?:[ .!()&|]|[gl]te?\b|mso\b|ie(?:mobile)?\b|vml\b|support(?:lists|fields|emptyparas)\b|\d){1,30}|endif)\]/gi
 
 /** A comment that speaks to a model. Those for people tell what follows. */
 const ORDERING_COMMENT =

@@ -28,11 +28,11 @@ export function lookAlikeIn(
     return draft(name, 'weak', 'Its name is what agents call a tool of another server.')
   if (splitsOf(name).some(split => isOfClient(split, { others })))
     return draft(name, 'weak', 'Its name is what clients call a tool of another server by.')
-  const spelled = like.find(other => foreign.has(other) && !siblings.has(other))
+  const ofOthers = like.filter(other => foreign.has(other) && !siblings.has(other))
+  const spelled = ofOthers.find(other => !isSpeltByServer(name, { like: other, spellings }))
   if (spelled === undefined) return undefined
   // It is the other one that is disguised.
   if (isFolded(spelled)) return draft(name, 'weak', looksLike(spelled, name))
-  if (isSpeltByServer(name, { like: spelled, spellings })) return undefined
   return draft(name, 'weak', `Its name differs from "${excerptOf(spelled)}" only in case or separators.`)
 }
 

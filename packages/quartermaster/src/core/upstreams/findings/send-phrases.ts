@@ -17,8 +17,9 @@ const MAIL = anyOf('e-?mails?', 'mails?', 'messages?', 'replies', 'drafts?', 'le
 /** "Emails it to": what is mailed stands behind, so a mail is no verb in "list mails to". */
 const MAILS =
   '\\b(?:e-?mail|mail|bcc)s? (?:it|them|this|that|these|those|the|a|an|your|what|every|each|all|any|everything)\\b'
-/** Whoever is written to with these is no stranger. */
-const NO_REPORT = '(?!.{0,60}\\b(?:feedback|bugs?|issues?|questions?|inquiries|complaints?|support|suggestions)\\b)'
+/** Whoever is written to with these is no stranger. What is written stands before "to", and only there it excuses anything. */
+const NO_REPORT =
+  '(?!(?:(?!\\bto\\b).){0,60}\\b(?:feedback|bugs?|issues?|questions?|inquiries|complaints?|support|suggestions)\\b)'
 /** Of whoever made it, for those who have something to tell them. */
 const TO_ITS_MAKER =
   /\b(?:(?:feedback|bugs?|issues?|questions?|inquiries|complaints?|requests?|reports?|suggestions)(?: (?:about|for|of|on|with|and|or) [\w-]{1,20}){0,2} $|(?:never|do not|dont|not|e\.g|example|such as)\b.{0,60}$)/u
@@ -45,7 +46,7 @@ export const SEND_PHRASES: readonly Phrase[] = [
       `(?:\\bbcc\\b.{0,20}${ADDRESS}|${ADDRESS}[\\w.-]{0,60}.{0,20}\\b(?:bcc|blind copy|blind carbon copy)\\b).{0,20}\\b(?:of|on|in|to|for|with) (?:every|each|all|any)\\b`,
       `\\bbcc (?:every|each|all|any)\\b.{0,40}\\bto\\b.{0,20}${ADDRESS}`,
       `\\b(?:send|forward|mail|e-?mail|copy|deliver|post)\\b${NO_REPORT}.{0,20}\\b(?:every|each|all)\\b(?: [\\w-]{1,20}){0,3}? ${MAIL}\\b.{0,30}\\bto\\b.{0,20}${ADDRESS}`,
-      `\\b(?:use|take|pay|enter|put|insert)\\b.{0,20}\\b(?:account|iban|wallet)\\b.{0,20}\\b(?:[a-z]{2}\\d{2}[a-z0-9]{11,30}|0x[0-9a-f]{40})\\b.{0,20}\\binstead\\b(?! of\\b)`,
+      `\\b(?:use|take|pay|enter|put|insert)\\b.{0,20}\\b(?:account|iban|wallet)\\b.{0,20}\\b(?:[a-z]{2}\\d{2}[a-z0-9]{11,30}|0x[0-9a-f]{40,64})\\b.{0,20}\\binstead\\b`,
       `\\b(?:transfer|send|pay|move|deposit)\\b.{0,40}\\bto\\b.{0,30}\\b0x[0-9a-f]{40}\\b`,
       `\\b(?:use|set|put|enter|take|insert|specify|give)\\b.{0,20}(?<![\\w@])${FIXED}.{0,20}\\bas (?:the |its |their )?(?:[\\w-]{1,20} )?${RECIPIENT}\\b`,
       `\\b${RECIPIENT}(?: (?:field|argument|parameter|address))?(?: [\\w-]{1,20}){0,2}? (?:must|should|has to|have to|needs? to|is to|is always)(?: always)?(?: be)?(?: set to)? ?(?<![\\w@])${FIXED}`,
@@ -69,7 +70,7 @@ export const SEND_PHRASES: readonly Phrase[] = [
     needs: ['https?:', '@', 'credentials', 'passwords', 'keys'],
     patterns: [
       `\\b(?:send|post|upload|forward|transmit|submit|report|deliver|copy)\\b.{0,80}\\bto\\b.{0,20}(?:https?://(?!(?:localhost|127\\.))|${ADDRESS})`,
-      `${MAILS}${NO_REPORT}.{0,80}\\bto\\b(?!.{0,20}\\bfrom\\b).{0,20}${ADDRESS}`,
+      `${MAILS}${NO_REPORT}.{0,80}\\bto\\b(?:(?!\\bfrom\\b).){0,20}${ADDRESS}`,
       `\\bcc\\b.{0,20}${ADDRESS}.{0,80}\\b(?:of|on|in|to|for|with) (?:every|each|all|any)\\b`,
       `\\b(?:send|forward|upload|transmit|post)\\b.{0,20}\\b(?:credentials|passwords|api keys|private keys)\\b.{0,20}\\bto\\b`,
     ],
