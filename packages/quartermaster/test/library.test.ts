@@ -1,7 +1,12 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster, defineCapability, defineTool } from '../src/index.ts'
 import { makeProject } from './support/product.ts'
+
+/** The built library, as programs import it. */
+const LIBRARY = new URL('../dist/index.js', import.meta.url).href
 
 const add = defineTool({
   name: 'add',
@@ -83,4 +88,45 @@ it('takes paths as attachments, because agents are in this process, and none out
   const { result } = await call('a.txt')
   expect(result.structuredContent).toMatchObject({ attachments: [{ name: 'a.txt', mediaType: 'text/plain', size: 1 }] })
   await expect(call('a.txt', '../agents/ada.json')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+})
+
+describe('a program in which nothing else keeps the process alive', () => {
+  const PROGRAM = `
+    import { createQuartermaster, defineCapability, defineDependency, defineTool } from ${JSON.stringify(LIBRARY)}
+    const never = () => new Promise(() => {})
+    const tool = { short: 'Hangs.', input: { type: 'object' }, mutates: false, timeoutMs: 50, handler: never }
+    const hanging = defineCapability({
+      key: 'hanging',
+      short: 'Hangs.',
+      dependencies: [defineDependency({ name: 'moon', timeoutMs: 50, probe: never })],
+      tools: [
+        defineTool({ ...tool, name: 'hang' }),
+        defineTool({ ...tool, name: 'land', requires: ['moon'] }),
+        defineTool({ ...tool, name: 'check', input: { '~standard': {
+          version: 1, vendor: 'own', validate: never, jsonSchema: { input: () => ({ type: 'object' }) },
+        } } }),
+      ],
+    })
+    const quartermaster = await createQuartermaster({ dir: import.meta.dirname, env: {}, capabilities: [hanging] })
+    const told = work => work.then(JSON.stringify, error => error.code)
+    const call = tool => quartermaster.call({ agent: 'worker', tool, input: {} })
+    const toolbox = quartermaster.toolbox('worker')
+    console.log(await told(call('hang')))
+    console.log(await told(call('land')))
+    console.log(await told(call('check')))
+    console.log(await told(quartermaster.control.call({ agent: 'worker', tool: 'hang', input: {} })))
+    console.log(await told(quartermaster.recheck('moon', { force: true }).then(answer => answer.active)))
+    console.log(await told(toolbox.call('hang', {}).then(result => result.isError)))
+  `
+  const ANSWERS = ['DEADLINE_EXCEEDED', 'TOOL_DISABLED', 'DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED', 'false', 'true']
+
+  it.each([
+    ['after it has stopped', 'await quartermaster.stop()'],
+    ['without being stopped', ''],
+  ])('gets an answer for each probe and handler that never settles, and ends %s', async (_, end) => {
+    const agents = { 'agents/worker.json': '{ "capabilities": { "hanging": {} } }' }
+    const dir = await makeProject({ ...agents, 'program.mjs': `${PROGRAM}\n${end}` })
+    const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: dir })
+    expect(stdout.trim().split('\n')).toEqual(ANSWERS)
+  })
 })

@@ -1,4 +1,4 @@
-import { createIds, createSystemClock, silentLog } from '../adapters/system/index.ts'
+import { createIds, createSystemClock, keepingAlive, keptAlive, silentLog } from '../adapters/system/index.ts'
 import {
   type AgentConfig,
   AppError,
@@ -81,7 +81,11 @@ export interface Quartermaster {
 }
 
 /** Opens a project folder in this process and takes the first look at everything it needs. */
-export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
+export function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
+  return keptAlive(open(options))
+}
+
+async function open(options: QuartermasterOptions): Promise<Quartermaster> {
   const { dir = process.cwd(), env = process.env, log = silentLog, watch = false } = options
   const { capabilities = [], ops = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
@@ -117,10 +121,10 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const delegations = async () => (await storage.open()).delegations
   const peers = async () => (await outside()).peers
   const parts = { tokens, organisation, memory, delegations, peers }
-  const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
+  const control = keepingAlive(createControl(runtime, { from: 'process', isReady: () => true, ...parts }))
   const tools: Quartermaster['tools'] = filter =>
     filterTools(listTools(catalogue.current().tools.values(), health), filter)
-  return {
+  return keepingAlive<Quartermaster>({
     registry,
     control,
     tools,
@@ -137,7 +141,8 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     call: async (request, more) => control.call(parseCall(request), more),
     toolbox(agent, more = {}) {
       const seat = agents.seat(agent)
-      return hostToolbox(runtime.mcp.toolbox(seat, more), { caller: seat.caller, results: core.results, log })
+      const toolbox = runtime.mcp.toolbox(seat, more)
+      return keepingAlive(hostToolbox(toolbox, { caller: seat.caller, results: core.results, log }))
     },
     resolve: (wanted, context) => registry.resolve(wanted, context),
     resolveInjections: (mode, context) => registry.resolveInjections(mode, context),
@@ -152,7 +157,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
       await runtime.stop()
       await storage.close()
     },
-  }
+  })
 }
 
 /** Opens everything, and closes it again when that fails half way. */

@@ -62,6 +62,36 @@ const after: Clock['after'] = (ms, task) => {
   return () => clearTimeout(timer)
 }
 
+/**
+ * Keeps the process alive while a caller awaits `work`. Timers of the clock do not, and a program in which only a deadline is
+ * left to happen would end before it, with exit code 13.
+ */
+export async function keptAlive<T>(work: PromiseLike<T>): Promise<T> {
+  const timer = setInterval(() => {}, LONGEST_MS)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** The same object, whose methods keep the process alive until what they promise has settled. */
+export function keepingAlive<T extends object>(methods: T): T {
+  const keeping = Object.entries(methods).map(([name, method]) => [name, isFunction(method) ? kept(method) : method])
+  return Object.fromEntries(keeping)
+}
+
+type AnyFunction = (...given: unknown[]) => unknown
+
+const isFunction = (value: unknown): value is AnyFunction => typeof value === 'function'
+
+function kept(method: AnyFunction): AnyFunction {
+  return (...given) => {
+    const answer = method(...given)
+    return answer instanceof Promise ? keptAlive(answer) : answer
+  }
+}
+
 // Read once: the time is asked for many times in a call, and this never changes.
 const STARTED_AT = performance.timeOrigin
 
