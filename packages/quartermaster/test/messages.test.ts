@@ -124,3 +124,33 @@ it('has every message that was not acknowledged after it was killed, and none th
   expect(left.messages.map(({ text }) => text)).toEqual(['in hand', 'not seen'])
   expect(left.messages[0]?.activityId).toBe(messages[1]?.activityId)
 })
+
+it('hands messages that sessions of a killed process had in hand to the next reader at once', {
+  timeout: 60_000,
+}, async () => {
+  const agent = { capabilities: { inbox: {}, delegation: {} } }
+  const first = await openProcessDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+  const [asAda, asBob, next] = [await first.tokenFor('ada'), await first.tokenFor('bob'), await first.tokenFor('bob')]
+  const { token: lent } = await first.control<{ token: string }>('lendToken', { agent: 'bob' })
+  const ask = async (url: string, path: string, token: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      headers,
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return (await answer.json()) as { messages: { text: string }[]; heldByOthers?: { messages: number } }
+  }
+  for (const text of ['for a session', 'for a lent token', 'for a token'])
+    await ask(first.up.url, '/messages', asAda, { to: 'bob', text })
+  const session = await first.connect('legacy', { agent: 'bob' })
+  expect(await call(session, 'inbox_peek', { limit: 1 })).toMatchObject({ messages: [{ text: 'for a session' }] })
+  for (const token of [lent, asBob])
+    expect(await ask(first.up.url, '/inbox?limit=1', token)).toMatchObject({ messages: [{}] })
+  expect(await ask(first.up.url, '/inbox', next)).toMatchObject({ messages: [], heldByOthers: { messages: 3 } })
+  await first.up.kill()
+  // The program with a token of its own may still be at work; a session and a lent token are gone.
+  const { up } = await onDesk(first.dir)
+  const { messages, heldByOthers } = await ask(up.url, '/inbox', next)
+  expect(messages.map(({ text }) => text)).toEqual(['for a session', 'for a lent token'])
+  expect(heldByOthers).toMatchObject({ messages: 1 })
+})

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { DataFolder } from '../adapters/data-folder/index.ts'
 import { sha256 } from '../adapters/system/index.ts'
 import { messageOf, type Settings } from '../contracts/index.ts'
-import type { Clock, Ids, Log } from '../core/kernel/index.ts'
+import type { Clock, Log } from '../core/kernel/index.ts'
 import { createNodes, type Nodes, type SharedTime, type Store, type StoreNews } from '../core/store/index.ts'
 import { VERSION } from './version.ts'
 
@@ -13,9 +13,8 @@ export interface JoinOptions {
   readonly time: SharedTime
   readonly folder: DataFolder
   readonly clock: Clock
-  readonly ids: Ids
   readonly log: Log
-  readonly owner?: string | undefined
+  readonly owner: string
   readonly settings: Pick<Settings, 'leaseSeconds'>
   /** Ends what others left behind who are gone. */
   settle(nodes: Nodes): Promise<void>
@@ -28,12 +27,11 @@ export async function joinNodes({
   time,
   folder,
   clock,
-  ids,
   log,
+  owner,
+  settings,
   settle,
-  ...more
 }: JoinOptions): Promise<Nodes> {
-  const { owner = ids.next('process'), settings } = more
   let isSettling = false
   const failed = (error: unknown) =>
     log.warn('what a process left behind that is gone could not be settled', { error: messageOf(error) })

@@ -76,19 +76,23 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   const { folder, choice = IN_FOLDER, settings, log, onChange, clock = createSystemClock() } = options
   const ids = createIds()
+  const owner = options.owner ?? ids.next('process')
   const database = await openDatabase({ folder, choice, clock, log })
   const { sealer, news, time } = database
   const store = createRememberingStore(database)
   const parts = { store, clock, ids, random: systemRandom, settings, onChange }
+  // Tasks are built upon messages, which ask for them when one is handed out or answered.
+  const later: { delegations?: Delegations; messages?: Messages } = {}
   const settle = async (nodes: Nodes | undefined) => {
     await time?.align()
     const at = clock.now()
     const running = nodes && (async () => new Set((await nodes.running()).map(({ id }) => id)))
     tellLeftBehind(await settleLeftBehind({ ...parts, running }), log)
+    await later.messages?.inbox.releaseOrphans(running ?? (async () => new Set([owner])))
     await nodes?.forgetGone(at)
   }
   try {
-    const nodes = news && time && (await joinNodes({ ...options, ...parts, news, time, settle }))
+    const nodes = news && time && (await joinNodes({ ...options, ...parts, owner, news, time, settle }))
     const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
     // By what is in it: on another machine it is the same one.
@@ -98,9 +102,8 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const memory = createMemory({ ...parts, digest: sha256 })
     const attachments = createAttachments({ ...parts, log, openDigest: openSha256 })
     const desks = { ...parts, digest: sha256, news, organisation, attachments }
-    // Tasks are built upon messages, which ask for them when one is handed out or answered.
-    const later: { delegations?: Delegations } = {}
-    const messages = createMessages({ ...desks, tasks: () => later.delegations?.carried })
+    const messages = createMessages({ ...desks, process: owner, tasks: () => later.delegations?.carried })
+    later.messages = messages
     const delegations = createDelegations({ ...desks, log, messages, isOurs: nodes?.isEldest })
     later.delegations = delegations
     await settle(nodes)

@@ -44,7 +44,7 @@ export async function openDelegations({ settings, store: given, attachments }: D
       attachments: attachments?.({ store: over, clock }),
     }
     const late: { delegations?: Delegations } = {}
-    const messages = createMessages({ ...parts, tasks: () => late.delegations?.carried })
+    const messages = createMessages({ ...parts, process: 'process_test', tasks: () => late.delegations?.carried })
     const made = createDelegations({ ...parts, messages })
     late.delegations = made
     onTestFinished(async () => {

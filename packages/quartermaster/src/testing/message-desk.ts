@@ -22,7 +22,7 @@ export async function openMessages({ settings, store: given, attachments }: Mess
   const all = { ...DEFAULT_SETTINGS, ...settings }
   const desk = await openOrganisation({ store, ...(settings && { settings }) })
   const { clock, organisation } = desk
-  const another = (news?: StoreNews, over: Store = store, by: Clock = clock) =>
+  const another = (news?: StoreNews, over: Store = store, by: Clock = clock, process = 'process_test') =>
     createMessages({
       store: over,
       clock: by,
@@ -32,6 +32,7 @@ export async function openMessages({ settings, store: given, attachments }: Mess
       settings: all,
       news,
       attachments,
+      process,
     })
   const messages = another()
   onTestFinished(() => messages.stop())

@@ -74,6 +74,24 @@ describe('a reader that leaves', () => {
   })
 })
 
+describe('a process that is gone', () => {
+  it('leaves what its sessions had in hand to the others, and keeps what those of running processes have', async () => {
+    const { messages, another, store, clock, workspaces, say, texts } = await openMessages()
+    const elsewhere = another(undefined, store, clock, 'process_gone')
+    const { ada, bob } = await workspaces('ada', 'bob')
+    for (const text of ['a1', 'b1', 'c1']) await say(ada, bob, text, text)
+    const take = (reader: string) => elsewhere.inbox.take({ workspace: bob, reader, limit: 1 })
+    await take('token_1 session_1')
+    await take('token_1')
+    expect(await texts(bob, 'run_1')).toEqual(['c1'])
+    await messages.inbox.releaseOrphans(async () => new Set(['process_test', 'process_gone']))
+    expect(await texts(bob, 'token_2')).toEqual([])
+    await messages.inbox.releaseOrphans(async () => new Set(['process_test']))
+    expect(await texts(bob, 'token_2')).toEqual(['a1'])
+    expect(await texts(bob, 'run_1')).toEqual(['c1'])
+  })
+})
+
 describe('what other readers have in hand', () => {
   it('is told with every answer, by how much it is and when the first of it is free', async () => {
     const { messages, workspaces, say, texts, clock } = await openMessages()

@@ -10,7 +10,7 @@ import { type CancelSignal, type Clock, createFullness } from '../kernel/index.t
 import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
 import { createLooks, type Glance } from './looks.ts'
-import { createReaders, type Reader } from './readers.ts'
+import { createReaders, isLeaseOrphaned, leaseOwnerOf, type Reader } from './readers.ts'
 import { rowsWithin } from './rows-within.ts'
 import { type WaitDeps, waitUntilFound } from './waiting.ts'
 import type { Watchers } from './watchers.ts'
@@ -30,6 +30,8 @@ export interface Inbox {
   heldFrom(workspace: Owner, reader: Reader): Promise<Held | undefined>
   /** This reader has gone and comes back no more: what it had is there for the others at once. */
   leave(reader: Reader): Promise<void>
+  /** Releases what readers have in hand that ended with their process, so that it is free before its lease is over. */
+  releaseOrphans(running: () => Promise<ReadonlySet<string>>): Promise<void>
   count(workspace: Owner): Promise<number>
   /** Whether it takes no more. */
   isFull(workspace: Owner): Promise<boolean>
@@ -69,6 +71,8 @@ export interface InboxDeps extends WaitDeps {
   readonly clock: Clock
   readonly watchers: Watchers
   readonly settings: Pick<Settings, 'inboxLeaseSeconds'>
+  /** The id of this process: leases of sessions are held under it, and end with it. */
+  readonly process: string
   readonly tasks?: (() => CarriedTasks | undefined) | undefined
 }
 
@@ -78,7 +82,7 @@ const firstPage = (limit: number) => Math.min(limit + 1, PAGE)
 const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
-  const { store, clock, watchers, settings } = deps
+  const { store, clock, watchers, settings, process } = deps
   const looks = createLooks(deps)
   const leaseMs = settings.inboxLeaseSeconds * 1_000
   const atWork = createReaders({ clock, leaseMs })
@@ -224,18 +228,35 @@ export function createInbox(deps: InboxDeps): Inbox {
     watchers.tell([workspaceId])
   }
 
+  async function releaseOrphans(running: () => Promise<ReadonlySet<string>>): Promise<void> {
+    const query = { where: { leaseUntil: { above: 0 } }, order: { by: ['id'] as const }, limit: PAGE }
+    for (let after: readonly string[] | undefined; ; ) {
+      const rows = await store.find('inbox', after ? { ...query, after } : query)
+      // Asked after the rows were read: a process that joins in between leases nothing of them.
+      const alive = rows.length > 0 ? await running() : new Set<string>()
+      const orphaned = rows.filter(({ leaseOwner }) => leaseOwner !== null && isLeaseOrphaned(leaseOwner, alive))
+      const leases = new Map(orphaned.map(row => [`${row.workspaceId} ${row.leaseOwner}`, row]))
+      for (const { workspaceId, leaseOwner } of leases.values()) await giveBack(workspaceId, leaseOwner ?? '')
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) return
+      after = [last.id]
+    }
+  }
+
   return {
-    take({ waitMs = 0, ...request }) {
-      const { reader, signal: given } = request
-      return atWork.during({ reader, signal: given }, signal =>
+    take({ waitMs = 0, ...given }) {
+      const request = { ...given, reader: leaseOwnerOf(given.reader, process) }
+      return atWork.during({ reader: request.reader, signal: given.signal }, signal =>
         waitMs > 0 ? takeWaiting({ ...request, signal }, waitMs) : takeNow({ ...request, signal }),
       )
     },
-    heldFrom,
-    async leave(reader) {
+    heldFrom: (workspace, reader) => heldFrom(workspace, leaseOwnerOf(reader, process)),
+    async leave(given) {
+      const reader = leaseOwnerOf(given, process)
       const workspaceIds = await atWork.leave(reader)
       await Promise.all(workspaceIds.map(id => giveBack(id, reader)))
     },
+    releaseOrphans,
     async pop(workspace, activityId) {
       const outcome = await store.commit(popWrites(workspace, activityId))
       const isRemoved = outcome.committed && outcome.rows[0] === 1

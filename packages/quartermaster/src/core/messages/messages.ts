@@ -39,6 +39,8 @@ export interface MessagesDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
+  /** The id of this process among those that share the store. */
+  readonly process: string
   /** News of other processes; absent where none shares the store. */
   readonly news?: StoreNews | undefined
   readonly organisation: Pick<Organisation, 'workspaces'>

@@ -40,6 +40,19 @@ export function readerOf(client: string): Reader {
   return client.slice(0, LONGEST_READER)
 }
 
+/** Sessions and lent tokens live in the memory of one process; every other reader may come back after a restart. */
+const ENDS_WITH_PROCESS = /(?:^| )(?:run|session)_/
+
+/** The name under which this process leases messages for a reader: with the process in it where the reader ends with that. */
+export function leaseOwnerOf(reader: Reader, process: string): string {
+  return ENDS_WITH_PROCESS.test(reader) ? `${reader} ${process}` : reader
+}
+
+/** Whether the reader that holds this lease cannot come back: its process does not run. */
+export function isLeaseOrphaned(leaseOwner: string, running: ReadonlySet<string>): boolean {
+  return ENDS_WITH_PROCESS.test(leaseOwner) && !running.has(leaseOwner.slice(leaseOwner.lastIndexOf(' ') + 1))
+}
+
 export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
   const readers = new Map<Reader, Known>()
 
