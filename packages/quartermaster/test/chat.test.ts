@@ -119,10 +119,9 @@ it.each(STORES)(
     expect(await refusal(ada, { message: 'x', attachments: ['report.txt'] })).toContain('POST /api/v1/attachments')
     for (const blank of [' \n', '\u3000\u200b', '\u2800'])
       expect(await refusal(ada, { message: blank, attachments: [own] })).toContain('blank')
-    expect(await refusal(ada, { message: 'x', workspace_id: 'ws_other' })).toContain('no workspace of yours')
     expect(await refusal(ada, { message: 'ä'.repeat(524_289), attachments: [own] })).toContain('LIMIT_EXCEEDED')
     expect((await chat()).entries).toHaveLength(2)
-    expect(await send(ada, { message: 'mine', workspace_id: id })).not.toHaveProperty('warning')
+    expect(await send(ada, { message: 'mine' })).not.toHaveProperty('warning')
 
     // Beside the agent paths are files, inside its folder and nowhere else.
     const { client: beside } = await connectClient(at.dir, 'legacy', { args: ['--agent', 'ada'] })

@@ -48,7 +48,6 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   await api(`/workspaces/${me.id}/messages`, asPat, { text: 'Hello\u202e Bob' })
   const { message: fromPat } = await waiting
   expect(fromPat).toMatchObject({ kind: 'canvas_user', peer_id: 'person:pat', peer_name: 'pat', agent_card_url: null })
-  expect(fromPat).not.toHaveProperty('arrival_workspace_id')
   await call(bob, 'reply', { activity_id: fromPat?.activity_id, message: 'Hello Pat' })
   const { content } = await bob.callTool({ name: 'chat_history', arguments: { peer_id: 'person:pat' } })
   expect(JSON.stringify(content)).toContain('> Hello\\\\u{202e} Bob')

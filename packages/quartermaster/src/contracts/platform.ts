@@ -125,13 +125,7 @@ export interface HistoryDesk {
 
 /** How an agent reaches the people who see its chat. */
 export interface PeopleDesk {
-  /** Throws `INPUT_INVALID` when another workspace is named than the agent's own. */
-  send(actor: Actor, wish: PeopleWish): Promise<PeopleFacts>
-}
-
-export interface PeopleWish extends Omit<ReplyWish, 'outcome'> {
-  /** Whose chat; the agent's own workspace when absent. */
-  readonly workspaceId?: string | undefined
+  send(actor: Actor, wish: Omit<ReplyWish, 'outcome'>): Promise<PeopleFacts>
 }
 
 export interface PeopleFacts {

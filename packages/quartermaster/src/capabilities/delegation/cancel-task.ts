@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Platform } from '../../contracts/index.ts'
+import { type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
@@ -9,7 +9,7 @@ export function createCancelTask(delegation: Platform['delegation']) {
   return defineTool({
     name: 'cancel_task',
     title: 'Cancel a task',
-    short: 'Cancel a task you gave to a peer, or decline one that you were given.',
+    short: `Cancel a task you gave to a peer, or decline one that you were given. ${QUOTED_TEXT}`,
     whenToUse:
       'When you do not need the result any more: the peer is told to stop, and late answers are refused. A task that you ' +
       'were given is declined, and its asker is told that it failed; to say why, use reply with outcome failed instead.',

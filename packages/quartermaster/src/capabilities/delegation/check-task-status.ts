@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError, type Platform, TOLD_TOOLS } from '../../contracts/index.ts'
+import { AppError, type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { isUnknown, lostTask } from './lost-task.ts'
@@ -10,7 +10,7 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
   return defineTool({
     name: TOLD_TOOLS.taskStatus,
     title: 'Task status',
-    short: 'Check the status of a task given to a peer; returns the result when done.',
+    short: `Show how a task between you and a peer stands, and its result once there is one. ${QUOTED_TEXT}`,
     whenToUse:
       'Statuses: pending and in_progress (the peer still works: wait), queued (the peer is busy with other tasks: do NOT ' +
       'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
@@ -22,7 +22,7 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
         .string()
         .min(1)
         .max(128)
-        .describe('Workspace ID the task was sent to; your own for one that you were given.'),
+        .describe('Where the task went; your own workspace_id for a task that you were given.'),
       task_id: z.string().min(1).max(128).describe('task_id returned by delegate_task or delegate_task_async.'),
       offset: z.number().int().nonnegative().optional().describe('From which character of the result on: next_offset.'),
     }),

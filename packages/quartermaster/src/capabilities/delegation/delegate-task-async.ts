@@ -1,4 +1,4 @@
-import type { Platform } from '../../contracts/index.ts'
+import { type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
@@ -9,10 +9,11 @@ export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform
   return defineTool({
     name: 'delegate_task_async',
     title: 'Delegate',
-    short: 'Send a task to a peer and return immediately with a task_id (non-blocking).',
+    short: `Hand a task to another agent and carry on; its answer comes later. ${QUOTED_TEXT}`,
     whenToUse:
-      'For long work, while you do other things. The result comes into your inbox by itself (kind delegation_result), and ' +
-      'check_task_status has it too. A status of queued means that the peer is busy: do not send it again.',
+      'For work that takes minutes or hours. You get the task_id at once. When the peer is done, a message of kind ' +
+      'delegation_result brings the outcome to your inbox; check_task_status shows it too. The status queued says that the ' +
+      'peer has other tasks first: leave the task there and do not send it a second time.',
     command: { name: 'delegate', flag: 'async' },
     input: TaskInput,
     output: TaskAnswer,

@@ -1,4 +1,4 @@
-import { type Platform, TOLD_TOOLS } from '../../contracts/index.ts'
+import { type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
@@ -12,12 +12,12 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
   return defineTool({
     name: TOLD_TOOLS.delegate,
     title: 'Delegate and wait',
-    short: 'Delegate a task to a peer workspace and WAIT for the response (synchronous).',
+    short: `Hand a task to another agent and get its answer in the same call. ${QUOTED_TEXT}`,
     whenToUse:
-      "For quick questions and small sub-tasks whose answer you need to go on. Returns the peer's response. If it takes " +
-      'longer than a call waits, the status is in_progress with a task_id: that is no failure, do not send it again; ask ' +
-      'with check_task_status, or wait for the result in your inbox. For long work use delegate_task_async. Other calls ' +
-      'can be made meanwhile.',
+      'For something small that you need before you can go on. The call ends with the answer of the peer. When the peer ' +
+      'needs longer than a call may last, the status is in_progress and there is a task_id. This is no failure: do not send ' +
+      'the task a second time. Ask later with check_task_status; the result also arrives in your inbox. Longer work is for ' +
+      'delegate_task_async. You can make other calls while this one waits.',
     command: { name: 'delegate' },
     input: TaskInput,
     output: TaskAnswer,

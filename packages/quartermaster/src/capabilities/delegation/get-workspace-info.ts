@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { Ability, type Platform, WorkspaceStatus } from '../../contracts/index.ts'
+import { Ability, type Platform, QUOTED_TEXT, WorkspaceStatus } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { quoted, quotedLine } from '../shared/message-words.ts'
 
 const Output = z.object({
   id: z.string(),
@@ -19,10 +19,10 @@ export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
   return defineTool({
     name: 'get_workspace_info',
     title: 'This workspace',
-    short: "Get this workspace's own info: id, name, role, tier, parent, status, abilities.",
+    short: `Show who you are here: the id and name of your workspace, its role, its place in the tree, its abilities. ${QUOTED_TEXT}`,
     whenToUse:
-      'To find out who you are here: before reporting back to a person, or to see whether you may write GLOBAL memory ' +
-      '(the ability "memory.global"). For others, use list_peers.',
+      'To name yourself in a report, or to check a right before you rely on it: GLOBAL memory needs the ability ' +
+      '"memory.global". The other agents are in list_peers.',
     command: { name: 'info' },
     input: z.object({}),
     output: Output,
@@ -41,9 +41,8 @@ function inWords({ id, name, role, tier, parent, status, abilities }: z.infer<ty
   const place = parent ? `Above you is ${quotedLine(parent.name)} (${parent.id})` : 'You are the root'
   return [
     `You are ${quotedLine(name)} (${id}), ${status}.`,
-    role === '' ? 'You have no role.' : `Your role: ${quotedLine(role)}.`,
+    ...(role === '' ? ['You have no role.'] : ['Your role:', quoted(role)]),
     `${place}; your tier is ${tier}.`,
     abilities.length === 0 ? 'You have no special abilities.' : `Your abilities: ${abilities.join(', ')}.`,
-    WORDS_OF_OTHERS,
   ].join('\n')
 }

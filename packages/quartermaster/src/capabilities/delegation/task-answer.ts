@@ -9,7 +9,7 @@ import {
 } from '../../contracts/index.ts'
 import { toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { attachedLines, quoted, quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { attachedLines, quoted, quotedLine } from '../shared/message-words.ts'
 import { iso, noteFor, type Side, untaken } from './task-notes.ts'
 
 /** What is answered about a task. */
@@ -76,6 +76,6 @@ function inWords(detail: DelegationDetail, side: Side, note: string): string {
   return [
     `Task ${id} ${other}: ${state}. ${note}`,
     ...(error !== null && !result ? [escapeLine(error)] : []),
-    ...(said === undefined ? [] : [quoted(said), ...attachedLines(result?.attachments ?? []), WORDS_OF_OTHERS]),
+    ...(said === undefined ? [] : [quoted(said), ...attachedLines(result?.attachments ?? [])]),
   ].join('\n')
 }

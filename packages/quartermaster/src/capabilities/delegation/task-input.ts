@@ -11,8 +11,14 @@ import { capped } from '../shared/capped.ts'
 
 /** What both ways of giving a task away are told. */
 export const TaskInput = z.object({
-  workspace_id: z.string().min(1).max(128).describe('Target workspace ID (from list_peers).'),
-  task: keepableText().min(1).describe('Task description to send to the peer.'),
+  workspace_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe('The workspace that should do it: its workspace_id from list_peers.'),
+  task: keepableText()
+    .min(1)
+    .describe('What the peer should do, with everything it has to know: it sees nothing of your conversation.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
   deadline_secs: wholeNumber()
     .optional()

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { HistoryMessage, keepableText, type Platform } from '../../contracts/index.ts'
+import { HistoryMessage, keepableText, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { messageInWords } from '../shared/message-words.ts'
 import { limitInput, pageLimit } from '../shared/page-input.ts'
 
 const LIMITS = { usual: 20, most: 500 }
@@ -18,7 +18,7 @@ export function createChatHistory(history: Platform['history']) {
   return defineTool({
     name: 'chat_history',
     title: 'Earlier messages',
-    short: 'Fetch the earlier conversation with one peer: both sides, in the order in which it was said.',
+    short: `Fetch the earlier conversation with one peer: both sides, in the order in which it was said. ${QUOTED_TEXT}`,
     whenToUse:
       'When a message refers to something that was said before and you need to know what. Comes back with the newest ' +
       'messages, the oldest of them first, handled or not. Page back with before_ts of the answer. It takes nothing out of ' +
@@ -53,7 +53,7 @@ function answer(
   messages: readonly HistoryMessage[],
   { before, notes }: { readonly before: string | null; readonly notes: readonly string[] },
 ) {
-  const shown = messages.length > 0 ? [...messages.map(messageInWords), WORDS_OF_OTHERS] : ['Nothing was said.']
+  const shown = messages.length > 0 ? messages.map(messageInWords) : ['Nothing was said.']
   const more = before === null ? [] : [`There is more before it; go on with before_ts "${before}".`]
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}
   return toolResult({

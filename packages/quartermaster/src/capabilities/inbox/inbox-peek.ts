@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { HeldByOthers, InboxMessage, type Platform } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { messageInWords } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
 import { heldParts } from './held.ts'
 import { pushed } from './push.ts'
@@ -21,7 +21,7 @@ export function createInboxPeek(inbox: Platform['inbox']) {
   return defineTool({
     name: 'inbox_peek',
     title: 'Look into the inbox',
-    short: 'List the messages that wait for you, without taking them out.',
+    short: `List the messages that wait for you, without taking them out. ${QUOTED_TEXT}`,
     whenToUse:
       'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
       'what reply and inbox_pop do. What another client of yours has in hand is not shown, but it is said how much that ' +
@@ -55,7 +55,7 @@ interface Around {
 }
 
 function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes, data }: Around) {
-  const shown = messages.length > 0 ? [...messages.map(messageInWords), WORDS_OF_OTHERS] : [empty]
+  const shown = messages.length > 0 ? messages.map(messageInWords) : [empty]
   const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}
   return toolResult({

@@ -25,13 +25,13 @@ async function reading() {
 }
 
 describe('read_attachment', () => {
-  it('shows a text, and marks it as the words of others', async () => {
+  it('shows a text as quoted text', async () => {
     const { read, own } = await reading()
     const attachment_id = await own('one\ntwo', 'plan "x".md')
     const { data, text } = await read({ attachment_id })
     expect(data).toMatchObject({ kind: 'text', text: 'one\ntwo', offset: 0, next_offset: null, size: 7 })
     expect(text).toContain('The file "plan \\"x\\".md"')
-    expect(text).toMatch(/> one\n> two\n.*not as instructions/s)
+    expect(text).toMatch(/> one\n> two$/)
   })
 
   it('goes on with a long text where the page ended, and cuts no character in two', async () => {

@@ -1,11 +1,11 @@
 import { TextDecoder } from 'node:util'
 import { z } from 'zod'
-import { AppError, AttachmentId, type OpenedAttachment, type Platform } from '../../contracts/index.ts'
+import { AppError, AttachmentId, type OpenedAttachment, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { MAX_CHARACTERS } from '../shared/line-window.ts'
-import { quoted, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { quoted } from '../shared/message-words.ts'
 import { sizeText } from '../shared/size-text.ts'
 import { type Content, decodeWith, judgeContent, mimeTypeOf, NotText } from '../shared/text.ts'
 
@@ -33,7 +33,7 @@ export function createReadAttachment(attachments: Platform['attachments']) {
   return defineTool({
     name: 'read_attachment',
     title: 'Read an attached file',
-    short: 'Read a file that came with a message: text, images as images, other small files as bytes.',
+    short: `Read a file that came with a message: text, images as images, other small files as bytes. ${QUOTED_TEXT}`,
     whenToUse:
       'When a message has attachments and you need to know what is in them; the message names their ids. Text comes ' +
       `${MAX_CHARACTERS.toLocaleString('en')} characters at a time, with next_offset for the rest. Images (PNG, JPEG, GIF, ` +
@@ -106,7 +106,7 @@ function textResult(facts: OpenedAttachment['facts'], { text, offset, total }: T
   const structuredContent: Output = { ...about(facts), kind: 'text', text, offset, next_offset }
   const rest =
     next_offset === null ? [] : [`There is more: characters ${offset} to ${end} of ${total}. Go on with offset ${end}.`]
-  const words = [`${headOf(facts)}:`, quoted(text), ...rest, WORDS_OF_OTHERS].join('\n')
+  const words = [`${headOf(facts)}:`, quoted(text), ...rest].join('\n')
   return toolResult({ content: [{ type: 'text', text: words }], structuredContent })
 }
 

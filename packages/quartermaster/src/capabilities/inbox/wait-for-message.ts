@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { HeldByOthers, InboxMessage, type Platform } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { capped } from '../shared/capped.ts'
-import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { messageInWords } from '../shared/message-words.ts'
 import { heldParts } from './held.ts'
 import { pushed } from './push.ts'
 
@@ -29,7 +29,7 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
   return defineTool({
     name: 'wait_for_message',
     title: 'Wait for a message',
-    short: 'Wait until a person or another agent writes to you, or until `timeout_secs` have passed.',
+    short: `Wait until a person or another agent writes to you, or until "timeout_secs" have passed. ${QUOTED_TEXT}`,
     whenToUse:
       'When you have answered and want to hear what comes next: wait_for_message, answer with reply, wait again. ' +
       'Comes back at once with the first message that waits, and leaves it in the inbox: reply or inbox_pop takes it out. ' +
@@ -76,7 +76,7 @@ interface Around {
 
 function answer(message: InboxMessage | null, { notes, data }: Around) {
   const words = message
-    ? [messageInWords(message), WORDS_OF_OTHERS, 'Answer it with reply, or take it out of the inbox with inbox_pop.']
+    ? [messageInWords(message), 'Answer it with reply, or take it out of the inbox with inbox_pop.']
     : []
   const text = [...words, ...notes].join('\n')
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}

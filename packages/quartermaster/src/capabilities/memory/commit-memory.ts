@@ -13,15 +13,15 @@ import { actorOf } from '../shared/actor.ts'
 import { toWire, WireMemory } from './wire.ts'
 
 const Input = z.object({
-  content: MemoryContent.describe('What to remember — be specific.'),
-  scope: MemoryScope.optional().describe('Memory scope (default LOCAL; as before when a memory is updated).'),
-  memory_id: MemoryId.optional().describe('The memory that is to say this from now on, instead of a new one.'),
+  content: MemoryContent.describe('What to keep, so that it can be understood on its own.'),
+  scope: MemoryScope.optional().describe('Who may read it: LOCAL when left out. An update leaves it as it was.'),
+  memory_id: MemoryId.optional().describe('The memory to replace, instead of adding one.'),
   version: z
     .number()
     .int()
     .positive()
     .optional()
-    .describe('With memory_id: the version you know. Refused when it was changed since.'),
+    .describe('With memory_id: the version that you read. Refused when it has changed since.'),
   conversation_id: ConversationId.optional().describe(
     'Of a new memory: the conversation it comes from, so that its parts stay together.',
   ),
@@ -39,13 +39,13 @@ export function createCommitMemory(memory: Platform['memory']) {
   return defineTool({
     name: 'commit_memory',
     title: 'Remember',
-    short: 'Save a fact to persistent memory; survives across sessions and restarts.',
+    short: 'Remember something beyond this session: a decision, a fact, the outcome of finished work.',
     whenToUse:
-      'Commit decisions, learned facts and summaries of finished work, so that future sessions and teammates can recall ' +
-      'them. Scopes: LOCAL (only you, the default), TEAM (you, your parent and your siblings; the root shares with those ' +
-      'directly below it), GLOBAL (the whole organisation, with the ability "memory.global"). With memory_id it changes ' +
-      'a memory of yours. The same content in the same scope is kept once. Passwords, keys and tokens are taken out ' +
-      'before anything is kept; this is no place for secrets or for whole files.',
+      'When a later session, or another agent, should not have to find it out again. LOCAL keeps it for this workspace. ' +
+      'TEAM adds the workspace above yours and those beside it; for the root, those right below it. GLOBAL is for the whole ' +
+      'organisation and needs the ability "memory.global". Give memory_id to change a memory of yours. Repeating the same ' +
+      'content in one scope adds nothing. Passwords, keys and tokens are removed before anything is stored; whole files do ' +
+      'not belong here.',
     command: { name: 'remember' },
     input: Input,
     output: Output,

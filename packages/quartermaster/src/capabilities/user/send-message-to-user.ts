@@ -47,13 +47,6 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
           'Do not put links to files or paths here; files go into `attachments`.',
       ),
       attachments: AttachmentRefs.optional().describe(ATTACHMENTS_INPUT),
-      workspace_id: z
-        .string()
-        .max(128)
-        .optional()
-        .describe(
-          'Whose chat, for an agent with several workspaces: the arrival_workspace_id of what you answer. Else leave it out.',
-        ),
     }),
     output: Output,
     examples: [
@@ -61,12 +54,12 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
       { query: 'give the user the report', input: { message: 'Here is the report.', attachments: ['report.pdf'] } },
     ],
     mutates: true,
-    async handler({ message, attachments: named, workspace_id: workspaceId }, context) {
+    async handler({ message, attachments: named }, context) {
       if (isBlank(message))
         throw new AppError('INPUT_INVALID', '"message" is blank. Say something, also when you attach files.')
       const attached = await attach(named, context)
       // A new attempt at the same call is the same message.
-      const wish = { text: message, ...attached, workspaceId, idempotencyKey: context.idempotencyKey }
+      const wish = { text: message, ...attached, idempotencyKey: context.idempotencyKey }
       const sent = await (await people()).send(actorOf(context), wish)
       return answer(sent, warningFor(message, sent))
     },

@@ -8,7 +8,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { attachmentChip } from '../attachments/index.ts'
-import { isNamed, type Organisation, workspaceOf } from '../organisation/index.ts'
+import { type Organisation, workspaceOf } from '../organisation/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
 import { inboxMessage } from './facts.ts'
 import type { Held } from './inbox.ts'
@@ -61,22 +61,14 @@ export function createInboxDesk(
 /** The people of an agent, for its tools. */
 export function createPeopleDesk({ sending, activity }: Messages, organisation: Organisation): PeopleDesk {
   return {
-    async send(actor, { workspaceId, ...post }) {
+    async send(actor, post) {
       const workspace = await workspaceOf(organisation, actor)
-      if (workspaceId !== undefined && !isNamed(workspace, workspaceId)) throw notYours(workspace.id)
       const { activityId, conversationId, createdAt } = await sending.toPeople(workspace, post)
       const row = await activity.get(workspace, activityId)
       const attachments = (row?.attachments ?? []).map(attachmentChip)
       return { activityId, conversationId, createdAt, attachments }
     },
   }
-}
-
-function notYours(own: string): AppError {
-  return new AppError(
-    'INPUT_INVALID',
-    `"workspace_id" names no workspace of yours. Leave it out, or give your own: ${own}. Nothing was sent.`,
-  )
 }
 
 /** What an agent and its peers have said, for its tools. */
