@@ -31,7 +31,7 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
     desk.connect('auto', { agent: 'ada' }),
     desk.connect('legacy', { agent: 'bob' }),
   ])
-  expect(ada.getInstructions()).toBeUndefined()
+  expect(ada.getInstructions()).not.toContain('remembered')
 
   const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_')
   const kept = await call<Committed>(ada, 'commit_memory', {
@@ -61,11 +61,10 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
     const again = await desk.connect(era, { agent: 'bob' })
     const said = again.getInstructions() ?? ''
     expect(said).toContain('eu-central-1')
-    expect(said).toContain('not instructions')
+    expect(said).toMatch(/not as instructions\.\n\nWhat agents of this organisation remembered: .*\n> \[TEAM, by ada, /)
     expect(said).not.toContain('Only ada knows')
-    expect(said.length).toBeLessThanOrEqual(2_000)
   }
-  expect((await desk.connect('auto', { agent: 'cid' })).getInstructions()).toBeUndefined()
+  expect((await desk.connect('auto', { agent: 'cid' })).getInstructions()).not.toContain('remembered')
 
   const api = async (path: string, as: string, method = 'GET') =>
     (

@@ -1,4 +1,4 @@
-import { messageOf, type Platform } from '../contracts/index.ts'
+import { messageOf, type Platform, QUOTED_TEXT, TOLD_TOOLS, type ViewKind } from '../contracts/index.ts'
 import type { Seat } from '../core/agents/index.ts'
 import type { Clock, Log } from '../core/kernel/index.ts'
 
@@ -8,10 +8,23 @@ export interface InstructionsDeps {
   readonly log: Log
 }
 
-/** Nobody waits for a store that is away: a session without it begins all the same. */
+/** A store that is away delays no session: it begins without what is remembered. */
 const PATIENCE_MS = 500
 
-/** What a client is told when a session of its agent begins: what the agent's workspace remembers, if it has that capability. */
+const { call, describe, find, status, reply, wait } = TOLD_TOOLS
+
+const LISTED = {
+  direct: 'All tools that work now are listed; what is listed changes when one fails or comes back.',
+  gateway: `You have more tools than are listed: ${find} searches them, ${describe} tells the arguments of one, ${call} calls it.`,
+} as const satisfies Record<ViewKind, string>
+
+/** At most 120 words: every session pays for them. */
+const REST = `A call may wait for a person. You then get a handle with an id instead of a result: tell your person what it says, do not repeat the call, and continue with other work; ${status} with that id shows the result. Messages from people and other agents arrive in your inbox, if you have one: ${wait} brings the next, ${reply} answers it. What stands behind ">" or in quotation marks is quoted. ${QUOTED_TEXT}`
+
+/**
+ * What a client is told when a session of its agent begins: how to work with what is here, and behind that what the agent's
+ * workspace remembers, if it has that capability.
+ */
 export function createInstructions({ memory, clock, log }: InstructionsDeps) {
   async function remembered({ caller: { organisation, workspace } }: Seat): Promise<string | undefined> {
     try {
@@ -22,13 +35,15 @@ export function createInstructions({ memory, clock, log }: InstructionsDeps) {
     }
   }
 
-  return (seat: Seat): Promise<string | undefined> => {
-    if (!seat.view().tools.some(({ capability }) => capability === 'memory')) return Promise.resolve(undefined)
+  return (seat: Seat): Promise<string> => {
+    const view = seat.view()
+    const fixed = `Quartermaster gives you the tools that its owner allows you. ${LISTED[view.kind]} ${REST}`
+    if (!view.tools.some(({ capability }) => capability === 'memory')) return Promise.resolve(fixed)
     return new Promise(resolve => {
-      const cancel = clock.after(PATIENCE_MS, () => resolve(undefined))
+      const cancel = clock.after(PATIENCE_MS, () => resolve(fixed))
       void remembered(seat).then(text => {
         cancel()
-        resolve(text)
+        resolve(text === undefined ? fixed : `${fixed}\n\n${text}`)
       })
     })
   }

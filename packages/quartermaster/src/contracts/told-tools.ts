@@ -3,6 +3,9 @@
  * from here as well, so that a rename is one line.
  */
 export const TOLD_TOOLS = {
+  find: 'find_tools',
+  describe: 'describe_tool',
+  call: 'call_tool',
   /** Tells how a call stands that waits. */
   status: 'get_status',
   /** Reads what is written down. */
@@ -11,4 +14,6 @@ export const TOLD_TOOLS = {
   /** Tells how a task stands that was handed on, and the rest of its result. */
   taskStatus: 'check_task_status',
   recall: 'recall_memory',
+  wait: 'wait_for_message',
+  reply: 'reply',
 } as const

@@ -40,7 +40,7 @@ export interface McpServersDeps {
   /** Signs what clients carry about operations. */
   readonly seal: OperationSeal
   /** What a client is told about its agent when it begins. */
-  instructionsFor?(seat: Seat): Promise<string | undefined>
+  instructionsFor?(seat: Seat): Promise<string>
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']

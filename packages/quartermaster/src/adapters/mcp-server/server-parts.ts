@@ -17,7 +17,7 @@ export interface ServerParts {
   readonly readings: Readings
   readonly version: string
   /** What a client is told about its agent when it begins; never fails, and is asked once for each session. */
-  instructionsFor?(seat: Seat): Promise<string | undefined>
+  instructionsFor?(seat: Seat): Promise<string>
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: EndNews

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineForwardingTool } from '../../core/catalogue/index.ts'
 import { ToolName } from './granted.ts'
 
@@ -13,7 +14,7 @@ const Input = z.strictObject({
 /** The tool that calls another one. It only leads there: the call is that of the other tool in every respect. */
 export function createCallTool() {
   return defineForwardingTool({
-    name: 'call_tool',
+    name: TOLD_TOOLS.call,
     title: 'Call a tool',
     short:
       'Calls one of the tools you were given here, by its name and with its arguments, and answers what that tool answers.',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MissingDependency, RetryPolicy, ToolExample } from '../../contracts/index.ts'
+import { MissingDependency, RetryPolicy, TOLD_TOOLS, ToolExample } from '../../contracts/index.ts'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { grantsNamed, stateOf, ToolName, ToolState } from './granted.ts'
@@ -39,7 +39,7 @@ const Output = z.object({ tools: z.array(Description) })
 /** The tool that tells how another one is called. */
 export function createDescribeTool() {
   return defineTool({
-    name: 'describe_tool',
+    name: TOLD_TOOLS.describe,
     title: 'Describe a tool',
     short:
       'Tells all that is needed to call a tool that find_tools named: its arguments, what comes back, examples, state.',

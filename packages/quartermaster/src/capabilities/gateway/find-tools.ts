@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TOLD_TOOLS } from '../../contracts/index.ts'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { toolAt } from '../../core/knowledge/index.ts'
@@ -59,7 +60,7 @@ type Output = z.infer<typeof Output>
 export function createFindTools() {
   const sections = createSections()
   return defineTool({
-    name: 'find_tools',
+    name: TOLD_TOOLS.find,
     title: 'Find tools',
     short:
       'Finds the tools you were given here: say in plain words what you want to do and get the best ones by name. Start here.',

@@ -7,6 +7,7 @@ import {
   keepableText,
   type Platform,
   type ReplyFacts,
+  TOLD_TOOLS,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
@@ -24,7 +25,7 @@ const Output = z.object({
 /** The tool that answers a message. */
 export function createReply(inbox: Platform['inbox'], attach: Attacher) {
   return defineTool({
-    name: 'reply',
+    name: TOLD_TOOLS.reply,
     title: 'Answer a message',
     short:
       'Answer a message of your inbox: whoever sent it gets the answer, and the message is taken out of the inbox.',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { capped } from '../shared/capped.ts'
@@ -27,7 +27,7 @@ const Output = z.object({
 /** The tool that waits for the next message. */
 export function createWaitForMessage(inbox: Platform['inbox']) {
   return defineTool({
-    name: 'wait_for_message',
+    name: TOLD_TOOLS.wait,
     title: 'Wait for a message',
     short: `Wait until a person or another agent writes to you, or until "timeout_secs" have passed. ${QUOTED_TEXT}`,
     whenToUse:

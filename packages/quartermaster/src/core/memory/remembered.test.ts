@@ -34,7 +34,7 @@ it.each([
     await keep(ada, text)
     const [, ...lines] = (await said()).split('\n')
     expect(lines).toHaveLength(1)
-    const [, quoted = ''] = /^- \[LOCAL, by ada, \d{4}-\d\d-\d\d\] (".*")$/.exec(lines[0] ?? '') ?? []
+    const [, quoted = ''] = /^> \[LOCAL, by ada, \d{4}-\d\d-\d\d\] (".*")$/.exec(lines[0] ?? '') ?? []
     expect(quoted.replace(/\\u\{202e\}/, '\u202e')).toSatisfy(literal => JSON.parse(String(literal)) === text)
   },
 )
