@@ -1,5 +1,5 @@
 import { messageOf, type Platform, QUOTED_TEXT, TOLD_TOOLS, type ViewKind } from '../contracts/index.ts'
-import type { Seat } from '../core/agents/index.ts'
+import type { Seat, View } from '../core/agents/index.ts'
 import type { Clock, Log } from '../core/kernel/index.ts'
 
 export interface InstructionsDeps {
@@ -22,8 +22,8 @@ const LISTED = {
 const REST = `A call may wait for a person. You then get a handle with an id instead of a result: tell your person what it says, do not repeat the call, and continue with other work; ${status} with that id shows the result. Messages from people and other agents arrive in your inbox, if you have one: ${wait} brings the next, ${reply} answers it. What stands behind ">" or in quotation marks is quoted. ${QUOTED_TEXT}`
 
 /**
- * What a client is told when a session of its agent begins: how to work with what is here, and behind that what the agent's
- * workspace remembers, if it has that capability.
+ * What a client is told when a session of its agent begins: how to work with what is here, what the agent's file asks for wrongly,
+ * and behind that what the agent's workspace remembers, if it has that capability.
  */
 export function createInstructions({ memory, clock, log }: InstructionsDeps) {
   async function remembered({ caller: { organisation, workspace } }: Seat): Promise<string | undefined> {
@@ -37,7 +37,7 @@ export function createInstructions({ memory, clock, log }: InstructionsDeps) {
 
   return (seat: Seat): Promise<string> => {
     const view = seat.view()
-    const fixed = `Quartermaster gives you the tools that its owner allows you. ${LISTED[view.kind]} ${REST}`
+    const fixed = `Quartermaster gives you the tools that its owner allows you. ${LISTED[view.kind]} ${REST}${refusedText(view)}`
     if (!view.tools.some(({ capability }) => capability === 'memory')) return Promise.resolve(fixed)
     return new Promise(resolve => {
       const cancel = clock.after(PATIENCE_MS, () => resolve(fixed))
@@ -47,4 +47,17 @@ export function createInstructions({ memory, clock, log }: InstructionsDeps) {
       })
     })
   }
+}
+
+const MOST_REFUSED = 5
+
+/** What the agent's file asks for wrongly: the agent cannot call it, and its person can correct it. */
+function refusedText({ refused }: View): string {
+  if (refused.length === 0) return ''
+  const lines = refused
+    .slice(0, MOST_REFUSED)
+    .map(({ capability, tool, reason = '' }) => `- ${tool === '*' ? capability : `${tool} (${capability})`}: ${reason}`)
+  const more = refused.length - lines.length
+  const rest = more > 0 ? [`- and ${more} more`] : []
+  return ['\n\nYou were given these and cannot use them; tell your person:', ...lines, ...rest].join('\n')
 }

@@ -22,7 +22,14 @@ import {
   type ToolDetail,
   type ToolSummary,
 } from '../contracts/index.ts'
-import { type CapabilityRegistry, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
+import {
+  type Agents,
+  type CapabilityRegistry,
+  filterTools,
+  listTools,
+  refuseIssues,
+  toolDetail,
+} from '../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../core/catalogue/index.ts'
 import { type Log, remembered } from '../core/kernel/index.ts'
 import { buildExternalPeers } from './build-external-peers.ts'
@@ -70,7 +77,10 @@ export interface Quartermaster {
   readonly registerOp: typeof registerOp
   /** Calls a tool as an agent, through the whole call path. */
   call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
-  /** An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`. */
+  /**
+   * An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`, and `CAPABILITY_UNKNOWN` or `CONFIG_INVALID`
+   * where its file asks for what is not there.
+   */
   toolbox(agent: string, options?: ToolboxOptions): OpenToolbox
   resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
   resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
@@ -141,6 +151,7 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
     call: async (request, more) => control.call(parseCall(request), more),
     toolbox(agent, more = {}) {
       const seat = agents.seat(agent)
+      refuseWrong(agents, agent)
       const toolbox = runtime.mcp.toolbox(seat, more)
       return keepingAlive(hostToolbox(toolbox, { caller: seat.caller, results: core.results, log }))
     },
@@ -158,6 +169,14 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
       await storage.close()
     },
   })
+}
+
+/** A host program is told what is wrong with an agent's capabilities; a gateway goes on without them. */
+function refuseWrong(agents: Agents, name: string): void {
+  const { config, file, wrong = {} } = agents.entry(name)
+  if (config) refuseIssues(agents.issuesWith(name, config))
+  const lines = Object.entries(wrong).map(([key, reason]) => `${file}: "${key}": ${reason}`)
+  if (lines.length > 0) throw new AppError('CONFIG_INVALID', lines.join('\n'))
 }
 
 /** Opens everything, and closes it again when that fails half way. */

@@ -3,7 +3,7 @@ import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
 import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
-import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
+import { type Actor, AppError, type Events, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer, upstreamUnit } from '../core/kernel/index.ts'
@@ -185,19 +185,40 @@ export async function createRuntime(
   const meetings = createServerMeetings({ upstreams, core })
   const startedAt = Math.round(clock.now())
 
-  const fileProblems = () => [...project.problems(), ...core.agents.fileProblems()]
+  const agentEntries = () => core.agents.names().map(name => core.agents.entry(name))
 
   /** Answers which servers of others that has brought, changed and taken away. */
   async function reloadAgents(): Promise<MountChanges> {
-    const known = fileProblems()
+    const known = project.problems()
+    const entries = new Set(agentEntries())
     await project.reload()
     const [changes] = await Promise.all([upstreams.configure(project.upstreams()), core.agents.reload()])
-    const problems = newProblems(fileProblems(), known)
-    if (problems.length > 0) core.emitter.emit('definitions.rejected', { problems })
+    const changed = agentEntries().filter(entry => !entries.has(entry))
+    reject([...newProblems(project.problems(), known), ...changed.flatMap(({ name }) => core.agents.problems(name))])
     // The configuration may have switched a dependency on or off.
     core.health.adopt(core.catalogue.current())
     await core.health.probeNew()
     return changes
+  }
+
+  function reject(problems: readonly Problem[]): void {
+    if (problems.length > 0) core.emitter.emit('definitions.rejected', { problems })
+  }
+
+  let wasPartial = true
+
+  /** Reports agents whose files name what a change of definitions took away. One agent per turn of the event loop. */
+  async function rejectStaleGrants({ added, changed, removed }: Events['generation.swapped']): Promise<void> {
+    const { isPartial } = core.catalogue.current()
+    const keys = new Set([...added, ...changed, ...removed].flatMap(address => capabilityIn(address) ?? []))
+    // What a source had not yet answered for may still have come; now it is missing.
+    const isComplete = wasPartial && !isPartial
+    wasPartial = isPartial
+    if (keys.size === 0 && !isComplete) return
+    for (const name of core.agents.names()) {
+      await clock.breathe()
+      if (core.agents.has(name)) reject(core.agents.staleGrants(name, isComplete ? undefined : keys))
+    }
   }
 
   /** Who has an agent's name and is somebody else has none of its folders. */
@@ -257,6 +278,10 @@ export async function createRuntime(
     meetAgain: meetings.meetAgain,
     readAgain: meetings.readAgain,
     watch() {
+      wasPartial = core.catalogue.current().isPartial
+      core.emitter.on('generation.swapped', swap => {
+        rejectStaleGrants(swap).catch(error => log.error('agents were not checked', { error: messageOf(error) }))
+      })
       core.work()
       core.health.watch()
       core.catalogue.watch()
@@ -267,7 +292,8 @@ export async function createRuntime(
     async reload() {
       const changes = await reloadAgents()
       const report = await core.catalogue.reload()
-      return { ...withUpstreams(report, changes), rejected: [...fileProblems(), ...report.rejected] }
+      const rejected = [...project.problems(), ...core.agents.problems(), ...report.rejected]
+      return { ...withUpstreams(report, changes), rejected }
     },
     problems: () => [
       ...project.problems(),
@@ -306,6 +332,10 @@ function registryDesk({ core: { catalogue, health }, problems, reload }: Runtime
     recheck: (name, options) => health.recheck(name, options),
     reload,
   }
+}
+
+function capabilityIn(address: string): string | undefined {
+  return address.startsWith('capability:') ? address.slice('capability:'.length) : undefined
 }
 
 /** A switch for something that does not exist switches nothing, and its owner should know. */

@@ -223,7 +223,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       // Read first: where nobody can tell which agents there are, nothing is done.
       const holders = isOurs ? await project.agentFiles.load() : []
       const left = await withoutEntry(name)
-      // First: an agent whose file names what is gone has no tools at all, also where this is cut off half way.
+      // First, so that no file names what is gone, also where this is cut off half way.
       const revoked = await revokeUpstream(name, holders, deps)
       const { file, secrets, ...forgotten } = await takeEntry(name, left)
       await deps.reload()

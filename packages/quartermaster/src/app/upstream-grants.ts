@@ -35,7 +35,7 @@ export async function grantUpstream(
   { names, areFirst = false }: Recipients,
   { project, agents: seats, originOf }: UpstreamGrantDeps,
 ): Promise<GrantedUpstream> {
-  // An agent whose file names what does not exist has no tools at all, so nobody is given what is not there.
+  // No agent's file is to name what does not exist.
   if (originOf(name) !== 'upstream') return { granted: [], problems: [] }
   const granted: string[] = []
   const problems: Problem[] = []
@@ -99,8 +99,8 @@ function notGranted(name: string, agent: string, error: unknown): Problem {
 type RevokedUpstream = Pick<RemovedUpstream, 'revokedFrom' | 'taken' | 'stillNamedBy' | 'problems'>
 
 /**
- * Takes an upstream that is gone out of agents' files, whatever these say about it: one that names what does not exist leaves its
- * agent without any tools. A file that cannot be changed keeps nothing else from being done.
+ * Takes an upstream that is gone out of agents' files, whatever these say about it. A file that cannot be changed keeps nothing
+ * else from being done.
  */
 export async function revokeUpstream(
   name: string,
@@ -109,8 +109,8 @@ export async function revokeUpstream(
 ): Promise<RevokedUpstream> {
   const taken: [agent: string, had: CapabilityConfig][] = []
   const failed: { readonly agent: string; readonly problem: Problem }[] = []
-  for (const { name: agent, config } of agents) {
-    if (config && !Object.hasOwn(config.capabilities, name)) continue
+  for (const { name: agent, config, wrong = {} } of agents) {
+    if (config && !Object.hasOwn({ ...config.capabilities, ...wrong }, name)) continue
     try {
       const had = await takeOut(name, agent, agentFiles)
       if (had) taken.push([agent, had])
@@ -151,7 +151,7 @@ function notRevoked(name: string, agent: string, error: unknown): Problem {
     code: 'AGENT_INVALID',
     where,
     subject: `agent:${agent}`,
-    message: `"${name}" could not be taken from "${agent}", which has no tools while its file names it: ${messageOf(error)}`,
+    message: `"${name}" could not be taken from "${agent}", whose file still names it: ${messageOf(error)}`,
     mend: `Correct what is said here, and take "${name}" out of "capabilities" in ${where}.`,
   }
 }

@@ -18,8 +18,8 @@ export function createWithdrawnUpstreams({
 
   /** A file that cannot be read takes nothing away for good: it is being written, as a rule. */
   function capabilitiesOf(name: string): readonly string[] {
-    const { config } = agents.entry(name)
-    return config ? Object.keys(config.capabilities) : (had.get(name) ?? [])
+    const { config, wrong = {} } = agents.entry(name)
+    return config ? Object.keys({ ...config.capabilities, ...wrong }) : (had.get(name) ?? [])
   }
 
   return names => {

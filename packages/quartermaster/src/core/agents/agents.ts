@@ -24,14 +24,15 @@ export interface Agents {
   /** Reads the agents anew. */
   reload(): Promise<void>
   list(): AgentSummary[]
+  names(): readonly string[]
   has(name: string): boolean
   /** Whether an agent of the folder is here, and nobody else who has its name: one of another organisation, or one that has joined. */
   isAgent(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
-  /** What is wrong with their files alone. */
-  fileProblems(): Problem[]
+  /** What an agent's file asks for wrongly of these capabilities; of all when absent. */
+  staleGrants(name: string, capabilities?: ReadonlySet<string>): Problem[]
   /** Where their files say that they belong. */
   placements(): Placements
   /** What would be wrong if an agent had this configuration. */
@@ -81,8 +82,13 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 
   function resolve(name: string): Resolution {
-    const config = entries.get(name)?.config
-    return config ? resolveWith(name, config, deps.mount) : NOTHING_GRANTED
+    const { config, wrong = {} } = entries.get(name) ?? {}
+    if (!config) return NOTHING_GRANTED
+    const resolution = resolveWith(name, config, deps.mount)
+    const unread = Object.entries(wrong).map(
+      ([capability, reason]) => ({ capability, tool: '*', state: 'unavailable', reason }) as const,
+    )
+    return unread.length === 0 ? resolution : { ...resolution, refused: [...resolution.refused, ...unread] }
   }
 
   function resolveWith(name: string, config: AgentConfig, mount: Mount | undefined): Resolution {
@@ -138,6 +144,14 @@ export function createAgents(deps: AgentsDeps): Agents {
     return [...problems, ...issues, ...misplaced(name, file, placements), ...unheard, ...useless, ...shadowed]
   }
 
+  function staleGrants(name: string, capabilities?: ReadonlySet<string>): Problem[] {
+    const { file, config } = entry(name)
+    if (!config) return []
+    const wanted = Object.entries(config.capabilities).filter(([key]) => capabilities?.has(key) ?? true)
+    const asked = { ...config, capabilities: Object.fromEntries(wanted) }
+    return resolveWith(name, asked, deps.mount).issues.map(issue => issueProblem(name, file, issue))
+  }
+
   return {
     reload() {
       // One after the other: an older read that ends later must not bring back what was taken away.
@@ -145,11 +159,12 @@ export function createAgents(deps: AgentsDeps): Agents {
       return reloading
     },
     list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
+    names: () => [...entries.keys()],
     has: name => entries.has(name),
     isAgent,
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
-    fileProblems: () => [...entries.values()].flatMap(({ problems }) => problems),
+    staleGrants,
     placements: () => placements,
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
@@ -166,8 +181,11 @@ function nextStep(count: number): string {
 }
 
 function issueProblem(name: string, file: string, { path, message }: CapabilityIssue): Problem {
-  const [, key] = path
-  const without = key === undefined ? '' : `, or take it away: quartermaster grant ${name} ${String(key)} --revoke`
+  const [, key, field] = path
+  const fix =
+    field === 'tools'
+      ? 'Correct "tools" in the file; the other names in it stay as they are.'
+      : `"${name}" does not have "${String(key)}" until then. Correct the file, or take it away: quartermaster grant ${name} ${String(key)} --revoke`
   return {
     severity: 'error',
     code: 'AGENT_INVALID',
@@ -175,7 +193,7 @@ function issueProblem(name: string, file: string, { path, message }: CapabilityI
     subject: `agent:${name}`,
     field: path.join('.'),
     message,
-    mend: `Until then "${name}" has no tools at all. Mend it in the file${without}`,
+    mend: fix,
   }
 }
 
@@ -224,11 +242,11 @@ function shadowedProblem(name: string, file: string, { capability, by, keys }: S
   }
 }
 
-function summaryOf({ name, config }: AgentEntry, seat: Seat, problems: readonly Problem[]): AgentSummary {
+function summaryOf({ name, config, wrong = {} }: AgentEntry, seat: Seat, problems: readonly Problem[]): AgentSummary {
   const view = seat.view()
   const summary: AgentSummary = {
     name,
-    capabilities: Object.keys(config?.capabilities ?? {}),
+    capabilities: Object.keys({ ...config?.capabilities, ...wrong }),
     view: view.kind,
     granted: view.tools.length,
     unavailable: view.unavailable.length,

@@ -14,23 +14,35 @@ export interface Allowlist {
   readonly absent: readonly WithheldTool[]
 }
 
+interface CheckedList {
+  /** The list without doubles and unknown names. */
+  readonly tools: readonly string[] | undefined
+  readonly unknown: readonly WithheldTool[]
+  readonly issues: readonly CapabilityIssue[]
+}
+
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
-export function checkAllowlist(
-  tools: readonly string[] | undefined,
-  capability: CatalogueCapability,
-): CapabilityIssue[] {
+export function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
   const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
   // A server that drops a tool, or an owner who leaves one out, must not take all others from whoever names it.
   const isKnown = new Set([...known, ...absentTools(capability).map(({ name }) => name)])
   const seen = new Set<string>()
-  return (tools ?? []).flatMap((name, index) => {
+  const unknown = new Map<string, string>()
+  const issues = (tools ?? []).flatMap((name, index) => {
     if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
     seen.add(name)
     // What nobody has seen yet is neither right nor wrong.
     if (isKnown.has(name) || capability.unseen !== undefined) return []
     const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${someOf(known)}.`
-    return [issue(index, `Capability "${capability.key}" has no tool "${name}".${hint}`)]
+    const message = `Capability "${capability.key}" has no tool "${name}".${hint}`
+    unknown.set(name, message)
+    return [issue(index, message)]
   })
+  return {
+    tools: tools && [...seen].filter(name => !unknown.has(name)),
+    unknown: [...unknown].map(([name, reason]) => ({ name, reason })),
+    issues,
+  }
 }
 
 /** Divides what was asked for, which was checked, into what is offered and what is not. */

@@ -42,7 +42,9 @@ export interface Resolution {
    * asked for it.
    */
   readonly absent: readonly ResolutionEntry[]
-  /** What is wrong with the configuration; when there is anything, nothing is granted. */
+  /** Capabilities and names in `tools` lists that the configuration asks for wrongly; nothing is granted for them. */
+  readonly refused: readonly ResolutionEntry[]
+  /** What is wrong with the configuration. The library refuses all of it; a gateway withholds only what is in `refused`. */
   readonly issues: readonly CapabilityIssue[]
 }
 
@@ -66,5 +68,6 @@ export const NOTHING_GRANTED: Resolution = Object.freeze({
   shadowed: [],
   withheld: [],
   absent: [],
+  refused: [],
   issues: [],
 })

@@ -16,18 +16,13 @@ import {
 } from '../catalogue/index.ts'
 import { didYouMean, issuePredicate } from '../kernel/index.ts'
 import { type Allowlist, checkAllowlist, readAllowlist } from './allowlist.ts'
-import {
-  type CapabilityIssue,
-  type Grant,
-  NOTHING_GRANTED,
-  type PromptGrant,
-  type Resolution,
-  type ResourceGrant,
-  type ShadowedResources,
-} from './grants.ts'
+import type { CapabilityIssue, Grant, PromptGrant, Resolution, ResourceGrant, ShadowedResources } from './grants.ts'
 import type { Mount } from './mount.ts'
 
-/** Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. */
+/**
+ * Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. A wrong
+ * capability, or a name in `tools` that does not exist, takes away itself alone.
+ */
 export function resolveCapabilities(
   capabilities: Readonly<Record<string, CapabilityConfig>>,
   context: ResolverContext,
@@ -36,18 +31,16 @@ export function resolveCapabilities(
   const steps = Object.entries(capabilities).map(([key, config]) =>
     resolveOne(key, config, { context, generation, mount }),
   )
-  const issues = steps.flatMap(step => step.issues)
-  const withheld = steps.flatMap(step => step.withheld)
-  if (issues.length > 0) return { ...NOTHING_GRANTED, issues }
   const ordered = steps.toSorted((a, b) => a.position - b.position)
   return {
     grants: new Map(ordered.flatMap(step => step.grants).map(grant => [grant.tool.name, grant])),
     prompts: new Map(ordered.flatMap(step => step.prompts).map(grant => [grant.prompt.name, grant])),
     ...takeAddresses(ordered.flatMap(step => step.resources)),
     skills: [],
-    withheld,
+    withheld: steps.flatMap(step => step.withheld),
     absent: steps.flatMap(step => step.absent),
-    issues,
+    refused: steps.flatMap(step => step.refused),
+    issues: steps.flatMap(step => step.issues),
   }
 }
 
@@ -96,6 +89,7 @@ interface Step {
   readonly resources: readonly ResourceGrant[]
   readonly withheld: readonly ResolutionEntry[]
   readonly absent: readonly ResolutionEntry[]
+  readonly refused: readonly ResolutionEntry[]
   readonly issues: readonly CapabilityIssue[]
 }
 
@@ -106,26 +100,32 @@ function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving):
   if (!capability) {
     const hint = injectionHint(key, generation) ?? didYouMean(key, generation.capabilities.keys())
     const message = `There is no capability "${key}".${hint}`
-    return failed([{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
+    return refused(key, entry, [{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
   }
-  const { tools, ...config } = entry
+  const { tools: wanted, ...config } = entry
   const checked = checkConfig(config, capability)
-  const issues = [
-    ...checkAllowlist(tools, capability),
-    ...(checked.ok ? [] : checked.issues.map(issue => ({ ...issue, code: 'CONFIG_INVALID' as const }))),
-  ]
-  if (issues.length > 0) return failed(issues.map(issue => ({ ...issue, path: ['capabilities', key, ...issue.path] })))
+  const inKey = <I extends Issue>(issue: I): I => ({ ...issue, path: ['capabilities', key, ...issue.path] })
+  const listed = checkAllowlist(wanted, capability)
+  const stale = listed.issues.map(inKey)
+  if (!checked.ok) {
+    const wrong = checked.issues.map(issue => inKey({ ...issue, code: 'CONFIG_INVALID' as const }))
+    return refused(key, entry, [...stale, ...wrong])
+  }
+  // A list of names that do not exist is not an empty one: the agent was meant to have something else.
+  if (wanted && wanted.length > 0 && listed.tools?.length === 0) return refused(key, entry, stale)
+  const { tools } = listed
   const allowlist = readAllowlist(tools, capability)
-  const value = checked.ok ? (checked.value as Record<string, unknown>) : {}
+  const value = checked.value as Record<string, unknown>
   try {
     const given = { ...value, tools: allowlist.names.filter(name => allowlist.offered.has(name)) }
     const resolved = checkResolved(capability.resolver.resolve(context, given))
-    return resolved?.mcpServer
+    const step = resolved?.mcpServer
       ? grantMounted(capability, { server: resolved.mcpServer, tools, allowlist }, resolving)
       : grantAllowed(capability, allowlist, resolved)
+    return { ...step, issues: stale, refused: unavailable(key, listed.unknown) }
   } catch (error) {
     const message = `Capability "${key}" could not be resolved: ${messageOf(error)}`
-    return failed([{ code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
+    return refused(key, entry, [...stale, { code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
   }
 }
 
@@ -141,11 +141,31 @@ function injectionHint(key: string, { injections }: Generation): string | undefi
 /** At start a file may take its time. An agent that names what it brings keeps everything else meanwhile. */
 function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
   const reason = 'It is still being loaded, or does not exist.'
-  return { ...failed([]), withheld: tools.map(tool => ({ capability: key, tool, state: 'unavailable', reason })) }
+  return { ...NOTHING, withheld: tools.map(tool => ({ capability: key, tool, state: 'unavailable', reason })) }
 }
 
-function failed(issues: readonly CapabilityIssue[]): Step {
-  return { position: 0, grants: [], prompts: [], resources: [], withheld: [], absent: [], issues }
+const NOTHING: Step = {
+  position: 0,
+  grants: [],
+  prompts: [],
+  resources: [],
+  withheld: [],
+  absent: [],
+  refused: [],
+  issues: [],
+}
+
+/** The whole capability is withheld: each tool the agent lists, or all as `*`. */
+function refused(key: string, { tools = ['*'] }: CapabilityConfig, issues: readonly CapabilityIssue[]): Step {
+  const reason = issues.map(({ message }) => message).join(' ')
+  return {
+    ...NOTHING,
+    refused: unavailable(
+      key,
+      [...new Set(tools)].map(name => ({ name, reason })),
+    ),
+    issues,
+  }
 }
 
 function checkConfig(config: Record<string, unknown>, capability: CatalogueCapability): Validated {
@@ -197,7 +217,7 @@ function grantAllowed(
   if (resolved === null) {
     const reason = 'The capability left itself out of this run.'
     return {
-      ...failed([]),
+      ...NOTHING,
       position,
       withheld: names.map(tool => ({ capability: key, tool, state: 'skipped', reason })),
     }
@@ -212,7 +232,7 @@ function grantAllowed(
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
   const missing = { withheld: unavailable(key, [...withheld, ...empty]), absent: unavailable(key, absent) }
-  return { position, grants, prompts, resources, ...missing, issues: [] }
+  return { ...NOTHING, position, grants, prompts, resources, ...missing }
 }
 
 const NOTHING_TO_CALL = 'Its capability brought nothing that can be called.'
@@ -232,7 +252,7 @@ function grantMounted(
   if (found) return grantAllowed({ ...found, key, position }, mountedAllowlist(tools, found), {})
   const reason = 'reason' in mounted ? mounted.reason : 'Its MCP server is being mounted.'
   return {
-    ...failed([]),
+    ...NOTHING,
     position,
     withheld: unavailable(
       key,

@@ -84,7 +84,8 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
 
   function resolve(generation: Generation, key: unknown): Resolved {
     const resolution = options.resolve()
-    const { grants, withheld } = resolution
+    const { grants } = resolution
+    const withheld = [...resolution.withheld, ...resolution.refused]
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
     const isGuest = options.isGuest === true
     // Asked by those that are made with it, so only once all of them are there.

@@ -10,6 +10,7 @@ export interface ViewFactsParts {
   readonly presented: readonly Grant[]
   readonly grants: Resolution['grants']
   readonly withheld: Resolution['withheld']
+  readonly refused: Resolution['refused']
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
   /** Consent operations the owner allows for good. */

@@ -25,6 +25,8 @@ export interface View extends ReadingsView {
   readonly tools: readonly Grant[]
   /** Granted, but not working now. */
   readonly unavailable: readonly { readonly grant: Grant; readonly missing: readonly MissingDependency[] }[]
+  /** Capabilities and tools that the agent's file asks for wrongly, with the reason. */
+  readonly refused: Resolution['refused']
   /** Every tool that was asked for, and what became of it. */
   report(): ResolutionEntry[]
   /** All of it in words, for whoever explains to the agent what it has. */
@@ -60,6 +62,7 @@ export function renderView({ resolution, generation, gateway, beside, health, di
     kind,
     presented,
     tools,
+    refused: resolution.refused,
     ...renderReadings(resolution, { health, digest }),
     // Reasons are for those who ask: most readers of a view only list and call.
     get unavailable() {
@@ -68,7 +71,7 @@ export function renderView({ resolution, generation, gateway, beside, health, di
     report() {
       const granted = tools.map(grant => grantedEntry(grant, allowed))
       const missing = unavailable.map(grant => unavailableEntry(grant, health.missing(grant.tool)))
-      return [...granted, ...missing, ...resolution.withheld]
+      return [...granted, ...missing, ...resolution.withheld, ...resolution.refused]
     },
     facts: () => viewFacts({ kind, presented, ...resolution, generation, health, allowed }),
     list() {

@@ -4,6 +4,7 @@ import { type Health, missingInWords } from '../health/index.ts'
 
 interface SeenParts {
   readonly withheld: readonly ResolutionEntry[]
+  readonly refused: readonly ResolutionEntry[]
   readonly generation: Generation
   readonly health: Pick<Health, 'missing'>
 }
@@ -22,12 +23,22 @@ export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntr
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
   const held = owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0]
-  return held ?? absent.find(isCalled) ?? perhapsOf(tool, parts)
+  return held ?? absent.find(isCalled) ?? refusedTool(tool, parts) ?? perhapsOf(tool, parts)
+}
+
+/** What the agent's file asks for wrongly: by its name, by the name a server's tool would have, or as part of a capability. */
+function refusedTool(tool: string, { refused, generation }: SeenParts): ResolutionEntry | undefined {
+  return refused.find(({ capability, tool: own }) => {
+    if (own !== '*') return own === tool || `${capability}_${own}` === tool
+    const known = generation.capabilities.get(capability)
+    return tool.startsWith(`${capability}_`) || known?.tools.some(({ name }) => name === tool)
+  })
 }
 
 /** The unit that may have a tool of this name, where nobody knows yet what it has. */
 export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
   const held = withheldTool(tool, parts)
+  if (held && parts.refused.includes(held)) return undefined
   const capability = held && parts.generation.capabilities.get(held.capability)
   return capability?.unseen === undefined ? undefined : capability.unit
 }
@@ -54,23 +65,26 @@ function isSeen({ capability: key, tool }: ResolutionEntry, { generation }: Seen
   return [...capability.leftOut, ...absentTools(capability)].some(({ name }) => name === tool)
 }
 
-/** The tools that an agent was given and that are held back, are there no more, or are left out. */
+/** The tools that an agent was given and that are held back, are there no more, are left out, or are asked for wrongly. */
 export function heldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
-  return parts.withheld.flatMap(entry => {
-    const { tool, calledAs = tool, capability, state, reason } = entry
-    const isHeld = state === 'unavailable' && reason !== undefined && isSeen(entry, parts)
-    return isHeld ? [{ tool: calledAs, capability, reason }] : []
-  })
+  const held = parts.withheld.filter(entry => entry.state === 'unavailable' && isSeen(entry, parts))
+  return [...held, ...parts.refused].flatMap(({ tool, calledAs = tool, capability, reason }) =>
+    tool === '*' || reason === undefined ? [] : [{ tool: calledAs, capability, reason }],
+  )
 }
 
-/** The capabilities that an agent was given and of which nobody knows yet what they have. */
+/** The capabilities that an agent was given and of which nobody knows yet what they have, or that are asked for wrongly. */
 export function unseenCapabilities(parts: SeenParts): { capability: string; reason: string }[] {
   const keys = new Set(parts.withheld.map(({ capability }) => capability))
-  return [...keys].flatMap(capability => {
+  const wrong = parts.refused.flatMap(({ capability, tool, reason }) =>
+    tool === '*' && reason !== undefined ? [{ capability, reason }] : [],
+  )
+  const unseenOnes = [...keys].flatMap(capability => {
     const unseen = parts.generation.capabilities.get(capability)?.unseen
     if (unseen === undefined) return []
     return [{ capability, reason: [causeOf({ capability }, parts), unseen].filter(Boolean).join(' ') }]
   })
+  return [...unseenOnes, ...wrong]
 }
 
 /** Why its server has not been seen, which changes oftener than what it offers does. */

@@ -34,12 +34,16 @@ function reloadText(report: ReloadReport, printer: Printer): string {
     ],
     printer,
   )
+  const isOfAgent = ({ subject = '' }: Problem) => subject.startsWith('agent:')
   const errors = rejected.filter(problem => problem.severity === 'error')
+  const ofAgents = errors.filter(isOfAgent)
+  const ofDefinitions = errors.filter(problem => !isOfAgent(problem))
   const warnings = rejected.filter(problem => problem.severity !== 'error')
   return (
     head +
     lists +
-    section(errors, `${count(errors.length, 'problem')}; the last good version stays`, printer) +
+    section(ofDefinitions, `${count(ofDefinitions.length, 'problem')}; the last good version stays`, printer) +
+    section(ofAgents, `${count(ofAgents.length, 'problem')} in agents' files`, printer) +
     section(warnings, count(warnings.length, 'warning'), printer)
   )
 }
