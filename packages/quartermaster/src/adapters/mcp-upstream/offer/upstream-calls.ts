@@ -2,6 +2,7 @@ import type { PromptResult, ToolResult } from '../../../contracts/index.ts'
 import {
   type CallContext,
   cancelSignalOf,
+  holdBack,
   type PassedContents,
   passedContents,
   passedPrompt,
@@ -89,7 +90,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
 
   async function passFor(passing: Passing): Promise<Params> {
     const { agent, facts, ask } = passing
-    const leave = places.enter(agent)
+    const leave = enter(agent, facts.call)
     try {
       const isLost = dismissals.since(agent, upstream)
       const refuseLost = () => {
@@ -110,6 +111,15 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       })
     } finally {
       leave()
+    }
+  }
+
+  function enter(agent: string, call: CallContext | undefined): () => void {
+    try {
+      return places.enter(agent)
+    } catch (error) {
+      if (call) holdBack(call, 'It was not sent, so nothing was done.')
+      throw error
     }
   }
 

@@ -2,6 +2,7 @@ import { AppError, type CallAnswer, type OperationRow, type Settings } from '../
 import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import {
+  type CancelSignal,
   type Clock,
   createCancellation,
   type Ids,
@@ -48,10 +49,12 @@ export interface CallPathDeps
 export function createCalls(deps: CallPathDeps): Calls {
   const { health, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
-  const underWay = new Map<string, Deadline>()
+  const underWay = new Map<string, { readonly journey: Journey; readonly deadline: Deadline }>()
   const spans = createCallSpans(deps)
   const entrance = createEntrance(deps)
+  const draining = createCancellation()
   const stopping = createCancellation()
+  let onDrained = () => {}
 
   async function travel(journey: Journey): Promise<CallAnswer> {
     let answer: CallAnswer
@@ -76,18 +79,20 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   async function walk(journey: Journey): Promise<CallAnswer> {
-    throwIfCancelled(stopping.signal)
-    const meeting = meet(journey.request)
+    // A nested call belongs to a handler that is allowed to end.
+    const over = journey.depth > 0 ? stopping.signal : draining.signal
+    throwIfCancelled(over)
+    const meeting = meet(journey.request, over)
     if (meeting) await meeting
     journey.request = followForward(journey.request)
-    const forwarded = meet(journey.request)
+    const forwarded = meet(journey.request, over)
     if (forwarded) await forwarded
     const { request } = journey
     const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
     journey.config = config
     const deadline = deadlineFor(journey, tool)
-    underWay.set(journey.operationId, deadline)
+    underWay.set(journey.operationId, { journey, deadline })
     try {
       const checked = checkInput(tool, request.input)
       const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked), clock) : checked
@@ -103,18 +108,22 @@ export function createCalls(deps: CallPathDeps): Calls {
       return await runRecorded({ journey, tool, config, input, deadline }, nested, deps)
     } finally {
       // One that waited for a person may be run by the queue meanwhile, under the same id.
-      if (underWay.get(journey.operationId) === deadline) underWay.delete(journey.operationId)
+      if (underWay.get(journey.operationId)?.deadline === deadline) underWay.delete(journey.operationId)
       deadline.release()
+      if (running() === 0) onDrained()
     }
   }
 
-  function meet({ seat, tool, signal, timeoutMs = restartWaitMs }: Meeting): Promise<void> | undefined {
+  function meet(
+    { seat, tool, signal, timeoutMs = restartWaitMs }: Meeting,
+    over: CancelSignal = draining.signal,
+  ): Promise<void> | undefined {
     if (!deps.meetUnseen || seat.grant(tool)) return undefined
     const unit = seat.unseen(tool)
     if (unit === undefined) return undefined
     const meeting = deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
     // Whoever waits for it would be cut off by the end of this process, and told nothing.
-    const meetingHere = unlessCancelled(meeting, stopping.signal).then(() => throwIfCancelled(stopping.signal))
+    const meetingHere = unlessCancelled(meeting, over).then(() => throwIfCancelled(over))
     return unlessCancelled(meetingHere, signal)
   }
 
@@ -158,6 +167,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       isParked: false,
       isRecorded: false,
       hasRun: false,
+      wasHeldBack: false,
       effects: NOTHING,
       whole: undefined,
       repeatOf: undefined,
@@ -176,22 +186,39 @@ export function createCalls(deps: CallPathDeps): Calls {
     })
   }
 
+  const isRunning = ({ depth, hasRun }: Journey) => depth === 0 && hasRun
+
+  function running(): number {
+    return [...underWay.values()].filter(({ journey }) => isRunning(journey)).length
+  }
+
   return {
     call: request => travel(begin(request)),
-    meet,
+    meet: request => meet(request),
     rejoin: async request => (await rejoin(request, deps)).answer(),
     resume,
     cancel(operationId, reason) {
-      const deadline = underWay.get(operationId)
+      const deadline = underWay.get(operationId)?.deadline
       // One that is over may be that of a caller who waited: the run that somebody else begins under this id is not there yet.
       if (!deadline || deadline.reason()) return operations.isRunning(operationId) ? 'ending' : 'notHere'
       deadline.cancel(reason)
       return 'told'
     },
     target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
+    drain() {
+      draining.cancel(stopped())
+      for (const { journey, deadline } of underWay.values())
+        if (journey.depth === 0 && !journey.hasRun) deadline.cancel(stopped())
+      return new Promise(resolve => {
+        onDrained = resolve
+        if (running() === 0) resolve()
+      })
+    },
+    running,
     stop() {
+      draining.cancel(stopped())
       stopping.cancel(stopped())
-      for (const deadline of underWay.values()) deadline.cancel(stopped())
+      for (const { deadline } of underWay.values()) deadline.cancel(stopped())
     },
   }
 }

@@ -75,6 +75,13 @@ export interface Calls extends RunningCalls {
   rejoin(request: RejoinRequest): Promise<CallAnswer>
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
+  /**
+   * Takes no more calls from outside, and ends those that only wait with `STOPPING` or their handle. Resolves when the
+   * handlers that run have ended; the calls that these make still run.
+   */
+  drain(): Promise<void>
+  /** How many handlers run now, those of nested calls not counted. */
+  running(): number
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
 }

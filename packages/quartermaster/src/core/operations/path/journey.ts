@@ -31,6 +31,8 @@ export interface Journey {
   /** Whether it is on record as running: from then on its end has to be. */
   isRecorded: boolean
   hasRun: boolean
+  /** Whether its handler failed while it only waited to begin, as for a server that takes no more requests. */
+  wasHeldBack: boolean
   /** What it leaves behind outside, as it was before its first run; empty where its tool names nothing. */
   effects: OpenedEffects
   /** Its whole result, where only the beginning of it is handed over. */

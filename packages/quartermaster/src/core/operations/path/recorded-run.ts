@@ -6,7 +6,7 @@ import {
   type Settings,
   type ToolResult,
 } from '../../../contracts/index.ts'
-import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
+import { heldBackBy, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
@@ -57,11 +57,16 @@ export async function runRecorded(
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
   if (missingEffects === 'done') return doneBefore(tool, operationId)
   refuseOneTooMany(journey, deps.settings)
+  const late = deadline.reason()
+  if (late) throw late
   journey.hasRun = true
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
   const context = new RunContext(journey, parts)
   const running = runTool({ tool, input, context, deadline }, deps)
-  const result = await (effectful ? confirmed(running, effectful, deps.effects) : running)
+  const result = await (effectful ? confirmed(running, effectful, deps.effects) : running).catch(error => {
+    journey.wasHeldBack = heldBackBy(context) !== undefined
+    throw error
+  })
   const { isRecorded, request } = journey
   const { caller } = request.seat
   const { maxResultBytes: maxBytes, maxBinaryBytes } = tool

@@ -96,7 +96,7 @@ function auditEnd(journey: Journey, ending: Ending, at: number) {
 }
 
 function endOf(journey: Journey, ending: Ending, audit: AuditEntry): OperationEnd {
-  const { operationId: id, hasRun, isRecorded, whole } = journey
+  const { operationId: id, hasRun, wasHeldBack, isRecorded, whole } = journey
   const isHeard = whetherHeard(journey)
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
@@ -107,7 +107,8 @@ function endOf(journey: Journey, ending: Ending, audit: AuditEntry): OperationEn
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
   const outcome = outcomeAfter(failure, { hasRun })
-  return { id, audit, isHeard, state, outcome, result: undefined, error: failure.toJSON() }
+  const isRefused = failure.retry === 'later' && (!hasRun || wasHeldBack)
+  return { id, audit, isHeard, state, outcome, isRefused, result: undefined, error: failure.toJSON() }
 }
 
 /** Whoever reads the record of a cut result has nothing else to find the rest by. */

@@ -36,6 +36,10 @@ export interface Readings {
   readResource(request: ResourceReadRequest): Promise<ReadResult>
   /** What may stand for an argument; nothing where its definition does not help or cannot help now. */
   suggest(request: SuggestRequest): Promise<Suggestions>
+  /** Takes nothing more, and ends what only waits; resolves when what runs has ended. */
+  drain(): Promise<void>
+  /** How many run now. */
+  running(): number
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
 }

@@ -39,7 +39,10 @@ export function createReadings(deps: ReadingsDeps): Readings {
   const timeoutMs = settings.callTimeoutSeconds * 1000
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const underWay = new Set<Deadline>()
+  /** Those of them whose definition runs. */
+  const running = new Set<Deadline>()
   let isStopping = false
+  let onDrained = () => {}
 
   async function travel<T>(plan: ReadingPlan<T>): Promise<T> {
     const journey = begin(plan)
@@ -89,7 +92,9 @@ export function createReadings(deps: ReadingsDeps): Readings {
       return await work(deadline)
     } finally {
       underWay.delete(deadline)
+      running.delete(deadline)
       deadline.release()
+      if (running.size === 0) onDrained()
     }
   }
 
@@ -106,6 +111,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     const late = deadline.reason()
     if (late) throw late
     deadline.limitRun(timeoutMs, `"${address}"`)
+    running.add(deadline)
     journey.hasRun = true
     const { request } = journey.plan
     const { operationId } = journey
@@ -125,6 +131,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     const { seat, argument, arguments: others = {}, client = ids.next('op') } = request
     return within(request.signal, address, async deadline => {
       deadline.limitRun(timeoutMs, `"${address}"`)
+      running.add(deadline)
       const context = { caller: seat.caller, client, config, signal: deadline.signal(), arguments: others }
       const output = await runDefinition({ address, item, deadline }, deps, () => helper(argument.value, context))
       return toSuggestions(output, address)
@@ -135,6 +142,15 @@ export function createReadings(deps: ReadingsDeps): Readings {
     renderPrompt: request => travel(planPrompt(request)),
     readResource: request => travel(planResource(request)),
     suggest,
+    drain() {
+      isStopping = true
+      for (const deadline of underWay) if (!running.has(deadline)) deadline.cancel(stopping())
+      return new Promise(resolve => {
+        onDrained = resolve
+        if (running.size === 0) resolve()
+      })
+    },
+    running: () => running.size,
     stop() {
       isStopping = true
       for (const deadline of underWay) deadline.cancel(stopping())

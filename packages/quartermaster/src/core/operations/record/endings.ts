@@ -82,7 +82,7 @@ export function createEndings(deps: EndingsDeps): Endings {
 
   function endOf({ record, standing, isAwaited }: RunningCall, end: OperationEnd): LastStep {
     const { id, ttlMs = null, idempotencyKey } = record
-    const { state, outcome, error, isHeard } = end
+    const { state, outcome, error, isRefused, isHeard } = end
     const now = Math.round(clock.now())
     // Nobody knows of one who was asked something, and may still come for the answer.
     const isGot = isAwaited && (isHeard ? isHeard() : true)
@@ -90,7 +90,11 @@ export function createEndings(deps: EndingsDeps): Endings {
     // Whoever got the answer has it; it is kept for those who come for it later.
     const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
     const result = isFetched ? end.result : undefined
-    const last = ended(standing, { state, outcome, error, result, isTold }, endTerms(now, { ttlMs }, settings))
+    const last = ended(
+      standing,
+      { state, outcome, error, isRefused, result, isTold },
+      endTerms(now, { ttlMs }, settings),
+    )
     // Whoever got the answer has only the beginning of a result that was cut.
     const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
     return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isHeard } : undefined }

@@ -3,7 +3,7 @@ import { AppError } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
-import { type AnyTool, toolResult } from '../../catalogue/index.ts'
+import { type AnyTool, holdBack, toolResult } from '../../catalogue/index.ts'
 
 /** A desk with one tool that counts how often it ran. */
 async function desk(more: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage()) {
@@ -119,6 +119,41 @@ describe('a call under an idempotency key', () => {
     const first = await send('k1')
     expect(await send('k1')).toEqual(first)
     expect(runs).toHaveLength(1)
+  })
+
+  it('is the first call when the one before was refused by stopping after it was written down', async () => {
+    const before = await desk()
+    before.storage.fault = () => void before.hub.calls.drain()
+    expect(await failureOf(before.send('k1'))).toMatchObject({ code: 'STOPPING', kind: 'unavailable', retry: 'later' })
+    const after = await desk({}, Object.assign(before.storage, { fault: () => undefined }))
+    expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
+    expect(before.runs).toHaveLength(0)
+  })
+
+  it('is the first call when the one before was refused because there was too much to do', async () => {
+    let isBusy = true
+    const { send, runs } = await desk({
+      handler(input, context) {
+        if (isBusy) {
+          holdBack(context, 'It was not sent.')
+          throw new AppError('RATE_LIMITED', 'Too many requests are under way.')
+        }
+        return `sent ${runs.push(input)}`
+      },
+    })
+    expect(await failureOf(send('k1'))).toMatchObject({ code: 'RATE_LIMITED' })
+    isBusy = false
+    expect((await send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
+  })
+
+  it('is the first call when stopping cut off the one before, which changes nothing', async () => {
+    const before = await desk({ mutates: false, handler: () => new Promise(() => {}) })
+    const call = failureOf(before.send('k1'))
+    await expect.poll(() => before.hub.calls.running()).toBe(1)
+    before.hub.calls.stop()
+    expect(await call).toMatchObject({ code: 'STOPPING' })
+    const after = await desk({ mutates: false }, before.storage)
+    expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
   })
 
   it('is not answered to whom the tool was taken away', async () => {

@@ -50,6 +50,8 @@ export interface OperationEnd {
   /** All of the result, where only the beginning of it was handed over. */
   readonly pages?: readonly ResultPage[] | undefined
   readonly error: ErrorBody | undefined
+  /** Nothing was done, and the same call is welcome later: stopping, a disabled tool, too much to do. */
+  readonly isRefused?: boolean | undefined
   readonly audit: AuditEntry
   /** Whether whoever waits for it has got it; it has once the end is on record, where nothing is said. */
   readonly isHeard?: IsHeard | undefined

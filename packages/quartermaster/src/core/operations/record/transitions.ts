@@ -95,12 +95,18 @@ export function ended(from: Standing, given: Ended, { now, keepMs }: { now: numb
     announcedAt: null,
     tellAt: end.isTold ? now + ANSWER_MS : now,
     ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : FORGOTTEN),
+    ...(freesKey(end) ? { idempotencyKey: null } : {}),
   }
   const taken = step(from, end.state, set, now)
   const change = { ...taken.change, isTold: end.isTold }
   // Whoever was asked about it need not answer any more.
   const closing = from.state === 'waitingForApproval' ? [closeApproval(from.id)] : []
   return { ...taken, writes: [...taken.writes, ...closing], change, tellAt: set.tellAt }
+}
+
+/** Its key is free again: the repeat is the first call. What stopping cut off has changed nothing, or would not be `failed`. */
+function freesKey({ state, error, isRefused = false }: Pick<Ended, 'state' | 'error' | 'isRefused'>): boolean {
+  return state === 'failed' && (isRefused || error?.code === 'STOPPING')
 }
 
 function closeApproval(id: string): Write {
