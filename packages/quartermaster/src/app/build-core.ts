@@ -128,6 +128,10 @@ export interface Core {
   readonly consentDesks: ConsentDesks
   /** Goes on with what earlier processes left to be done. */
   work(): void
+  /** Takes nothing more, ends what merely waits, and resolves when the handlers that run have ended. */
+  drain(): Promise<void>
+  /** How many handlers of calls, prompts and resources run now. */
+  running(): number
   stop(): Promise<void>
 }
 
@@ -297,6 +301,10 @@ export function buildCore(outside: CorePorts): Core {
       waited.start()
       teller.start()
     },
+    async drain() {
+      await Promise.all([calls.drain(), readings.drain(), waited.stop()])
+    },
+    running: () => calls.running() + readings.running(),
     async stop() {
       storage.stopHearing()
       foreign.stop()

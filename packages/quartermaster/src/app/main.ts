@@ -33,13 +33,12 @@ export async function main(argv: readonly string[]): Promise<number> {
   keepOutputClean()
   surviveProjectCode(strays)
   const stopping = new AbortController()
-  let askedAt = 0
+  let askedAt: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // Asked twice, someone is in a hurry; at the same moment it is the same wish, come by two ways.
-      const isRepeat = stopping.signal.aborted && performance.now() - askedAt > 500
-      if (isRepeat) process.exit(130)
-      askedAt = performance.now()
+      askedAt ??= performance.now()
+      // The second one stops at once. At the same moment it is the same wish, come by two ways.
+      if (performance.now() - askedAt > 500) process.exit(130)
       stopping.abort(new Error(`Stopped by ${signal}.`))
     })
   }

@@ -34,7 +34,6 @@ import type { Project } from './project.ts'
 import type { Readiness } from './readiness.ts'
 import type { Runtime } from './runtime.ts'
 import { createSeating, type Seating } from './seating.ts'
-import { createStepAside } from './step-aside.ts'
 import { createUpControl } from './up-control.ts'
 import { VERSION } from './version.ts'
 
@@ -68,9 +67,15 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const { options, life, folder, runtime, store, readiness, guests } = parts
   const { log, host, port, background } = options
   const { tokens } = store
-  const leave = background ? stepAside(parts) : undefined
   const { agents } = runtime.core
-  const up = createUpControl({ tokens, agents, filesOf: lentFiles(runtime), ready: readiness.reached, leave })
+  const up = createUpControl({
+    tokens,
+    agents,
+    filesOf: lentFiles(runtime),
+    ready: readiness.reached,
+    leave: background ? life.leave : undefined,
+    isOver: readiness.isOver,
+  })
   const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
   const { answers: storeAnswers } = store
   const seating = createSeating(runtime, store.organisation, log)
@@ -111,17 +116,14 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   }
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   life.onClose(() => folder.removeEndpoint())
-  // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
   life.onClose(async () => {
-    readiness.end()
     store.hurry?.()
-    feed.stop()
-    store.messages.stop()
-    await store.delegations.stop()
     runtime.mcp.stop()
     runtime.core.calls.stop()
     runtime.core.readings.stop()
   })
+  // First of all: the listener goes on, so that what runs can answer.
+  life.onClose(() => drain(parts, { feed, mcp }))
   return { url, control, seating }
 }
 
@@ -135,9 +137,23 @@ function followOthers(news: StoreNews, { upstreams, upstreamAuth }: Runtime, log
   ]
 }
 
-function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => void {
-  return createStepAside({ clock: createSystemClock(), running: () => core.operations.running().length, leave })
+/** Nothing new is begun, what merely waits ends at once, and handlers that run have the time that is set for it. */
+async function drain(
+  { options: { log }, project: { settings }, runtime, store, readiness }: FrontParts,
+  { feed, mcp }: Pick<Opened, 'feed' | 'mcp'>,
+): Promise<void> {
+  readiness.end()
+  mcp.drain()
+  const { running, over } = runtime.drain(settings.drainSeconds * 1000)
+  if (running > 0)
+    log.info(`Stopping. ${calls(running)} may end within ${settings.drainSeconds} s; Ctrl-C again stops at once.`)
+  feed.stop()
+  store.messages.stop()
+  await store.delegations.stop()
+  await over
 }
+
+const calls = (count: number) => (count === 1 ? '1 call that runs' : `${count} calls that run`)
 
 /** MCP for whoever has a token, and only as long as it is good. */
 function openMcp({ options: { log }, life, runtime, store: { tokens }, guests }: FrontParts): HttpFront {
@@ -190,6 +206,7 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
     prove: folder.prover(token),
     opened: readiness.opened,
     isReady: readiness.is,
+    isStopping: readiness.isOver,
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],

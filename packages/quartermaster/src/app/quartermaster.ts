@@ -87,7 +87,11 @@ export interface Quartermaster {
   knownCapabilities(): CapabilityDescriptor[]
   /** What resolvers are told when this agent runs. */
   contextFor(agent: string, run?: Pick<ResolverContext, 'thread' | 'callbacks'>): ResolverContext
-  stop(): Promise<void>
+  /**
+   * Takes no more calls, lets the handlers that run end for `drainSeconds` (a setting, unless said here), cancels the others, and
+   * closes everything.
+   */
+  stop(options?: { drainSeconds?: number }): Promise<void>
 }
 
 /** Opens a project folder in this process and takes the first look at everything it needs. */
@@ -163,8 +167,13 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
       const named = { ...config, name: agent }
       return { ...runtime.folders(named), agent: named, ...run }
     },
-    async stop() {
-      if (storage.current()) await (await outside()).stop()
+    async stop({ drainSeconds = settings.drainSeconds } = {}) {
+      const { over } = runtime.drain(drainSeconds * 1000)
+      const opened = storage.current()
+      opened?.messages.stop()
+      await opened?.delegations.stop()
+      await over
+      if (opened) await (await outside()).stop()
       await runtime.stop()
       await storage.close()
     },

@@ -12,11 +12,14 @@ export interface Readiness {
   readonly reached: Promise<void>
   become(): void
   end(): void
+  /** Whether it is on its way out. */
+  isOver(): boolean
 }
 
 export function createReadiness(): Readiness {
   let isOpen = false
   let isReady = false
+  let isOver = false
   let open = () => {}
   let giveUp = (_why: AppError) => {}
   let reach = () => {}
@@ -44,7 +47,9 @@ export function createReadiness(): Readiness {
     },
     end() {
       isReady = false
+      isOver = true
       giveUp(new AppError('STOPPING', 'Quartermaster is stopping.'))
     },
+    isOver: () => isOver,
   }
 }

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
 import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
@@ -61,6 +62,11 @@ export interface Runtime {
   alsoProblems(more: () => readonly Problem[]): void
   /** Where an agent lives, for resolvers. */
   readonly folders: CorePorts['folders']
+  /**
+   * Takes nothing more and ends what merely waits at once; handlers that run have this long to end, and are cancelled then. Answers
+   * how many are waited for, and when it is over.
+   */
+  drain(withinMs: number): { readonly running: number; readonly over: Promise<void> }
   stop(): Promise<void>
 }
 
@@ -303,6 +309,10 @@ export async function createRuntime(
       ...moreProblems.flatMap(problems => problems()),
     ],
     alsoProblems: more => void moreProblems.push(more),
+    drain(withinMs) {
+      const ended = core.drain()
+      return { running: core.running(), over: within(withinMs, ended).then(() => core.calls.stop()) }
+    },
     async stop() {
       named.stop()
       await core.stop()
@@ -313,6 +323,13 @@ export async function createRuntime(
   }
   project.attach({ registry: registryDesk(runtime), platform: desks, web: reach.web, programs: reach.programs })
   return runtime
+}
+
+/** Resolves with the work, or after that time. Its timer keeps the process alive: a host program may have nothing else. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const enough = new AbortController()
+  await Promise.race([work, setTimeout(ms, undefined, enough).catch(() => {})])
+  enough.abort()
 }
 
 /** A server that is mounted anew may list what it did before, and would else not be told of. */

@@ -141,7 +141,7 @@ async function takeProject(
   options.onSettings(project.settings)
   const folder = openDataFolder(project.dataDir)
   await folder.ensure()
-  const lock = await takeFolder(folder, { background })
+  const lock = await takeFolder(folder, { background, drainMs: project.settings.drainSeconds * 1000 })
   onClose(() => lock.release())
   return { project, folder }
 }

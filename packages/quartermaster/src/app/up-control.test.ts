@@ -21,7 +21,7 @@ async function upControl({ ready = Promise.resolve(), leave }: { ready?: Promise
   }
   const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
   const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as Seat) : undefined)
-  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave })
+  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave, isOver: () => false })
   return { control, tokens, clock }
 }
 

@@ -14,6 +14,8 @@ export interface UpControlDeps {
   readonly ready: Promise<void>
   /** Stops this process's server when the calls that run have ended; absent when a person started it. */
   readonly leave: (() => void) | undefined
+  /** Whether it is on its way out already. */
+  isOver(): boolean
 }
 
 /**
@@ -23,7 +25,7 @@ export interface UpControlDeps {
 export const LENT_MS = 90_000
 
 /** Lends tokens, and gives way when asked to. */
-export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpControlDeps): UpControl {
+export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver }: UpControlDeps): UpControl {
   function expectSeat(organisation: string, workspace: string): void {
     if (agents.seatOf({ organisation, workspace })) return
     // It says which there are.
@@ -47,7 +49,7 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpCon
     async stepAside() {
       // Afterwards, so that the answer still gets out.
       if (leave) setImmediate(leave)
-      return { leaving: leave !== undefined }
+      return { leaving: leave !== undefined || isOver() }
     },
   }
 }

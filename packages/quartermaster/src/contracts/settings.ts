@@ -72,6 +72,13 @@ export const SETTINGS = {
     default: 10,
     reason: 'How long a call waits for a recovering dependency; as long as recovering lasts.',
   },
+  drainSeconds: {
+    schema: seconds(0, 3_600),
+    default: 10,
+    env: 'QUARTERMASTER_DRAIN_SECONDS',
+    reason:
+      'How long handlers that run may go on when Quartermaster stops. Most end in it; supervisors kill what takes half a minute or more.',
+  },
   nestedCallDepth: {
     schema: count(1, 64),
     default: 8,

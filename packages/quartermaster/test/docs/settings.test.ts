@@ -29,6 +29,7 @@ describe('docs/reference/settings.md', () => {
   it('names the variables that override the file', () => {
     expect(rows.flatMap(([, , , variable = '']) => (variable === '' ? [] : [bare(variable)]))).toEqual([
       'QUARTERMASTER_RECHECK_COOLDOWN_SECONDS',
+      'QUARTERMASTER_DRAIN_SECONDS',
       'QUARTERMASTER_MCP_DIRECT_CALLS',
       'QUARTERMASTER_LOG_LEVEL',
     ])

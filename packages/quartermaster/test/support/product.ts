@@ -56,7 +56,8 @@ export function startProcess(args: readonly string[], { cwd, env = {} }: RunOpti
 
 function inheritedEnv(): NodeJS.ProcessEnv {
   const { NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
-  return inherited
+  // What a test leaves running is not waited for.
+  return { ...inherited, QUARTERMASTER_DRAIN_SECONDS: '0' }
 }
 
 /**

@@ -68,8 +68,9 @@ function titleOf(code: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** RFC 9110 §15.5.2 demands a challenge with every 401; RFC 6585 §4 lets a 429 say when to come back. */
-function headersFor({ kind, details }: AppError): Record<string, string> {
+/** RFC 9110 §15.5.2 demands a challenge with every 401; RFC 6585 §4 lets a 429 say when to come back, §15.6.4 a 503. */
+function headersFor({ code, kind, details }: AppError): Record<string, string> {
+  if (code === 'STOPPING') return { 'Retry-After': '1' }
   if (kind === 'rateLimited') return { 'Retry-After': String(details?.['retryAfterSeconds'] ?? 1) }
   return kind === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer realm="quartermaster"' } : {}
 }

@@ -29,6 +29,8 @@ export interface HttpAppOptions {
   /** From then on there is something to be had here; until then everybody waits who wants more than to know how it is. */
   opened?: Promise<void>
   isReady: () => boolean
+  /** Whether it is on its way out: what runs ends, and nothing new is begun. */
+  isStopping?: () => boolean
   /** Whether the store answers now; without it that is not asked. */
   storeAnswers?: () => Promise<boolean>
   status: () => { version: string; generation: number }
@@ -61,7 +63,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const app = new Hono<HttpEnv>()
   app.use('*', observed(options), securityHeaders, guard({ allowedHosts: options.allowedHosts }))
   app.get('/', () => pageResponse({ ...status(), ready: isReady() }))
-  app.get('/health', c => c.json({ status: 'ok', ...status(), ...proof(c.req.query('challenge'), c.env, options) }))
+  const health = () => (options.isStopping?.() ? 'stopping' : 'ok')
+  app.get('/health', c => c.json({ status: health(), ...status(), ...proof(c.req.query('challenge'), c.env, options) }))
   app.get('/ready', async c => {
     if (!isReady()) return c.json(NOT_READY, 503, { 'Retry-After': '1' })
     const answers = (await options.storeAnswers?.()) ?? true

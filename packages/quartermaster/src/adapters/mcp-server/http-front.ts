@@ -14,7 +14,7 @@ import { createLegacySessions } from './legacy-sessions.ts'
 import { clientOf } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
-import { mayChange } from './ordinary-message.ts'
+import { beginsSomething, idOf, isListening, mayChange } from './ordinary-message.ts'
 import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -50,6 +50,8 @@ export interface HttpFront {
   end(tokenId: string): Promise<void>
   /** Ends what the tokens of all other callers have open: those are gone. */
   endAllBut(isThere: (caller: Caller) => boolean): Promise<void>
+  /** Begins nothing new, and ends the streams that only listen; what runs goes on and is answered. */
+  drain(): void
   counts(): { sessions: number; streams: number; requests: number }
   close(): Promise<void>
 }
@@ -62,6 +64,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const streams = createOpenStreams({ limits, onCut })
   const inFlight = createInFlight({ most: limits.maxInFlight, what: 'requests under way' })
   const begun = createBegunCalls()
+  let isDraining = false
   const sessions = createLegacySessions({
     clock,
     ids,
@@ -87,13 +90,22 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<BegunAnswer> {
     if (request.method !== 'POST') {
+      if (isDraining && request.method === 'GET') throw stopping()
       streams.refuseMore(who.tokenId)
-      return { mayHaveChanged: false, ...(await sessions.handle(request, who, undefined)) }
+      const listens = request.method === 'GET'
+      return { mayHaveChanged: false, listens, ...(await sessions.handle(request, who, undefined)) }
     }
     const body = await readMessage(request, limits)
+    if (isDraining && beginsSomething(body))
+      return { mayHaveChanged: false, listens: false, served: problem(stopping(), 503, {}, idOf(body)), release() {} }
     // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
-    if (!isStill(who, request.headers)) return { mayHaveChanged: false, served: UNAUTHORIZED(), release() {} }
-    return { mayHaveChanged: mayChange(body), ...(await serveMessage(request, body, { who, gone })) }
+    if (!isStill(who, request.headers))
+      return { mayHaveChanged: false, listens: false, served: UNAUTHORIZED(), release() {} }
+    return {
+      mayHaveChanged: mayChange(body),
+      listens: isListening(body),
+      ...(await serveMessage(request, body, { who, gone })),
+    }
   }
 
   async function serveMessage(
@@ -121,7 +133,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
   function send(
-    { served, release, mayHaveChanged }: BegunAnswer,
+    { served, release, mayHaveChanged, listens }: BegunAnswer,
     who: Who,
     { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
@@ -133,7 +145,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       onSent()
       return served
     }
-    if (isStill(who, headers)) return streams.follow(who.tokenId, served, onSent)
+    if (isStill(who, headers)) return streams.follow(who.tokenId, served, { onSent, listens })
     onSent()
     void served.body?.cancel()
     return mayHaveChanged ? CUT_SHORT() : UNAUTHORIZED()
@@ -170,7 +182,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     const who = callerOf(headers, authenticate)
     const body = who && messageIn(request.body, limits)
     // What is refused is refused the long way, which says why.
-    if (!body || !inFlight.hasPlace(who.tokenId)) return undefined
+    if (!body || isDraining || !inFlight.hasPlace(who.tokenId)) return undefined
     const leave = inFlight.enter(who.tokenId)
     const quit = (error: unknown) => {
       leave()
@@ -180,7 +192,9 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
       else callers.set(who.tokenId, who.seat.caller)
-      return ordinary?.then(held => send({ mayHaveChanged: true, ...held }, who, { headers, leave })).catch(quit)
+      return ordinary
+        ?.then(held => send({ mayHaveChanged: true, listens: false, ...held }, who, { headers, leave }))
+        .catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
     }
@@ -200,6 +214,10 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       await Promise.all(gone.map(close))
     },
     end: close,
+    drain() {
+      isDraining = true
+      streams.endListening()
+    },
     counts: () => ({ sessions: sessions.count(), streams: streams.count(), requests: inFlight.count() }),
     async close() {
       streams.close()
@@ -211,7 +229,11 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 /** An answer, and whether something may be different after it. */
 interface BegunAnswer extends HeldAnswer {
   readonly mayHaveChanged: boolean
+  /** Whether it is a stream on which the client only hears what it did not ask for. */
+  readonly listens: boolean
 }
+
+const stopping = () => new AppError('STOPPING', 'Quartermaster is stopping. Send it again in a moment.')
 
 function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get('authorization') ?? '')

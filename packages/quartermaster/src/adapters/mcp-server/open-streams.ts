@@ -6,10 +6,16 @@ import { boundedStream } from './slow-readers.ts'
 export interface OpenStreams {
   /** Throws `RATE_LIMITED` when this token has as many as it may: before anything is begun that could not be answered. */
   refuseMore(tokenId: string): void
-  /** Follows a stream until it has been sent, and tells when. */
-  follow(tokenId: string, response: Response, onSent: () => void): Response
+  /** Follows a stream until it has been sent, and tells when. Of one that only listens nobody waits for the end. */
+  follow(
+    tokenId: string,
+    response: Response,
+    options: { readonly onSent: () => void; readonly listens: boolean },
+  ): Response
   /** Ends everything that is being sent to this token. */
   end(tokenId: string): void
+  /** Ends all that only listen. */
+  endListening(): void
   count(): number
   close(): void
 }
@@ -22,16 +28,19 @@ export interface OpenStreamsDeps {
 
 export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStreams {
   const streams = new Map<string, Set<AbortController>>()
+  const listening = new Set<AbortController>()
 
   function end(tokenId: string): void {
     for (const controller of streams.get(tokenId) ?? []) controller.abort()
   }
 
-  function register(tokenId: string): { signal: AbortSignal; forget: () => void } {
+  function register(tokenId: string, listens: boolean): { signal: AbortSignal; forget: () => void } {
     const open = streams.get(tokenId) ?? new Set()
     const controller = new AbortController()
     streams.set(tokenId, open.add(controller))
+    if (listens) listening.add(controller)
     const forget = () => {
+      listening.delete(controller)
       open.delete(controller)
       if (open.size === 0) streams.delete(tokenId)
     }
@@ -44,12 +53,12 @@ export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStrea
 
   return {
     refuseMore,
-    follow(tokenId, response, onSent) {
+    follow(tokenId, response, { onSent, listens }) {
       if (!response.body) {
         onSent()
         return response
       }
-      const { signal, forget } = register(tokenId)
+      const { signal, forget } = register(tokenId, listens)
       const onEnd = () => {
         forget()
         onSent()
@@ -59,6 +68,9 @@ export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStrea
       return new Response(body, { status: response.status, headers: response.headers })
     },
     end,
+    endListening() {
+      for (const controller of [...listening]) controller.abort()
+    },
     count: () => [...streams.values()].reduce((sum, open) => sum + open.size, 0),
     close() {
       for (const tokenId of [...streams.keys()]) end(tokenId)

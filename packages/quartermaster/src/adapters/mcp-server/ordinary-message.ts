@@ -28,6 +28,25 @@ export function mayChange(body: unknown): boolean {
   return isObject(body) && typeof body.method === 'string' && CHANGING.has(body.method)
 }
 
+/** Whether a message asks for something new. What belongs to a call that runs is none: its answers, polls and notices. */
+export function beginsSomething(body: unknown): boolean {
+  if (Array.isArray(body)) return body.some(beginsSomething)
+  if (!isObject(body) || typeof body.method !== 'string' || body.id === undefined) return false
+  if (body.method === 'ping' || body.method.startsWith('tasks/')) return false
+  return !(isObject(body.params) && 'requestState' in body.params)
+}
+
+/** Whether it opens a stream on which the client only listens. */
+export function isListening(body: unknown): boolean {
+  return isObject(body) && body.method === 'subscriptions/listen'
+}
+
+/** The id that its answer has. */
+export function idOf(body: unknown): string | number | null {
+  const id = isObject(body) ? body.id : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
 /** Whether the client sends JSON, and takes both kinds of answers. */
 export function speaksJson(headers: HeaderReader): boolean {
   const accept = headers.get('accept') ?? ''
