@@ -5,7 +5,7 @@ import type { McpServers } from '../adapters/mcp-server/index.ts'
 import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
 import { type Actor, AppError, type Events, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
-import type { GuestBook } from '../core/agents/index.ts'
+import type { GuestBook, Seat } from '../core/agents/index.ts'
 import { newProblems, type RegistryDesk } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer, upstreamUnit } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
@@ -164,6 +164,8 @@ export async function createRuntime(
         ids,
         log,
         instructionsFor,
+        // Without an `up` servers that were never seen have been waited for already.
+        ...(keepsUpstreams ? { beforeList: (seat: Seat) => meetings.beforeList(seat) } : {}),
         clientGone: client =>
           clientGone(client).catch(error => {
             // Its lease ends by itself.
@@ -188,7 +190,7 @@ export async function createRuntime(
     void agentLogins(names)
     withdrawn(names)
   })
-  const meetings = createServerMeetings({ upstreams, core })
+  const meetings = createServerMeetings({ upstreams, core, clock, settings: project.settings })
   const startedAt = Math.round(clock.now())
 
   const agentEntries = () => core.agents.names().map(name => core.agents.entry(name))

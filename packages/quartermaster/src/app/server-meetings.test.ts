@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { UpstreamStatus } from '../contracts/index.ts'
+import { createFakeClock } from '../testing/fake-clock.ts'
 import { createServerMeetings, type ServerMeetingsDeps } from './server-meetings.ts'
 
 /** Servers of which some are being started, and what is done about them in which order. */
@@ -17,6 +18,8 @@ function desk({ isAnyStarting = true, added = [] as string[] } = {}) {
       meetAgain: async (name, withinMs) => (note('meetAgain', name, withinMs), isAnyStarting),
       lookAgain: async () => note('lookAgain'),
       readAgain: async () => isAnyStarting,
+      isComing: () => isAnyStarting,
+      onState: () => () => {},
     },
     core: {
       catalogue: {
@@ -24,9 +27,13 @@ function desk({ isAnyStarting = true, added = [] as string[] } = {}) {
           note('reload')
           return { generation: 2, added, changed: [], removed: [], rejected: [], durationMs: 1 }
         },
+        current: () => ({ capabilities: new Map(), isPartial: false }) as never,
       },
       health: { probeNew: async () => note('probeNew') },
+      emitter: { on: () => () => {} },
     },
+    clock: createFakeClock(),
+    settings: { firstListWaitMs: 0 },
   }
   return { meetings: createServerMeetings(deps), done }
 }

@@ -1,17 +1,30 @@
 import type { MeetChoice, Upstreams } from '../adapters/mcp-upstream/index.ts'
-import type { ReloadReport } from '../contracts/index.ts'
-import { remembered, upstreamIn } from '../core/kernel/index.ts'
+import type { ReloadReport, Settings } from '../contracts/index.ts'
+import type { Seat } from '../core/agents/index.ts'
+import { type Clock, remembered, upstreamIn } from '../core/kernel/index.ts'
 import type { Core } from './build-core.ts'
 
 export interface ServerMeetingsDeps {
   readonly upstreams: Pick<
     Upstreams,
-    'start' | 'statuses' | 'met' | 'meetNow' | 'meetOnly' | 'meetAgain' | 'lookAgain' | 'readAgain'
+    | 'start'
+    | 'statuses'
+    | 'met'
+    | 'meetNow'
+    | 'meetOnly'
+    | 'meetAgain'
+    | 'lookAgain'
+    | 'readAgain'
+    | 'isComing'
+    | 'onState'
   >
   readonly core: {
-    readonly catalogue: Pick<Core['catalogue'], 'reload'>
+    readonly catalogue: Pick<Core['catalogue'], 'reload' | 'current'>
     readonly health: Pick<Core['health'], 'probeNew'>
+    readonly emitter: Pick<Core['emitter'], 'on'>
   }
+  readonly clock: Pick<Clock, 'now' | 'after'>
+  readonly settings: Pick<Settings, 'firstListWaitMs'>
 }
 
 /** Has servers met that nobody has ever seen, or has not seen lately, and what they have taken in. */
@@ -24,6 +37,11 @@ export interface ServerMeetings {
   meetUnseen(unit: string, withinMs: number): Promise<void>
   /** For one command: reads what is known of servers and could not be read before. Throws why it still cannot be. */
   readAgain(): Promise<void>
+  /**
+   * For the first lists of an agent: waits while a server it was given, and that was never seen, makes its first attempt to start, or
+   * a capability it was given is still being loaded. `undefined` where there is nothing to wait for.
+   */
+  beforeList(seat: Pick<Seat, 'agent'>): Promise<void> | undefined
   /** Waits a while for those that have been started. */
   settled(): Promise<void>
   /** Makes a generation of what they have. */
@@ -35,7 +53,21 @@ const MEETING_MS = 10_000
 /** How long by a command that could do without them, after the last that came: beside others, one that hangs holds it up no longer. */
 const GRACE_MS = 3_000
 
-export function createServerMeetings({ upstreams, core: { catalogue, health } }: ServerMeetingsDeps): ServerMeetings {
+export function createServerMeetings({ upstreams, core, clock, settings }: ServerMeetingsDeps): ServerMeetings {
+  const { catalogue, health, emitter } = core
+  /** Until when the first lists of each agent may wait. */
+  const listsUntil = new WeakMap<object, number>()
+
+  function isAnyComing(seat: Pick<Seat, 'agent'>): boolean {
+    const { capabilities, isPartial } = catalogue.current()
+    return Object.keys(seat.agent()?.capabilities ?? {}).some(key => {
+      const found = capabilities.get(key)
+      if (!found) return isPartial
+      const name = found.unseen === undefined ? undefined : upstreamIn(found.unit)
+      return name !== undefined && upstreams.isComing(name)
+    })
+  }
+
   async function takeIn(): Promise<ReloadReport> {
     const report = await catalogue.reload()
     if (!hasTools(report.added)) return report
@@ -61,6 +93,25 @@ export function createServerMeetings({ upstreams, core: { catalogue, health } }:
     if (await upstreams.meetOnly(choice, MEETING_MS)) await takeInAll()
   }
 
+  function untilCome(seat: Pick<Seat, 'agent'>, withinMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const look = () => {
+        if (isAnyComing(seat)) return
+        cancel()
+        stopEvents()
+        stopStates()
+        resolve()
+      }
+      const stopEvents = emitter.on('generation.swapped', look)
+      const stopStates = upstreams.onState(look)
+      const cancel = clock.after(withinMs, () => {
+        stopEvents()
+        stopStates()
+        resolve()
+      })
+    })
+  }
+
   const settled = () => upstreams.met(MEETING_MS)
   const allMet = remembered(meetAll)
   return {
@@ -78,6 +129,12 @@ export function createServerMeetings({ upstreams, core: { catalogue, health } }:
       if (!(await upstreams.readAgain())) return
       await settled()
       await takeInAll()
+    },
+    beforeList(seat) {
+      const now = clock.now()
+      const until = listsUntil.get(seat) ?? now + settings.firstListWaitMs
+      listsUntil.set(seat, until)
+      return now < until && isAnyComing(seat) ? untilCome(seat, until - now) : undefined
     },
     settled,
     takeIn,

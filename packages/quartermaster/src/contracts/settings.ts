@@ -304,6 +304,12 @@ export const SETTINGS = {
     reason:
       'An agent with more tools than this sees the gateway view instead, unless its file says how it sees them: models choose worse among many, and every definition costs tokens in every turn.',
   },
+  firstListWaitMs: {
+    schema: count(0, 60_000),
+    default: 5_000,
+    reason:
+      "How long an agent's first lists wait for upstreams that were never seen and start for the first time, and for project code that is loading. Many clients list once and never again.",
+  },
   announceIntervalMs: {
     schema: count(0, 60_000),
     default: 1_000,

@@ -126,6 +126,8 @@ export async function upstreamDesk({
       return false
     },
     met: async () => {},
+    isComing: () => false,
+    onState: () => () => {},
     meet: () => {},
     meetNow: async () => false,
     meetOnly: async () => false,

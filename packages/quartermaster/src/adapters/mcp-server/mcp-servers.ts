@@ -41,6 +41,8 @@ export interface McpServersDeps {
   readonly seal: OperationSeal
   /** What a client is told about its agent when it begins. */
   instructionsFor?(seat: Seat): Promise<string>
+  /** What the first lists of an agent wait for; `undefined` where there is nothing. */
+  beforeList?(seat: Seat): Promise<void> | undefined
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']
@@ -70,11 +72,22 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
   const endNews = createEndNews(deps.lookForEnds)
-  const parts = { ...deps, exchanges, tasks, toolCalls, watches, endNews, states: createStates(deps) }
+  let stopWaiting = () => {}
+  const stopping = new Promise<void>(resolve => {
+    stopWaiting = resolve
+  })
+  const beforeList = (seat: Seat) => {
+    const coming = deps.beforeList?.(seat)
+    return coming && Promise.race([coming, stopping])
+  }
+  const parts = { ...deps, beforeList, exchanges, tasks, toolCalls, watches, endNews, states: createStates(deps) }
   return {
     tellEnd: endNews.tell,
     endListeners: endNews.listening,
-    stop: () => exchanges.stop(),
+    stop() {
+      stopWaiting()
+      exchanges.stop()
+    },
     inProcess: options => inProcessServer(options, parts),
     toolbox: (seat, options) => inProcessToolbox(seat, options, deps),
     overHttp: options => createHttpFront({ ...parts, ...options }),

@@ -14,7 +14,8 @@ import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
 /** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
 export function servePrompts(server: Server, shelf: Shelf, parts: ServerParts): void {
   const { readings, exchanges, states } = parts
-  server.setRequestHandler('prompts/list', request => {
+  server.setRequestHandler('prompts/list', async request => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
     const page = () => pageOf(promptsOn(shelf), versionsOf(shelf).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))

@@ -25,14 +25,16 @@ import { find, findResource, listed, notOnShelf, resourcesOn, type Shelf, versio
  * large to hand over at once, and how operations stand.
  */
 export function serveResources(server: Server, shelf: Shelf, parts: ServerParts): void {
-  server.setRequestHandler('resources/list', request => {
+  server.setRequestHandler('resources/list', async request => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
     const all = [...listed(shelf), ...resourcesOn(shelf).filter(({ resource }) => resource.uri !== undefined)]
     const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const resources = items.map(toMcpResource)
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   })
-  server.setRequestHandler('resources/templates/list', request => {
+  server.setRequestHandler('resources/templates/list', async request => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
     const page = () => pageOf(templatesOn(shelf), versionsOf(shelf).resources, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }

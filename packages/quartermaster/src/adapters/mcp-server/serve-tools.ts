@@ -10,7 +10,8 @@ import { listed, type Shelf, versionsOf } from './shelf.ts'
 /** Lists the tools of a shelf and calls them. */
 export function serveTools(server: Server, shelf: Shelf, parts: ServerParts): void {
   const { toolCalls, states, begun } = parts
-  server.setRequestHandler('tools/list', (request, context) => {
+  server.setRequestHandler('tools/list', async (request, context) => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
     const page = () => pageOf(listed(shelf), versionsOf(shelf).tools, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))

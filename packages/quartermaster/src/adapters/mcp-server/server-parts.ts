@@ -18,6 +18,8 @@ export interface ServerParts {
   readonly version: string
   /** What a client is told about its agent when it begins; never fails, and is asked once for each session. */
   instructionsFor?(seat: Seat): Promise<string>
+  /** What the first lists of an agent wait for; `undefined` where there is nothing. */
+  beforeList?(seat: Seat): Promise<void> | undefined
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: EndNews

@@ -8,6 +8,10 @@ export type MeetChoice = { readonly name: string } | { readonly tool: string }
 
 /** Starts servers that nobody has ever seen for whoever needs them, and waits for what they have. */
 export interface FirstMeetings {
+  /** Whether this server makes its first attempt to start now, or has been seen, so that what it has comes with the next reload. */
+  isComing(name: string): boolean
+  /** Calls back when the state of any server changes. Returns how to stop. */
+  onState(listener: () => void): () => void
   /**
    * Resolves when nobody is being met for the first time any more, or the time is over, or the grace since one of them last came.
    * Before any has come there is no grace, only the time. What is being downloaded gets more.
@@ -102,6 +106,11 @@ export function createFirstMeetings(deps: FirstMeetingsDeps): FirstMeetings {
   }
 
   return {
+    isComing(name) {
+      const one = mounted.get(name)
+      return one !== undefined && (one.isStarting() || !one.isUnseen())
+    },
+    onState,
     async met(withinMs, { graceMs = withinMs } = {}) {
       await adopted().catch(() => {})
       await mostMet(clock.now() + withinMs, graceMs)

@@ -179,6 +179,8 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     start: mounts.start,
     met: mounts.met,
+    isComing: mounts.isComing,
+    onState: mounts.onState,
     meet: mounts.meet,
     meetNow: mounts.meetNow,
     meetOnly: mounts.meetOnly,
