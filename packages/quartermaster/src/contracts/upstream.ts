@@ -257,6 +257,13 @@ export const UpstreamStatus = z.object({
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
   /** What it listed before and does not list now, so that none of that is used: `tools`, `prompts`. */
   unlisted: z.array(z.string()).optional(),
+  /** Definitions that it lists and that cannot be used, and why of the first few. */
+  leftOut: z
+    .object({
+      count: z.number().int(),
+      first: z.array(z.object({ definition: z.string(), reason: z.string() })),
+    })
+    .optional(),
   /** Whether it lists more than is used. */
   isCut: z.literal(true).optional(),
   /** Agents whose own connection does not come up, and why. Everybody else's may. */

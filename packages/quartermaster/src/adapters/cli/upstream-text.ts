@@ -54,6 +54,7 @@ function row(status: UpstreamStatus, { printer: { paint }, from }: Shown): Row {
     fetchingNote(status),
     unlistedText(status),
     cutText(status),
+    leftOutText(status),
     nextStepOf(status, from),
     clashStep(status),
   ].filter(note => note !== undefined)
@@ -73,6 +74,12 @@ function unlistedText({ name, unlisted = [] }: UpstreamStatus): string | undefin
 /** What there is more of nobody has read: how much of it is used is with the problems. */
 function cutText({ isCut }: UpstreamStatus): string | undefined {
   return isCut ? 'It lists more than is used: quartermaster doctor' : undefined
+}
+
+function leftOutText({ name, leftOut }: UpstreamStatus): string | undefined {
+  if (!leftOut) return undefined
+  const are = leftOut.count === 1 ? 'definition of it is' : 'definitions of it are'
+  return `${leftOut.count} ${are} left out, and why: quartermaster upstreams show ${name}`
 }
 
 function clashStep({ name, clashes = [] }: UpstreamStatus): string | undefined {
@@ -167,6 +174,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer, from }: S
       ['Last error', lastErrorText(status, ago)],
       ['Not listed', unlistedText(status)],
       ['Not all', cutText(status)],
+      ...leftOutRows(status),
       ...failingRows(status),
       ...clashRows(status),
       ['Next', nextStepOf(status, from)],
@@ -181,6 +189,14 @@ function unaskedText({ unasked }: UpstreamStatus, ago: (at: number) => string): 
   const next = 'Each agent has its own now, and its clients share it: give each client an agent of its own.'
   const why = 'several clients had calls under way, or had given some up shortly before'
   return `${questions}: ${why}. ${next}`
+}
+
+/** What is not there because its definition cannot be used. */
+function leftOutRows({ leftOut }: UpstreamStatus): [string, string][] {
+  if (!leftOut) return []
+  const { count: all, first } = leftOut
+  const shown = first.map(({ reason }): [string, string] => ['Left out', reason])
+  return all > first.length ? [...shown, ['Left out', `${all - first.length} more; see: quartermaster doctor`]] : shown
 }
 
 const MOST_CLASHES = 5

@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../contracts/index.ts'
-import { dialectOf } from './dialect.ts'
+import type { Issue, JsonSchema } from '../../contracts/index.ts'
+import { type Dialect, dialectOf, HOLDINGS, type Holding } from './dialect.ts'
 import { isPattern } from './pattern.ts'
 import { isObject } from './shape.ts'
 
@@ -7,68 +7,189 @@ import { isObject } from './shape.ts'
 const MOST_DEPTH = 64
 const MOST_VALUES = 100_000
 
+type SchemaNode = Record<string, unknown>
+
 /**
  * A schema of someone else's in words that are known here. Of older drafts the keywords that changed are put in today's
  * way; patterns that no engine at hand understands are left out, and so judged by whoever wrote them.
  */
 export function relaxSchema(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = schema
-  const dialect = dialectOf(schema) ?? (isOld($schema) ? 'draft-07' : '2020-12')
-  const walk: Walk = { isDraft4: typeof $schema === 'string' && /draft-0[34]/.test($schema), left: MOST_VALUES }
-  const relaxed = relaxNode(rest, 0, walk) as JsonSchema
-  return dialect === 'draft-07' ? { $schema: DRAFT_07, ...relaxed } : relaxed
+  const dialect = usedDialect($schema)
+  const isDraft4 = typeof $schema === 'string' && /draft-0[34]/.test($schema)
+  const base = [schema.$id, schema.id].find(id => typeof id === 'string')
+  const relaxed = relaxNode(rest, 0, { dialect, isDraft4, base: base?.replace(/#$/, ''), left: MOST_VALUES })
+  return dialect === 'draft-07' ? { $schema: DRAFT_07, ...(relaxed as JsonSchema) } : (relaxed as JsonSchema)
+}
+
+/** A schema that can be used, and what of the given one is not checked. */
+export interface AcceptedSchema {
+  readonly schema: JsonSchema
+  readonly unchecked: readonly Issue[]
+}
+
+/** Each round takes away what was found; what is still wrong then is beyond repair. */
+const MOST_ROUNDS = 50
+
+/** Relaxes a schema, and takes out every part that is still wrong: the server that wrote it checks that part. */
+export function acceptSchema(given: JsonSchema, examine: (schema: JsonSchema) => readonly Issue[]): AcceptedSchema {
+  const unchecked: Issue[] = []
+  let schema = relaxSchema(given)
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const issues = examine(schema)
+    if (issues.length === 0) return { schema, unchecked }
+    unchecked.push(...issues)
+    const inside = issues.filter(({ path }) => path.length > 0)
+    if (inside.length === 0) break
+    const dialect = dialectOf(schema) ?? '2020-12'
+    for (const { path } of inside) schema = without(schema, path, dialect) as JsonSchema
+  }
+  return { schema: given.type === 'object' ? { type: 'object' } : {}, unchecked }
+}
+
+function usedDialect($schema: unknown): Dialect {
+  const isOld = typeof $schema === 'string' && /draft-0[346]/.test($schema)
+  return dialectOf({ $schema }) ?? (isOld ? 'draft-07' : '2020-12')
 }
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 
 interface Walk {
+  readonly dialect: Dialect
   /** In which limits are made exclusive by a flag beside them, and `id` is what names a schema. */
   readonly isDraft4: boolean
+  /** What the whole schema calls itself. */
+  readonly base: string | undefined
   left: number
-}
-
-function isOld($schema: unknown): boolean {
-  return typeof $schema === 'string' && /draft-0[346]/.test($schema)
 }
 
 function relaxNode(node: unknown, depth: number, walk: Walk): unknown {
   if (typeof node !== 'object' || node === null || depth > MOST_DEPTH || walk.left-- <= 0) return node
   if (Array.isArray(node)) return node.map(item => relaxNode(item, depth + 1, walk))
-  const relaxed: Record<string, unknown> = {}
+  const relaxed: SchemaNode = {}
   for (const [key, value] of Object.entries(node)) {
     if (DATA.has(key)) relaxed[key] = value
+    else if (NAMED.has(key) && isObject(value)) relaxed[key] = relaxEach(value, depth + 1, walk)
     else if (!isStrange(key, value)) relaxed[key] = relaxNode(value, depth + 1, walk)
   }
-  if (isObject(relaxed.patternProperties)) relaxed.patternProperties = knownPatterns(relaxed.patternProperties)
-  return walk.isDraft4 ? withExclusiveLimits(relaxed) : relaxed
+  leaveOutPatterns(relaxed)
+  makeLimitsExclusive(relaxed)
+  requireByList(relaxed, node as SchemaNode)
+  return inToday(relaxed, walk)
 }
 
 /** What stands there is a value and no schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+
+/** What stands there are schemas by name: a property may be called as a keyword is. */
+const NAMED: ReadonlySet<string> = new Set(
+  Object.values(HOLDINGS).flatMap(holdings =>
+    [...holdings].flatMap(([key, holding]) => (holding === 'map' ? key : [])),
+  ),
+)
+
+function relaxEach(schemas: SchemaNode, depth: number, walk: Walk): SchemaNode {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, relaxNode(schema, depth, walk)]))
+}
 
 /** A property may be called "pattern" too, and then holds a schema. */
 function isStrange(key: string, value: unknown): boolean {
   return key === 'pattern' && typeof value === 'string' && !isPattern(value)
 }
 
-function knownPatterns(properties: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(properties).filter(([pattern]) => isPattern(pattern)))
+/** Without a pattern nobody can tell which properties are extras. */
+function leaveOutPatterns(node: SchemaNode): void {
+  if (!isObject(node.patternProperties)) return
+  const all = Object.entries(node.patternProperties)
+  const known = all.filter(([pattern]) => isPattern(pattern))
+  node.patternProperties = Object.fromEntries(known)
+  if (known.length < all.length) delete node.additionalProperties
 }
 
-/** `minimum: 0, exclusiveMinimum: true` of draft 4 is `exclusiveMinimum: 0` today. */
-function withExclusiveLimits(node: Record<string, unknown>): Record<string, unknown> {
-  const copy = { ...node }
+/** `minimum: 0, exclusiveMinimum: true` of draft 4 is `exclusiveMinimum: 0` today. Many write it without saying which draft. */
+function makeLimitsExclusive(node: SchemaNode): void {
   for (const [limit, flag] of LIMITS) {
-    if (typeof copy[flag] !== 'boolean') continue
-    const isExclusive = copy[flag] && typeof copy[limit] === 'number'
-    if (isExclusive) copy[flag] = copy[limit]
-    else delete copy[flag]
-    if (isExclusive) delete copy[limit]
+    if (typeof node[flag] !== 'boolean') continue
+    const isExclusive = node[flag] && typeof node[limit] === 'number'
+    if (isExclusive) node[flag] = node[limit]
+    else delete node[flag]
+    if (isExclusive) delete node[limit]
   }
-  return copy
 }
 
 const LIMITS = [
   ['minimum', 'exclusiveMinimum'],
   ['maximum', 'exclusiveMaximum'],
 ] as const
+
+/** `required: true` in a property is draft 3, and a name in the list of the object today. */
+function requireByList(node: SchemaNode, given: SchemaNode): void {
+  if (typeof node.required === 'boolean') delete node.required
+  if (!isObject(given.properties)) return
+  const names = Object.entries(given.properties).flatMap(([name, one]) =>
+    isObject(one) && one.required === true ? name : [],
+  )
+  const listed = Array.isArray(node.required) ? node.required : []
+  if (names.length > 0) node.required = [...new Set([...listed, ...names])]
+}
+
+/** Names of schemas, references to them, and lists of items as the dialect has them that is used. */
+function inToday({ id, ...node }: SchemaNode, { dialect, isDraft4, base }: Walk): SchemaNode {
+  const today: SchemaNode =
+    isDraft4 && typeof id === 'string' ? { $id: id, ...node } : id === undefined ? node : { id, ...node }
+  const { $ref } = today
+  if (base && typeof $ref === 'string' && $ref.startsWith(`${base}#`)) today.$ref = $ref.slice(base.length)
+  if (dialect === '2020-12' && Array.isArray(today.items)) {
+    today.prefixItems = today.items
+    delete today.items
+    if (today.additionalItems !== undefined) today.items = today.additionalItems
+    delete today.additionalItems
+  }
+  return today
+}
+
+type Path = Issue['path']
+
+/** The schema without the keyword that the path leads to, so that it accepts more and never less. */
+function without(node: unknown, [keyword, ...rest]: Path, dialect: Dialect): unknown {
+  if (!isObject(node) || keyword === undefined) return {}
+  const key = String(keyword)
+  const { unevaluatedItems: _items, unevaluatedProperties: _properties, ...kept } = node
+  const holding = TURNING.has(key) ? undefined : HOLDINGS[dialect].get(key)
+  const inner = holding && withoutHeld(kept[key], { rest, holding, dialect })
+  if (inner !== undefined) return { ...kept, [key]: inner }
+  const gone = new Set([key, ...(TOGETHER[key] ?? [])])
+  return Object.fromEntries(Object.entries(kept).filter(([other]) => !gone.has(other)))
+}
+
+/** With a part taken out these would refuse what they accepted. */
+const TURNING: ReadonlySet<string> = new Set(['not', 'if', 'oneOf', 'contains'])
+
+/** What means something else when the first is gone. */
+const TOGETHER: Readonly<Record<string, readonly string[]>> = {
+  if: ['then', 'else'],
+  contains: ['minContains', 'maxContains'],
+  properties: ['additionalProperties'],
+  patternProperties: ['additionalProperties'],
+  prefixItems: ['items'],
+  items: ['additionalItems'],
+}
+
+interface Held {
+  readonly rest: Path
+  readonly holding: Holding
+  readonly dialect: Dialect
+}
+
+/** Nothing where the whole keyword has to go. */
+function withoutHeld(value: unknown, { rest, holding, dialect }: Held): unknown {
+  const [at, ...more] = rest
+  if (Array.isArray(value)) {
+    if (holding === 'map' || typeof at !== 'number' || at >= value.length) return undefined
+    return value.with(at, without(value[at], more, dialect))
+  }
+  if (!isObject(value)) return undefined
+  if (holding === 'map')
+    return at === undefined ? undefined : { ...value, [at]: without(value[String(at)], more, dialect) }
+  return holding === 'one' ? without(value, rest, dialect) : undefined
+}

@@ -7,7 +7,7 @@ import { dialectOf } from './dialect.ts'
 import { explain } from './explain.ts'
 import { bareSchema, looseSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
-import { relaxSchema } from './relax.ts'
+import { acceptSchema, relaxSchema } from './relax.ts'
 import { createSchemaExaminer } from './schema-examiner.ts'
 
 export interface SchemaCompilerOptions {
@@ -44,6 +44,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
   return {
     check: examine,
     relax: relaxSchema,
+    accept: schema => acceptSchema(schema, examine),
     compile(schema, side = 'input') {
       const known = bySchema.get(schema)?.[side]
       if (known) return known

@@ -74,9 +74,9 @@ export function checkSchema(
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null)
       throw new TypeError('must be a schema')
     const written = at.place.kind === 'upstream' ? withRoot(schema, at.root) : schema
-    const described = describeSchema(written, at.side)
-    const { issues, usable } =
-      at.place.kind === 'upstream' ? leniently(described, deps) : strictly(described, written, deps)
+    const given = describeSchema(written, at.side)
+    const { described, issues, usable } =
+      at.place.kind === 'upstream' ? leniently(given, at) : strictly(given, written, deps)
     if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })
     if (issues.length === 0) return { described, validate: validatorOf(usable, at.side, deps.compiler) }
     problems.addIssues(at.subject, at.field, issues)
@@ -87,20 +87,32 @@ export function checkSchema(
 }
 
 interface Checked {
+  /** What clients are shown. */
+  readonly described: JsonSchema
   readonly issues: Issue[]
   /** What values are checked against. */
   readonly usable: SchemaLike
 }
 
 function strictly(described: JsonSchema, schema: SchemaLike, { compiler }: CheckDeps): Checked {
-  return { issues: compiler.check(described), usable: schema }
+  return { described, issues: compiler.check(described), usable: schema }
 }
 
-/** Most schemas of others are right as they are; only those that are not are read a second time. */
-function leniently(described: JsonSchema, { compiler }: CheckDeps): Checked {
-  if (compiler.check(described).length === 0) return { issues: [], usable: described }
-  const usable = compiler.relax(described)
-  return { issues: compiler.check(usable), usable }
+/** How many parts of one schema are named that are not checked. */
+const MOST_UNCHECKED = 3
+
+/**
+ * Most schemas of others are right as they are. One that is not is translated, and its parts that nothing here understands are left
+ * to its server: a tool that clients can call there is not to be missing here. Clients are shown what they can take as well.
+ */
+function leniently(given: JsonSchema, { subject, field, place: { problems, deps } }: SchemaPlace): Checked {
+  if (deps.compiler.check(given).length === 0) return { described: given, issues: [], usable: given }
+  const { schema, unchecked } = deps.compiler.accept(given)
+  for (const { path, message } of unchecked.slice(0, MOST_UNCHECKED))
+    problems.warn(subject, [field, ...path].join('.'), `is left to the server to check: ${message}`)
+  const more = unchecked.length - MOST_UNCHECKED
+  if (more > 0) problems.warn(subject, field, `has ${more} more parts that are left to the server to check`)
+  return { described: schema, issues: [], usable: schema }
 }
 
 /** Many servers leave the type out, or give `{}` for a tool that takes nothing. */

@@ -41,6 +41,8 @@ export interface SchemaCompiler {
    * nothing here understands. Those are left out, for the author's own check to judge by.
    */
   relax(schema: JsonSchema): JsonSchema
+  /** The same without the parts that are still wrong, and what those are. It accepts all that the given schema does. */
+  accept(schema: JsonSchema): { readonly schema: JsonSchema; readonly unchecked: readonly Issue[] }
   /** A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` refuses. */
   compile(schema: JsonSchema, side?: SchemaSide): (value: unknown) => Validated
 }

@@ -76,18 +76,26 @@ describe('what an upstream says about its tools', () => {
   })
 })
 
+const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
+
 describe('the schemas of an upstream', () => {
   it.each([
-    ['nothing at all', {}],
-    ['no type', { properties: { a: { type: 'string' } } }],
-    ['draft-07', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' }],
-    ['draft-04', { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' }],
-    ['2019-09', { $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'object' }],
-    ['a pattern RE2 cannot do', { type: 'object', properties: { a: { type: 'string', pattern: '^(?!x).*$' } } }],
-    ['a pattern nobody knows', { type: 'object', properties: { a: { type: 'string', pattern: '(?>a)++' } } }],
-  ])('may be of %s', async (_what, input) => {
-    const { hub, tool } = await hubWith({ tools: [toolWith(input)] })
-    expect(tool('odd')?.inputSchema).toEqual({ type: 'object', ...input })
+    ['nothing at all', {}, {}],
+    ['no type', { properties: { a: { type: 'string' } } }, { properties: { a: { type: 'string' } } }],
+    ['draft-07', { $schema: DRAFT_07 }, { $schema: DRAFT_07 }],
+    ['draft-04', { $schema: 'http://json-schema.org/draft-04/schema#' }, { $schema: DRAFT_07 }],
+    ['2019-09', { $schema: 'https://json-schema.org/draft/2019-09/schema' }, {}],
+    [
+      'a pattern RE2 cannot do',
+      { properties: { a: { pattern: '^(?!x).*$' } } },
+      { properties: { a: { pattern: '^(?!x).*$' } } },
+    ],
+    ['a pattern nobody knows', { properties: { a: { pattern: '(?>a)++' } } }, { properties: { a: {} } }],
+    ['a remote reference', { properties: { a: { $ref: 'https://example.com/a.json' } } }, { properties: { a: {} } }],
+    ['too many words', { description: 'x'.repeat(200_000) }, {}],
+  ])('may be of %s, and are shown as clients can take them', async (_what, input, shown) => {
+    const { hub, tool } = await hubWith({ tools: [toolWith({ type: 'object', ...input })] })
+    expect(tool('odd')?.inputSchema).toEqual({ type: 'object', ...shown })
     expect((await hub.callAs('coder', 'odd', { a: 'b' })).result.isError).toBeUndefined()
   })
 
@@ -108,12 +116,21 @@ describe('the schemas of an upstream', () => {
   })
 
   it.each([
-    ['another type', { type: 'string' }, 'must be "object"'],
-    ['a remote reference', { type: 'object', $ref: 'https://example.com/a.json' }, 'never fetched'],
-    ['too many words', { type: 'object', description: 'x'.repeat(200_000) }, 'larger than'],
-  ])('with %s leave the tool out, with the reason', async (_what, input, reason) => {
-    const { report } = await hubWith({ tools: [toolWith(input)] })
-    expect(report()).toMatchObject([{ tool: 'odd', state: 'unavailable', reason: expect.stringContaining(reason) }])
+    ['a remote reference', { $ref: 'https://example.com/a.json' }, 'input.$ref is left to the server to check: '],
+    [
+      'too many words',
+      { description: 'x'.repeat(200_000) },
+      'input is left to the server to check: The schema is larger',
+    ],
+  ])('with %s are told to be unchecked in that part', async (_what, input, text) => {
+    const { hub } = await hubWith({ tools: [toolWith({ type: 'object', ...input })] })
+    expect(hub.catalogue.problems()).toMatchObject([{ severity: 'warning', message: expect.stringContaining(text) }])
+  })
+
+  it('with another type leave the tool out, with the reason', async () => {
+    const { report } = await hubWith({ tools: [toolWith({ type: 'string' })] })
+    const reason = expect.stringContaining('must be "object"')
+    expect(report()).toMatchObject([{ tool: 'odd', state: 'unavailable', reason }])
   })
 })
 
