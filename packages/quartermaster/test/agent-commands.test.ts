@@ -164,10 +164,10 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
   it('waits for a person, and cannot be that person', async () => {
     const asked = await asWorker('do', 'write-file', 'a.txt', 'one')
     expect(asked).toMatchObject({ code: 14, stdout: '' })
-    const [, id = ''] = /quartermaster call get_status operationId=(op_[\w-]+)\n$/.exec(asked.stderr) ?? []
-    expect((await asWorker('call', 'get_status', `operationId=${id}`)).stdout).toContain('waits for a person')
+    const [, id = ''] = /quartermaster call get_status id=(op_[\w-]+)\n$/.exec(asked.stderr) ?? []
+    expect((await asWorker('call', 'get_status', `id=${id}`)).stdout).toContain('waits for a person')
     const here = (...args: string[]) => quartermaster(args, { cwd: dir, env: { QUARTERMASTER_TOKEN: token } })
-    for (const line of [['list'], ['show', id], ['allow', id, '--yes'], ['allow', id, '--always', '--yes']]) {
+    for (const line of [['list'], ['show', id], ['allow', id], ['allow', id, '--always']]) {
       const refused = await here('approvals', ...line)
       expect(refused).toMatchObject({ code: 9, stdout: '', stderr: expect.stringContaining('(TOKEN_INVALID)') })
     }

@@ -6,7 +6,6 @@ import { askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { parseDuration, YEAR } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
-import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { urlOption } from '../url-option.ts'
@@ -25,11 +24,11 @@ export const registerAnswers: Register = (approvals, act) => {
     approvals
       .command('allow')
       .alias('approve')
-      .description('Allow a call that waits, once, and it is run. It is shown first, and you are asked.')
+      .description('Allow a call that waits, once, and it is run. At a terminal it is shown first, and you are asked.')
       .argument('<ID>', 'the operation that waits, by its id'),
     'allow',
   )
-    .option('--yes', 'do not show it and do not ask; needed where there is no terminal')
+    .option('--yes', 'do not show it and do not ask, as without a terminal')
     .action((id: string, _: object, command: Command) =>
       act(session => answerOne(session, id, 'allow', command.optsWithGlobals<AnswerOptions>())),
     )
@@ -79,8 +78,7 @@ async function answerOne(
   options: AnswerOptions,
 ): Promise<number> {
   const answer = { ...toAnswer(decision, options), ...withinOf(options) }
-  const isAsked = decision === 'allow' && options.yes !== true
-  if (isAsked && !canAsk(session)) throw new UsageError(unasked(id))
+  const isAsked = decision === 'allow' && options.yes !== true && canAsk(session)
   session.hints = { operation: id, isApproval: true }
   return await session.connectAsPerson(async control => {
     if (isAsked && !(await isWanted(session, control, id, answer))) {
@@ -92,11 +90,6 @@ async function answerOne(
     else await session.out.write(answeredText(facts, answer, session))
     return EXIT.done
   })
-}
-
-/** Nobody allows by mistake what they have not seen. */
-function unasked(id: string): string {
-  return `nobody can be asked without a terminal. Look at it with "quartermaster approvals show ${escapeLine(id)}", then say --yes.`
 }
 
 function toAnswer(decision: GivenAnswer['decision'], { once, for: ms, always }: AnswerOptions): GivenAnswer {

@@ -107,8 +107,8 @@ describe('approvals allow', () => {
       answer: { lasting: 'always' },
       line: 'is allowed, and what is like it for as long as an answer counts.',
     },
-  ])('answers with $argv', async ({ argv, answer, line }) => {
-    const { code, answers, stdout, questions } = await runApprovals(['allow', 'op_1', ...argv, '--yes'])
+  ])('answers with $argv, without a terminal and without --yes', async ({ argv, answer, line }) => {
+    const { code, answers, stdout, questions } = await runApprovals(['allow', 'op_1', ...argv])
     expect({ code, questions }).toEqual({ code: 0, questions: [] })
     expect(answers).toEqual([{ id: 'op_1', decision: 'allow', ...answer }])
     expect(stdout).toContain(`✓ "write_file" of ada ${line}`)
@@ -130,15 +130,8 @@ describe('approvals allow', () => {
     expect(stderr).toContain('Nothing was allowed. It still waits.')
   })
 
-  it('allows nothing that nobody has seen: without a terminal it wants --yes', async () => {
-    const { code, answers, stderr } = await runApprovals(['allow', 'op_1'])
-    expect({ code, answers }).toEqual({ code: 2, answers: [] })
-    expect(stderr).toContain('quartermaster approvals show op_1')
-    expect(stderr).toContain('--yes')
-  })
-
   it('can be written approve', async () => {
-    const { answers } = await runApprovals(['approve', 'op_1', '--once', '--yes'])
+    const { answers } = await runApprovals(['approve', 'op_1', '--once'])
     expect(answers).toEqual([{ id: 'op_1', decision: 'allow', lasting: 'once' }])
   })
 
