@@ -95,7 +95,7 @@ describe('Claude Code, calling what a person has to allow', () => {
     }
     const { workplace, model } = await scriptedClaude(payAndFollow({ tools: TOOLS, to, onWaiting }))
     const { results } = await runClaude({ workplace, server: await serverFor(product, 'cashier') })
-    expect(results[0]?.text).toMatch(/"status":"waiting".*Do not call it again; ask for the status/)
+    expect(results[0]?.text).toMatch(/"status":"waiting".*Waiting for approval\. Tell your person/)
     expect(results.at(-1)?.text).toContain(end)
     expect(model.turns.at(-1)?.outputs.at(-1)).toContain(
       decision === 'allow' ? 'has 500 cents more.' : 'CONSENT_DENIED',

@@ -31,7 +31,7 @@ describe('Codex, calling what a person has to allow', () => {
     const { token } = await product.issue('cashier')
     const calls = await runCodex(workplace.with({ DESK_TOKEN: token }), TRUSTING)
     expect(calls[0]).toMatchObject({ tool: 'pay', status: 'completed', result: expect.stringContaining('waiting') })
-    expect(model.turns[1]?.outputs[0]).toContain('Do not call it again; ask for the status')
+    expect(model.turns[1]?.outputs[0]).toContain('Waiting for approval. Tell your person')
     expect(model.turns.at(-1)?.outputs.at(-1)).toContain(end)
     expect(await paidTo(product, decision)).toHaveLength(times)
   })

@@ -63,7 +63,10 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const waiting = await write(client, 'a.txt', 'hun\u202eter2 ')
     const id = handleIn(waiting)
     expect(waiting._meta).toMatchObject({ 'quartermaster/waiting': { for: 'approval', operationId: id } })
-    expect(textIn(waiting)).toContain('waits for a person to allow it')
+    expect(textIn(waiting)).toContain(
+      `Waiting for approval. Tell your person: quartermaster approvals allow ${id} (or deny). Expires in 24 hours; ` +
+        `runs automatically once allowed. Continue with other work; get_status {"id":"${id}"} shows the result.`,
+    )
 
     const listed = await at.run('approvals')
     expect(listed.stdout).toMatch(/^op_\S+ +default +write_file +moderate +files\.write for "\S*a\.txt" /m)
@@ -76,11 +79,11 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     expect(masked.stdout).toMatch(/^To decide +quartermaster approvals show op_/m)
     expect(await contentOf(at.dir)).toBeUndefined()
 
-    const allowed = await at.run('approvals', 'allow', id, '--yes')
+    const allowed = await at.run('approvals', 'allow', id)
     expect(allowed).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ "write_file" of default is allowed') })
     await expect.poll(() => contentOf(at.dir), { timeout: 20_000 }).toBe('hun\u202eter2 ')
     await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
-    const status = await client.callTool({ name: 'get_status', arguments: { operationId: id } })
+    const status = await client.callTool({ name: 'get_status', arguments: { id } })
     expect(textIn(status as Answered)).toContain(`${id} (write_file): done`)
     expect(await open(at)).toEqual([])
     expect(at.up.stderr()).toContain(id)

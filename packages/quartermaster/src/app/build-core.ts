@@ -185,7 +185,7 @@ export function buildCore(outside: CorePorts): Core {
   const operationLog = createStoredOperations({ ...ports, emitter, owner, receipts })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
   const operations = createOperations({ storage: ports.storage, receipts, log: operationLog })
-  const idempotency = createIdempotency({ storage: ports.storage, receipts, log: operationLog })
+  const idempotency = createIdempotency({ storage: ports.storage, receipts, log: operationLog, clock })
   const gate = createConsentGate({ ...ports, catalogue })
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const lastLook = createLastLook({ ...ports, catalogue, effectKinds })

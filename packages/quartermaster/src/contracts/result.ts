@@ -68,10 +68,12 @@ export type ResultPage = z.infer<typeof ResultPage>
 export const WaitingHandle = z.object({
   status: z.literal('waiting'),
   operationId: z.string(),
-  /** A person's answer, the next try, or the end of a run somewhere else. */
-  for: z.enum(['approval', 'retry', 'run']),
+  /** A person's answer, something its tool needs, the next try, or the end of a run somewhere else. */
+  for: z.enum(['approval', 'dependency', 'retry', 'run']),
   /** When it is tried again, where that is known. */
   nextAttemptAt: z.number().optional(),
+  /** When it expires, where it waits for no run. */
+  expiresAt: z.number().optional(),
 })
 export type WaitingHandle = z.infer<typeof WaitingHandle>
 

@@ -100,7 +100,7 @@ describe.each(OTHERS)('%s', runtime => {
     const [own, first] = [await transcriptOf(runtime), await transcriptOf(FIRST)]
     const expected = CASES.filter(one => !skipsIn(runtime)(one)).map(one => {
       const told = first[nameOf(one)]
-      return [nameOf(one), told && asToldBy(runtime, told, one)]
+      return [nameOf(one), told && asToldBy(runtime, told)]
     })
     expect(own).toEqual(Object.fromEntries(expected))
   })

@@ -6,8 +6,6 @@ export interface Case {
   readonly input: Input
   /** `done`, `no` for what a tool says no to, `waits for approval`, or the code. */
   readonly comesTo: string
-  /** Its tool promises a structure, which a call that waits has not. */
-  readonly promises?: true
   /** Whether it is called with what is no object. */
   readonly isBare?: true
   /** Whether its tool asks somebody. */
@@ -187,15 +185,9 @@ export const CASES: readonly Case[] = [
   { tool: 'fail', what: 'a wrong kind of input', input: { code: 5 }, comesTo: 'INPUT_INVALID' },
   { tool: 'now', what: 'what is disabled', input: {}, comesTo: 'TOOL_DISABLED' },
   { tool: 'pay', what: 'what a person has to allow', input: {}, comesTo: 'waits for approval' },
-  {
-    tool: 'order',
-    what: 'what waits and promises a structure',
-    input: {},
-    promises: true,
-    comesTo: 'waits for approval',
-  },
-  { tool: 'get_status', what: 'what waits', input: seen => ({ operationId: seen('op') }), comesTo: 'done' },
-  { tool: 'get_status', what: 'none', input: { operationId: 'op_nothingnothing' }, comesTo: 'NAME_UNKNOWN' },
+  { tool: 'order', what: 'what waits and promises a structure', input: {}, comesTo: 'waits for approval' },
+  { tool: 'get_status', what: 'what waits', input: seen => ({ id: seen('op') }), comesTo: 'done' },
+  { tool: 'get_status', what: 'none', input: { id: 'op_nothingnothing' }, comesTo: 'NAME_UNKNOWN' },
   { tool: 'read_docs', what: 'a page', input: { path: 'chairs' }, comesTo: 'done' },
   { tool: 'read_docs', what: 'nothing that fits', input: { query: 'xylophone' }, comesTo: 'no' },
 

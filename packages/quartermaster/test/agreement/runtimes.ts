@@ -16,7 +16,6 @@ import { langchainTools } from '../../src/langchain.ts'
 import { agentTools, answerFunctionCalls, answerToolCalls, chatTools, functionTools } from '../../src/openai.ts'
 import { lastOutput } from '../support/ai-output.ts'
 import { quartermaster } from '../support/product.ts'
-import type { Case } from './cases.ts'
 import type { HostPlace, UpPlace } from './places.ts'
 import {
   type FileTold,
@@ -94,7 +93,7 @@ async function toolboxBehind({ mcpUrl, tokenOf }: UpPlace, agent: string): Promi
 }
 
 /** What a runtime cannot say, of what the toolbox has told. */
-export function asToldBy(runtime: string, told: Told, { promises }: Pick<Case, 'promises'>): Told {
+export function asToldBy(runtime: string, told: Told): Told {
   // No mark for errors and no structure: words and files.
   if (runtime.startsWith('OpenAI chat')) return { ...inWords(told), files: [] }
   if (/OpenAI/.test(runtime)) return { ...inWords(told), files: told.files.filter(isPicture) }
@@ -104,8 +103,6 @@ export function asToldBy(runtime: string, told: Told, { promises }: Pick<Case, '
   if (/HTTP API|command line/.test(runtime)) return withoutRest(withoutOwnStructure(told))
   // An error is a text there.
   if (/AI SDK/.test(runtime) && told.isMarked) return { ...told, files: [] }
-  // Clients refuse what has not the promised structure, unless it is marked.
-  if (/MCP|servers/.test(runtime) && promises) return { ...told, isMarked: true }
   return told
 }
 

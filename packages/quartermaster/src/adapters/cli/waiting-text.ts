@@ -29,12 +29,11 @@ function waitingText(session: Session, tool: string, { operationId, for: what, n
   const id = escapeLine(operationId)
   const lines = {
     approval: `"${tool}" waits for a person to allow it.`,
+    dependency: `"${tool}" waits for what it needs, and runs automatically once that is available.`,
     retry: `"${tool}" could not be done now. It is tried again by itself, ${nextAttemptText(session, nextAttemptAt)}.`,
     run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
-  const look = session.hasToken
-    ? `call ${TOLD_TOOLS.status} operationId=${id}`
-    : `operations show ${id}${nextStep(what, id)}`
+  const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${nextStep(what, id)}`
   return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster ${look}\n`
 }
 

@@ -16,7 +16,7 @@ import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
 import type { Calls } from '../../core/operations/index.ts'
 import { checkedKey } from './idempotency-key.ts'
-import { type Era, showsOutput, toMcpResult } from './render.ts'
+import { type Era, listedOutput, showsOutput, toMcpResult } from './render.ts'
 import { find, listed, notOnShelf, type Shelf, versionsOf } from './shelf.ts'
 
 export interface InProcessToolboxDeps {
@@ -125,7 +125,8 @@ const rendered = new WeakMap<Tool, ToolboxTool>()
 function toToolboxTool(tool: Tool): ToolboxTool {
   const known = rendered.get(tool)
   if (known) return known
-  const { name, title, short: description, inputSchema, outputSchema, mutates, idempotent } = tool
+  const { name, title, short: description, inputSchema, mutates, idempotent } = tool
+  const outputSchema = tool.outputSchema && listedOutput(tool)
   const made: ToolboxTool = { name, title, description, inputSchema, outputSchema, mutates, idempotent }
   rendered.set(tool, made)
   return made

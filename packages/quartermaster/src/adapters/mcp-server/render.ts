@@ -41,7 +41,7 @@ function renderTool(tool: Tool, era: Era): McpTool {
       // Our facts do not tell deleting from adding; what does not say counts as the worse.
       ...(tool.mutates ? { destructiveHint: annotations?.destructiveHint !== false } : {}),
     },
-    ...(showsOutput(tool, era) ? { outputSchema: tool.outputSchema as NonNullable<McpTool['outputSchema']> } : {}),
+    ...(showsOutput(tool, era) ? { outputSchema: listedOutput(tool) as NonNullable<McpTool['outputSchema']> } : {}),
     ...(tool.icon === undefined ? {} : { icons: [{ src: tool.icon }] }),
   }
   if (icons) made.icons = icons as NonNullable<McpTool['icons']>
@@ -54,10 +54,35 @@ export function showsOutput({ outputSchema }: Tool, { isModern }: Era): boolean 
   return isModern ? outputSchema !== undefined : outputSchema?.type === 'object'
 }
 
+const HANDLE = {
+  type: 'object',
+  properties: { status: { const: 'waiting' } },
+  required: ['status', 'operationId'],
+} as const
+
+/**
+ * What a tool promises, or a handle where its calls may wait: clients refuse a structure that does not fit, and a result without
+ * one. The schema of an upstream's tool stays as its server wrote it, unless its calls wait without being asked to.
+ */
+export function listedOutput(tool: Tool): Readonly<Record<string, unknown>> {
+  const { outputSchema = {}, consent, retry, requires, mcp } = tool
+  const mayWait = consent.length > 0 || retry !== 'manual' || (requires.length > 0 && mcp === undefined)
+  if (!mayWait) return outputSchema
+  const { $schema, $defs, definitions, ...promised } = outputSchema
+  const type = promised.type === 'object' ? { type: 'object' } : {}
+  const root = { ...($schema === undefined ? {} : { $schema }), ...type }
+  // Moved one level down, these would mean another place.
+  if (MOVES_BADLY.test(JSON.stringify(outputSchema))) return root
+  const shared = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) }
+  return { ...root, ...shared, anyOf: [promised, HANDLE] }
+}
+
+const MOVES_BADLY = /"\$(?:id|anchor|dynamicAnchor)":|"\$(?:ref|dynamicRef)":"#(?!\/(?:\$defs|definitions)\/)/
+
 /** What a call answered, on the wire. The rest of a cut result is a resource. */
 export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolResult {
   const { result, kept, waiting, operationId } = answer
-  if (waiting) return waitingResult(answer, waiting, showsOutput(tool, era))
+  if (waiting) return waitingResult(answer, waiting)
   if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : onTheWire(result, operationId, era)
   const rest = withRest(unsaid(result), kept)
   const cut = onTheWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
@@ -82,23 +107,13 @@ function markedResult(told: CallToolResult, note: CallToolResult['content'][numb
   }
 }
 
-/**
- * A call that has not ended. Clients refuse a result without the structure its tool promises, unless it is marked as an
- * error; where none is promised the handle is the structure. The words stand there too: clients that hand the structure
- * to the model leave out the text, and a handle alone does not say what to do with it.
- */
-function waitingResult(
-  { result, operationId }: CallAnswer,
-  waiting: WaitingHandle,
-  isPromised: boolean,
-): CallToolResult {
+/** A call that has not ended. Some clients show the model the structure alone, so the text stands there too. */
+function waitingResult({ result, operationId }: CallAnswer, waiting: WaitingHandle): CallToolResult {
   const _meta = { 'quartermaster/operationId': operationId, 'quartermaster/waiting': waiting }
   const { content } = result as CallToolResult
   const [first] = content
   const message = first?.type === 'text' ? { message: first.text } : {}
-  return isPromised
-    ? { content, isError: true, _meta }
-    : { content, structuredContent: { ...waiting, ...message }, _meta }
+  return { content, structuredContent: { ...waiting, ...message }, _meta }
 }
 
 /**

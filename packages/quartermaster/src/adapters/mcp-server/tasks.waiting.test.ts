@@ -98,7 +98,7 @@ describe('a task that waits for a person', () => {
     await stage.hub.clock.advance(ms)
     expect(await stage.look('get', taskId)).toMatchObject({
       status: 'working',
-      statusMessage: expect.stringContaining('waits for a person to allow it'),
+      statusMessage: expect.stringContaining('Waiting for approval'),
     })
     expect(await stage.look('get', taskId)).not.toHaveProperty('error')
   })
@@ -157,7 +157,7 @@ describe('a task that is tried again', () => {
     const taskId = await queuedTask(stage)
     expect(await stage.look('get', taskId)).toMatchObject({
       status: 'working',
-      statusMessage: expect.stringContaining('tried again by itself'),
+      statusMessage: expect.stringContaining('could not be done now'),
     })
     await stage.hub.clock.advance(10_000)
     expect(await stage.state(taskId)).toBe('leased')

@@ -76,7 +76,7 @@ describe.each(ERAS)('a client of the era %s', era => {
     expect(answer).toMatchObject({ structuredContent: handle, _meta: { 'quartermaster/waiting': handle } })
     // Some clients show the model the structure alone, some the text.
     const told = expect.stringContaining(
-      `Do not call it again; ask for the status of the operation: get_status with { "operationId": "${handle.operationId}" }.`,
+      `Expires in 24 hours; tried again automatically. Continue with other work; get_status {"id":"${handle.operationId}"} shows the result.`,
     )
     expect(answer).toMatchObject({ structuredContent: { message: told }, content: [{ type: 'text', text: told }] })
     expect(answer.isError).toBeUndefined()
@@ -133,12 +133,17 @@ describe.each(ERAS)('a client of the era %s', era => {
     expect(other()).toEqual([])
   })
 
-  it('gets the handle as an error where the tool promises a structure', async () => {
-    const { front } = await open(1)
+  it('gets a handle that is no error and fits what the tool promises, as it checks itself', async () => {
+    const { hub, front } = await open(1)
     const client = await connect(front, 'worker', era)
-    const answer = await client.callTool({ name: 'weigh', arguments: {} })
-    expect(answer).toMatchObject({ isError: true, _meta: { 'quartermaster/waiting': { status: 'waiting' } } })
-    expect(answer.structuredContent).toBeUndefined()
+    const { tools } = await client.listTools()
+    expect(tools.find(({ name }) => name === 'weigh')?.outputSchema).toMatchObject({ type: 'object' })
+    const call = { name: 'weigh', arguments: {}, _meta: keyed('k1') }
+    const answer = await client.callTool(call)
+    expect(answer).toMatchObject({ structuredContent: { status: 'waiting', for: 'retry' } })
+    expect(answer.isError).toBeUndefined()
+    await hub.clock.advance(10_000)
+    expect(await client.callTool(call)).toMatchObject({ structuredContent: { grams: 20 } })
   })
 })
 

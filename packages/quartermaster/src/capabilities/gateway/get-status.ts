@@ -19,16 +19,14 @@ const REASON_CHARACTERS = 500
 /** The result of another tool stands in here as text and as structure, and is not to be cut a second time. */
 const MOST_BYTES = 2 * 1_024 * 1_024
 
+const OperationId = z.string().min(1).max(128)
+
 const Input = z.strictObject({
   name: ToolName.optional().describe('Only this tool; all of yours when left out.'),
-  operationId: z
-    .string()
-    .min(1)
-    .max(128)
-    .optional()
-    .describe(
-      'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
-    ),
+  id: OperationId.optional().describe(
+    'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
+  ),
+  operationId: OperationId.optional().describe('The same as "id".'),
   offset: z
     .number()
     .int()
@@ -67,7 +65,7 @@ export function createGetStatus() {
       'Tells which of the tools you were given here do not work right now and why, and how calls stand that were answered with a handle to wait for.',
     whenToUse:
       'When a call failed because a tool is disabled, before work that depends on several tools, ' +
-      'or to see what became of a call that waits: give its operationId. ' +
+      'or to see what became of a call that waits: give its id. ' +
       'Comes back with how many work, and each one that does not with what it lacks and when it may be looked at again. ' +
       'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
@@ -79,7 +77,7 @@ export function createGetStatus() {
     examples: [
       { query: 'is anything broken?', input: {} },
       { query: 'why can I not send mail?', input: { name: 'send_mail' } },
-      { query: 'was the mail sent by now?', input: { operationId: 'op_mhzk3vq19fGkXw2LrTzPqAbC' } },
+      { query: 'was the mail sent by now?', input: { id: 'op_mhzk3vq19fGkXw2LrTzPqAbC' } },
     ],
     mutates: false,
     maxResultBytes: MOST_BYTES,
@@ -98,7 +96,7 @@ export function createGetStatus() {
 }
 
 async function lookedUp(input: Input, context: CallContext<GatewayConfig>): Promise<Output> {
-  const { name, operationId: id, offset } = input
+  const { name, operationId, id = operationId, offset } = input
   const { config } = context
   if (id !== undefined) {
     const tools = name === undefined ? NO_TOOLS : statusOfOne(name, config)

@@ -65,8 +65,8 @@ describe('get_status', () => {
   it('is asked as the handle says, with the name that the id has there', async () => {
     const { hub } = await postOffice()
     const { operationId, result } = await hub.callAs('ada', 'send_mail')
-    const given = `{ "operationId": "${operationId}" }`
-    expect(result.content).toMatchObject([{ text: expect.stringContaining(`get_status with ${given}.`) }])
+    const given = `{"id":"${operationId}"}`
+    expect(result.content).toMatchObject([{ text: expect.stringContaining(`get_status ${given} shows the result.`) }])
     const status = await structured<Status>(hub, 'ada', 'get_status', JSON.parse(given))
     expect(status.operations).toMatchObject([{ id: operationId, state: 'queued' }])
   })

@@ -45,7 +45,7 @@ describe('a result that was cut', () => {
   it('says with which tool to read on, where there is one and the call left a record', async () => {
     expect(await toldBy(cutBy(['call_tool', 'get_status'], recorded))).toEqual([
       content[0],
-      { type: 'text', text: '[It goes on. Read on: get_status with { "operationId": "op_1", "offset": 400 }.]' },
+      { type: 'text', text: '[It goes on. Read on: get_status with { "id": "op_1", "offset": 400 }.]' },
     ])
   })
 

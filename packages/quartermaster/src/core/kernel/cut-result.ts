@@ -21,7 +21,7 @@ async function hasStatus(toolbox: Toolbox): Promise<boolean> {
 }
 
 function withStatus({ resultId, nextOffset }: KeptResult): string {
-  return `[It goes on. Read on: ${TOLD_TOOLS.status} with { "operationId": "${resultId}", "offset": ${nextOffset} }.]`
+  return `[It goes on. Read on: ${TOLD_TOOLS.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
 }
 
 function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {

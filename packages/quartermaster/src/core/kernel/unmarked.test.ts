@@ -4,12 +4,7 @@ import { unmarked } from './unmarked.ts'
 
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
-it('takes the mark from a call that waits, and from one that succeeded with more than fits', () => {
-  const waiting = { 'quartermaster/waiting': { for: 'approval' } }
-  expect(unmarked({ isError: true, content: [text('It waits.')], _meta: waiting })).toEqual({
-    content: [text('It waits.')],
-    _meta: waiting,
-  })
+it('takes the mark from a call that succeeded with more than fits', () => {
   const cut = {
     isError: true,
     content: [text('It succeeded.'), text('1, 2,')],

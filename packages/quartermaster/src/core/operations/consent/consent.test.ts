@@ -17,7 +17,12 @@ describe('a call that a person has to allow', () => {
       ],
     })
     await one.hub.clock.advance(20_000)
-    expect((await answer).waiting).toEqual({ status: 'waiting', operationId: id, for: 'approval' })
+    expect((await answer).waiting).toEqual({
+      status: 'waiting',
+      operationId: id,
+      for: 'approval',
+      expiresAt: request?.expiresAt,
+    })
     expect(one.runs).toEqual([])
     expect(await one.row(id)).toMatchObject({
       state: 'waitingForApproval',

@@ -94,7 +94,7 @@ describe('a call that was allowed and that its caller cannot run', () => {
     const { answered, id } = await one.asked()
     beforeReadingGrants(one.storage, () => Promise.reject(new AppError('STORE_BUSY', 'Busy.')))
     await one.answer(id, ONCE)
-    expect((await answered).waiting).toMatchObject({ operationId: id, for: 'retry' })
+    expect((await answered).waiting).toMatchObject({ operationId: id, for: 'run' })
     await one.hub.clock.advance(5_000)
     expect(await one.row(id)).toMatchObject({ state: 'succeeded' })
     expect(one.runs()).toBe(1)

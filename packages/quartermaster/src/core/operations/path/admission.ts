@@ -50,7 +50,7 @@ export interface AdmissionDeps {
   readonly compiler: SchemaCompiler
   readonly clock: Clock
   readonly log: Log
-  readonly settings: Pick<Settings, 'consentWaitSeconds'>
+  readonly settings: Pick<Settings, 'consentWaitSeconds' | 'approvalHours'>
 }
 
 /** What a caller who waited runs its call with. */
@@ -130,7 +130,17 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const { operationId: id } = journey
     if (state === undefined) return await outOfPatience(applicant)
     const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
-    if (taken === 'later') return () => waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null })
+    if (taken === 'later') {
+      const allowed = {
+        id,
+        tool: tool.name,
+        state: 'queued',
+        attempts: 0,
+        dueAt: clock.now(),
+        expiresAt: null,
+      } as const
+      return () => waitingAnswer(allowed, clock.now())
+    }
     if (!taken) return await byOthers(applicant)
     operations.adopt(record, taken.standing, { isAwaited: true })
     journey.consent = taken.consent
@@ -253,12 +263,15 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return () => over.abort(new AppError('CANCELLED', 'Somebody else has answered.'))
   }
 
+  function stillOpen({ operationId: id, startedAt }: Journey, { name: tool }: Tool): CallAnswer {
+    const expiresAt = Math.round(startedAt) + deps.settings.approvalHours * HOUR_MS
+    return waitingAnswer({ id, tool, state: 'waitingForApproval', dueAt: null, expiresAt }, clock.now())
+  }
+
   return { admit }
 }
 
-function stillOpen({ operationId: id }: Journey, { name: tool }: Tool): CallAnswer {
-  return waitingAnswer({ id, tool, state: 'waitingForApproval', dueAt: null })
-}
+const HOUR_MS = 3_600_000
 
 function unallowed({ name: tool }: Tool): AppError {
   return new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool}" in time.`, { details: { tool } })

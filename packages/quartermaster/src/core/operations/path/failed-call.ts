@@ -70,8 +70,11 @@ async function tryLater(
   deps: FailedCallDeps,
 ): Promise<CallAnswer> {
   await putOff(journey, delay, deps)
-  const { operationId: id, request } = journey
-  return waitingAnswer({ id, tool: request.tool, state: 'queued', dueAt: delay.dueAt ?? null })
+  const { operationId: id, request, startedAt, resumed } = journey
+  const now = deps.clock.now()
+  const expiresAt = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
+  const { failure: error, dueAt = null } = delay
+  return waitingAnswer({ id, tool: request.tool, state: 'queued', dueAt, expiresAt, error }, now)
 }
 
 function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {

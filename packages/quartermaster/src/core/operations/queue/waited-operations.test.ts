@@ -76,6 +76,7 @@ describe('a call that fails for now, of a tool that may be tried again', () => {
       operationId: answer.operationId,
       for: 'retry',
       nextAttemptAt: hub.clock.now() + 10_000,
+      expiresAt: hub.clock.now() + 24 * 3_600_000,
     })
     expect(answer.result.content).toMatchObject([{ text: expect.stringContaining(answer.operationId) }])
     await hub.clock.advance(9_999)

@@ -7,6 +7,7 @@ import {
   KeptResult,
   type OperationRow,
 } from '../../../contracts/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { OperationLog } from './operation-log.ts'
 import type { IsHeard, Receipts } from './receipts.ts'
 import type { StorageAccess } from './storage.ts'
@@ -41,9 +42,10 @@ export interface IdempotencyDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'ended'>
   readonly receipts: Pick<Receipts, 'expect'>
+  readonly clock: Clock
 }
 
-export function createIdempotency({ storage, log, receipts }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ storage, log, receipts, clock }: IdempotencyDeps): Idempotency {
   async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
     const { store } = await storage.open()
     const where = { ...whoseRow(caller), tool, idempotencyKey: key }
@@ -58,7 +60,7 @@ export function createIdempotency({ storage, log, receipts }: IdempotencyDeps): 
       const row = await store.get('operations', operationId)
       // Whoever waited hears it now; the end of a task is told to whoever asks for that.
       if (row?.ttlMs === null) receipts.expect(row, isHeard)
-      return row ? knownCall(row) : forgottenCall(operationId)
+      return row ? knownCall(row, clock) : forgottenCall(operationId)
     },
     async first(call, isHeard) {
       refuseUnkeepable(call)
@@ -70,7 +72,7 @@ export function createIdempotency({ storage, log, receipts }: IdempotencyDeps): 
       const row = known.endedAt === null ? await find(call) : known
       if (row) receipts.expect(row, isHeard)
       // Forgotten meanwhile, as records are in the end: then this is the first.
-      return row && knownCall(row)
+      return row && knownCall(row, clock)
     },
   }
 }
@@ -90,13 +92,13 @@ function forgottenCall(operationId: string): KnownCall {
   }
 }
 
-function knownCall(row: OperationRow): KnownCall {
-  return { operationId: row.id, hasEnded: row.endedAt !== null, answer: () => answerOf(row) }
+function knownCall(row: OperationRow, clock: Clock): KnownCall {
+  return { operationId: row.id, hasEnded: row.endedAt !== null, answer: () => answerOf(row, clock.now()) }
 }
 
-function answerOf(row: OperationRow): CallAnswer {
+function answerOf(row: OperationRow, now: number): CallAnswer {
   const { id: operationId, result, error } = row
-  if (row.endedAt === null) return waitingAnswer(row)
+  if (row.endedAt === null) return waitingAnswer(row, now)
   if (error) throw AppError.fromJSON(error)
   if (!result) return { operationId, result: { content: [{ type: 'text', text: handedOver(row) }] } }
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])

@@ -6,39 +6,72 @@ import {
   type WaitingHandle,
 } from '../../../contracts/index.ts'
 
-type Unfinished = Pick<OperationRow, 'id' | 'tool' | 'state' | 'dueAt'> & {
+type Unfinished = Pick<OperationRow, 'id' | 'tool' | 'state' | 'dueAt' | 'expiresAt'> & {
   readonly attempts?: number | undefined
+  /** Why it was not done so far. */
+  readonly error?: { readonly message: string } | null | undefined
 }
+
+type Status = Pick<Unfinished, 'tool' | 'state' | 'attempts' | 'error'> & { readonly dueAt?: number | null | undefined }
 
 /** What an operation that has not ended waits for, in words. */
-export function waitingText({ tool, ...how }: Pick<Unfinished, 'tool' | 'state' | 'attempts'>): string {
-  return `"${tool}" ${WORDS[waitsFor(how)]}`
+export function waitingText(status: Status): string {
+  return WORDS[waitsFor(status)](status)
 }
 
-/** What a caller gets whose call cannot end now: a handle, and the same in words for whoever reads only those. */
-export function waitingAnswer({ id, tool, state, dueAt, attempts }: Unfinished): CallAnswer {
+/** What a caller gets whose call cannot end now: a handle, and the same in words for clients that show only those. */
+export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
+  const { id, dueAt, expiresAt } = operation
+  const what = waitsFor(operation)
   const waiting: WaitingHandle = {
     status: 'waiting',
     operationId: id,
-    for: waitsFor({ state, attempts }),
-    ...(dueAt === null ? {} : { nextAttemptAt: dueAt }),
+    for: what,
+    ...(what === 'retry' && dueAt !== null ? { nextAttemptAt: dueAt } : {}),
+    ...(expiresAt === null ? {} : { expiresAt }),
   }
-  const text = `${waitingText({ tool, state, attempts })} Its operation is "${id}". Do not call it again; ask for the status of the operation: ${TOLD_TOOLS.status} with { "operationId": "${id}" }.`
+  const text = [
+    waitingText(operation),
+    ...(what === 'approval' ? [`Tell your person: quartermaster approvals allow ${id} (or deny).`] : []),
+    endText(what, expiresAt === null ? undefined : expiresAt - now),
+    `Continue with other work; ${TOLD_TOOLS.status} {"id":"${id}"} shows the result.`,
+  ].join(' ')
   return { operationId: id, result: { content: [{ type: 'text', text }] }, waiting }
 }
 
-function waitsFor({ state, attempts }: Pick<Unfinished, 'state' | 'attempts'>): WaitingHandle['for'] {
-  // What was allowed and never tried is not tried again.
-  if (state === 'queued' && attempts === 0) return 'run'
-  return WAITS_FOR[state as keyof typeof WAITS_FOR] ?? 'run'
+function waitsFor({ state, attempts, dueAt }: Omit<Status, 'tool'>): WaitingHandle['for'] {
+  if (state === 'waitingForApproval') return 'approval'
+  // One that was allowed and never run is not tried again.
+  if (state !== ('queued' satisfies OperationState)) return 'run'
+  if (dueAt === null || dueAt === undefined) return 'dependency'
+  return attempts === 0 ? 'run' : 'retry'
 }
 
-const WAITS_FOR = { waitingForApproval: 'approval', queued: 'retry' } as const satisfies Partial<
-  Record<OperationState, WaitingHandle['for']>
->
+const WORDS: Readonly<Record<WaitingHandle['for'], (status: Status) => string>> = {
+  approval: () => 'Waiting for approval.',
+  dependency: ({ tool, error }) => `Waiting for what "${tool}" needs.${error ? ` ${error.message}` : ''}`,
+  retry: ({ tool, error }) => `"${tool}" could not be done now.${error ? ` ${error.message}` : ''}`,
+  run: ({ tool }) => `"${tool}" is running, or about to run.`,
+}
 
-const WORDS: Readonly<Record<WaitingHandle['for'], string>> = {
-  approval: 'waits for a person to allow it.',
-  retry: 'could not be done now and is tried again by itself.',
-  run: 'is run now, or as soon as it can be, and has not ended.',
+const NEXT: Readonly<Record<WaitingHandle['for'], string | undefined>> = {
+  approval: 'runs automatically once allowed',
+  dependency: 'runs automatically once it is available',
+  retry: 'tried again automatically',
+  run: undefined,
+}
+
+function endText(what: WaitingHandle['for'], ms: number | undefined): string {
+  const next = NEXT[what]
+  if (next === undefined) return 'It goes on without you.'
+  if (ms === undefined) return `${next.charAt(0).toUpperCase()}${next.slice(1)}.`
+  return `Expires in ${spanText(ms)}; ${next}.`
+}
+
+const HOUR_MS = 3_600_000
+
+function spanText(ms: number): string {
+  const [amount, unit] =
+    ms >= HOUR_MS ? [Math.round(ms / HOUR_MS), 'hour'] : [Math.max(Math.ceil(ms / 60_000), 1), 'minute']
+  return `${amount} ${unit}${amount === 1 ? '' : 's'}`
 }
