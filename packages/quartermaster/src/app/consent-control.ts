@@ -1,12 +1,11 @@
 import {
   AppError,
   type ApprovalFacts,
-  type ApprovalRow,
   type ApprovalSummary,
   type GrantFacts,
   type PersonControl,
 } from '../contracts/index.ts'
-import type { Answerer, ConsentDesks, LiveGrant, Operations } from '../core/operations/index.ts'
+import type { Answerer, ConsentDesks, LiveGrant, Operations, SharedRequest } from '../core/operations/index.ts'
 import type { Follower } from './follow-operation.ts'
 import type { Within } from './within.ts'
 
@@ -73,11 +72,11 @@ export function createPersonControl(
   }
 }
 
-function toSummary({ id, callerName: agent, tool, asks, createdAt, expiresAt }: ApprovalRow): ApprovalSummary {
-  return { id, agent, tool, asks, createdAt, expiresAt }
+function toSummary({ id, callerName: agent, tool, asks, createdAt, expiresAt, calls }: SharedRequest): ApprovalSummary {
+  return { id, agent, tool, asks, createdAt, expiresAt, ...(calls > 1 ? { calls } : {}) }
 }
 
-function toFacts(row: ApprovalRow, given: unknown): ApprovalFacts {
+function toFacts(row: SharedRequest, given: unknown): ApprovalFacts {
   const { state, digest, answeredAt, answeredBy, via, lasting } = row
   return { ...toSummary(row), state, digest, ...present({ arguments: given, answeredAt, answeredBy, via, lasting }) }
 }

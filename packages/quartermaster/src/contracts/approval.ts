@@ -10,6 +10,8 @@ export const ApprovalSummary = z.object({
   createdAt: z.number(),
   /** Given up then, when nobody has answered. */
   expiresAt: z.number(),
+  /** How many equal calls of the agent one answer decides, where there is more than this one. */
+  calls: z.number().int().optional(),
 })
 export type ApprovalSummary = z.infer<typeof ApprovalSummary>
 

@@ -18,7 +18,7 @@ export function approvalsText(approvals: readonly ApprovalSummary[], { out, host
     { title: 'Asked' },
     { title: 'Given up' },
   ]
-  const rows = approvals.map(({ id, agent, tool, asks, createdAt, expiresAt }) => {
+  const rows = approvals.map(({ id, agent, tool, asks, createdAt, expiresAt, calls }) => {
     const weight = heaviest(asks)
     return {
       cells: [
@@ -26,7 +26,7 @@ export function approvalsText(approvals: readonly ApprovalSummary[], { out, host
         agent,
         tool,
         { text: weight, style: out.paint[WEIGHT_STYLES[weight]] },
-        asks.map(askInShort).join(', '),
+        `${asks.map(askInShort).join(', ')}${callsText(calls)}`,
         agoText(createdAt, now),
         aheadText(expiresAt, now),
       ],
@@ -42,11 +42,11 @@ export function approvalLine({ id, agent, tool, asks }: ApprovalSummary): string
 
 /** Everything about one, for whoever decides. */
 export function approvalText(facts: ApprovalFacts, { host }: Session, printer: Printer): string {
-  const { id, agent, tool, asks, createdAt, expiresAt, state } = facts
+  const { id, agent, tool, asks, createdAt, expiresAt, state, calls } = facts
   const now = host.clock.now()
   const verb = state === 'open' ? 'asks' : 'asked'
   const title = `${escapeLine(tool)}, called by ${escapeLine(agent)}, ${verb} for your consent:`
-  const asked = `Asked ${agoText(createdAt, now)}`
+  const asked = `Asked ${agoText(createdAt, now)}${callsText(calls)}`
   const end =
     state === 'open' ? `${asked}; given up ${aheadText(expiresAt, now)}.` : `${asked}. ${answerText(facts, now)}`
   return `${consentText({ title, asks, input: facts.arguments }, printer)}${escapeLine(`${end} (${id})`)}\n`
@@ -78,6 +78,11 @@ export function grantsText(grants: readonly GrantFacts[], { out, host }: Session
     ],
   }))
   return renderTable({ columns, rows }, out)
+}
+
+/** One answer decides all of them. */
+function callsText(calls = 1): string {
+  return calls === 1 ? '' : ` by ${calls} equal calls`
 }
 
 const ORDER = ['low', 'moderate', 'high'] as const satisfies Weight[]

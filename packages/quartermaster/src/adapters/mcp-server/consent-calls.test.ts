@@ -11,6 +11,8 @@ const ONCE = { decision: 'allow', lasting: 'once' } as const
 const NO = { decision: 'deny', lasting: 'once' } as const
 const ELICITATION = { elicitation: { form: {} } }
 
+const PAYING = [{ name: 'ledger.pay', reason: 'It pays.', weight: 'moderate' as const }]
+
 /** A tool that a person has to allow. The word of the trusted agent's client counts, that of the strict one's does not. */
 async function open() {
   const runs: unknown[] = []
@@ -19,7 +21,7 @@ async function open() {
     consent: ['ledger.pay'],
     handler: input => (runs.push(input), 'paid'),
   })
-  const consentOperations = [{ name: 'ledger.pay', reason: 'It pays.', weight: 'moderate' as const }]
+  const consentOperations = PAYING
   const capabilities = { main: {} }
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', [pay], { consentOperations })] } },
@@ -137,6 +139,105 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     await hub.consentDesks('default').answer(await waiting(hub), NO, OWNER)
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
+  })
+})
+
+describe('equal calls of one agent that wait', () => {
+  const keyed = (client: Client, key: string) =>
+    client.callTool({ name: 'pay', arguments: { to: 'eve' }, _meta: { 'quartermaster/idempotencyKey': key } })
+
+  it.each([
+    ['allowed', ONCE, { content: [{ type: 'text', text: 'paid' }] }, 2],
+    ['denied', NO, { _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } }, 0],
+  ] as const)('are one question, and all of them are %s by one answer', async (_what, answer, expected, times) => {
+    const { hub, front, runs } = await open()
+    const [first, second] = [await connect(front, 'strict', 'auto'), await connect(front, 'strict', 'legacy')]
+    const { open: listed, answer: say } = hub.consentDesks('default')
+    const questions: string[] = []
+    hub.emitter.on('approval.opened', ({ id }) => questions.push(id))
+    const calls = [keyed(first, 'k1'), keyed(second, 'k2')]
+    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 20_000 })
+    expect(await listed()).toHaveLength(1)
+    expect(questions).toHaveLength(1)
+    await say(await waiting(hub), answer, OWNER)
+    for (const called of calls) expect(await called).toMatchObject(expected)
+    expect([await listed(), runs.length]).toEqual([[], times])
+  })
+
+  it('are still one question when one of them is taken back', async () => {
+    const { hub, front, runs } = await open()
+    const client = await connect(front, 'strict', 'legacy')
+    const stop = new AbortController()
+    client.callTool({ name: 'pay', arguments: { to: 'eve' } }, { signal: stop.signal }).catch(() => {})
+    const id = await waiting(hub)
+    const answered = call(client)
+    const { open: listed, answer: say } = hub.consentDesks('default')
+    await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 20_000 })
+    stop.abort()
+    await vi.waitUntil(async () => (await listed())[0]?.id !== id, { timeout: 20_000 })
+    await say(await waiting(hub), ONCE, OWNER)
+    expect(await answered).toMatchObject({ content: [{ type: 'text', text: 'paid' }] })
+    expect(runs).toHaveLength(1)
+  })
+
+  it('of other arguments or another agent are questions of their own', async () => {
+    const { hub, front } = await open()
+    const client = await connect(front, 'strict', 'auto')
+    const calls = [
+      call(client),
+      client.callTool({ name: 'pay', arguments: { to: 'max' } }),
+      call(await connect(front, 'trusted', 'auto')),
+    ]
+    const { open: listed, answer: say } = hub.consentDesks('default')
+    await vi.waitUntil(async () => (await listed()).length === 3, { timeout: 20_000 })
+    for (const { id } of await listed()) await say(id, ONCE, OWNER)
+    for (const called of calls) expect(await called).toMatchObject({ content: [{ text: 'paid' }] })
+  })
+})
+
+describe('an approval that became void', () => {
+  const PAGES = 'quartermaster://operations'
+
+  /** A client that has a handle and is told of ends, and what it was told. */
+  async function handled() {
+    const { hub, front, runs } = await open()
+    const client = await connect(front, 'strict', 'auto')
+    const told: string[] = []
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri))
+    await client.listen({ resourceSubscriptions: [PAGES] })
+    const { _meta } = await whileAdvancing(hub.clock, call(client))
+    return { hub, client, runs, told, id: String(_meta?.['quartermaster/operationId']) }
+  }
+
+  it.each([
+    [
+      'the tool is another one now',
+      'DEFINITION_INVALID',
+      (hub: Hub) => {
+        const pay = simpleTool('pay', { mutates: true, consent: ['ledger.pay'], idempotent: true })
+        hub.write('main.ts', { capabilities: [simpleCapability('main', [pay], { consentOperations: PAYING })] })
+        return hub.catalogue.reload()
+      },
+    ],
+    [
+      'the agent has lost the tool',
+      'TOOL_NOT_FOUND',
+      (hub: Hub) => hub.setAgents({ strict: { capabilities: { main: { tools: [] } } } }),
+    ],
+  ] as const)('tells its agent the end without an answer: %s', async (_what, code, change) => {
+    const { hub, client, runs, told, id } = await handled()
+    await change(hub)
+    await vi.waitUntil(() => told.includes(PAGES), { timeout: 20_000 })
+    expect(await statusOf(client, id)).toMatchObject({ state: 'failed', error: { code } })
+    expect([await hub.consentDesks('default').open(), runs]).toEqual([[], []])
+    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+
+  it('tells its agent the end when it expires', async () => {
+    const { hub, client, told, id } = await handled()
+    await hub.clock.advance(25 * HOUR_MS)
+    await vi.waitUntil(() => told.includes(PAGES), { timeout: 20_000 })
+    expect(await statusOf(client, id)).toMatchObject({ state: 'expired', error: { code: 'CONSENT_REQUIRED' } })
   })
 })
 

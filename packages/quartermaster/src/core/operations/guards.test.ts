@@ -161,7 +161,7 @@ describe('a lease', () => {
     await stored(store, operation('lost', leased))
     const lastLook = { resultOf: async () => undefined }
     const isRunning = (id: string) => id === 'mine'
-    const here = { isReady: () => true, isUndoableHere: () => false, isRunning }
+    const here = { isReady: () => true, isVoid: () => false, isUndoableHere: () => false, isRunning }
     const round = createRound({ ...all, random: () => 0.5, lastLook, ...here })
     await round.go(store, () => false)
     expect(await store.get('operations', 'mine')).toMatchObject(leased)

@@ -10,6 +10,7 @@ export {
 } from './consent/consent-desk.ts'
 export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
 export type { ConsentedOnce } from './consent/consented-once.ts'
+export type { SharedRequest } from './consent/open-requests.ts'
 export { customKind, kindsFor } from './effects/custom-kind.ts'
 export type { ConcreteEffect, EffectKind, EffectSurroundings, EffectValues } from './effects/effect-kind.ts'
 export type { SqlConnection, SqlConnections, SqlValues } from './effects/sql-connections.ts'

@@ -7,7 +7,7 @@ import { simulate } from '../../testing/simulation/simulation.ts'
 /** Few where it is run all the time; `npm run test:simulation` draws thousands. */
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? (process.env.CI ? 150 : 40))
 /** Where they begin: others find other things. */
-const FIRST_SEED = Number(process.env.SIMULATION_FIRST_SEED ?? 1)
+const FIRST_SEED = Number(process.env.SIMULATION_FIRST_SEED ?? 41)
 /** Each of the planted mistakes shows within as many; most show within five. */
 const MOST_SEEDS = 100
 

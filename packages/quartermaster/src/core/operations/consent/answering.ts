@@ -20,8 +20,9 @@ import { grantsFor } from './answer-grants.ts'
 import { auditOfAnswer } from './consent-audit.ts'
 import { decidedRequests } from './decided-requests.ts'
 import type { ConsentAnswer, GivenAnswer } from './given-answer.ts'
+import { equalRequests } from './open-requests.ts'
 import { answeredAlready, findRequest } from './request.ts'
-import { voidAnswer, worthOf } from './request-worth.ts'
+import { voidAnswer, voided, worthOf } from './request-worth.ts'
 
 /** Makes answers count. */
 export interface Answering {
@@ -44,12 +45,16 @@ export interface AnsweringDeps {
 export function createAnswering(deps: AnsweringDeps): Answering {
   const { clock, ids, emitter, lastLook, catalogue, log, settings } = deps
 
-  function due(row: OperationRow, now: number): Step {
-    const { error, attempts } = row
+  function dueTerms(row: OperationRow, now: number) {
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
     // Whoever waits for it in another process is to run it there.
     const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + LEFT_TO_OTHERS_MS : now
-    return queued(row, { dueAt, error, attempts, expiresAt }, now)
+    return { dueAt, expiresAt }
+  }
+
+  function due(row: OperationRow, now: number): Step {
+    const { error, attempts } = row
+    return queued(row, { ...dueTerms(row, now), error, attempts }, now)
   }
 
   async function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Promise<Step> {
@@ -73,21 +78,27 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       throw unfit(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
     if (worth === 'sound' || worth === 'unseen') return
     const now = Math.round(clock.now())
-    const { writes, change } = due(await waiting(store, request), now)
-    const close = { where: { id: request.id, state: 'open' as const }, set: { state: 'closed' as const } }
-    const { committed } = await store.commit([update('approvals', { ...close, guard: 'approval.open' }), ...writes])
+    const row = await waiting(store, request)
+    const { writes, change } = voided(row, dueTerms(row, now), now)
+    const { committed } = await store.commit(writes)
     if (!committed) throw answeredAlready(await findRequest(store, request.organisation, request.id))
     emitter.emit('operation.changed', change)
     throw voidAnswer(request, worth)
   }
 
-  /** The answer counts by now. What else it decides can be answered one by one where this fails. */
+  /** Equal calls, or what a lasting answer covers. The answer counts by now; these can be answered one by one where this fails. */
   async function decideOthers(store: Store, given: GivenAnswer): Promise<void> {
     const { decision } = given.answer
-    const options = { decision, generation: catalogue.current(), now: Math.round(clock.now()) }
+    const now = Math.round(clock.now())
+    const isOnce = given.answer.lasting === 'once'
     try {
-      for await (const request of decidedRequests(store, given.request, options))
-        await answered(store, { ...given, request }, []).catch(unlessOver)
+      const others = isOnce
+        ? await equalRequests(store, given.request)
+        : decidedRequests(store, given.request, { decision, generation: catalogue.current(), now })
+      for await (const request of others) {
+        const other = { ...given, request }
+        await answered(store, other, isOnce ? grantsFor(other, { now, ids, settings }) : []).catch(unlessOver)
+      }
     } catch (error) {
       log.warn('what else an answer decides was left waiting', { error: messageOf(error) })
     }
@@ -123,7 +134,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       refuseUnfit(given, settings)
       await refuseVoid(store, request, answer)
       await answered(store, given, grantsFor(given, { now: Math.round(clock.now()), ids, settings }))
-      if (answer.lasting !== 'once') await decideOthers(store, given)
+      await decideOthers(store, given)
     },
   }
 }

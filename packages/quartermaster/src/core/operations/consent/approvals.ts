@@ -11,6 +11,7 @@ import { auditOfRow } from '../record/waited-audit.ts'
 import { whoseOf, whoseRow } from '../record/whose.ts'
 import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
 import { consentWrites } from './consent-writes.ts'
+import { equalRequests } from './open-requests.ts'
 import { createWaitingRoom } from './waiting-room.ts'
 
 /** What ends the waiting together with the call. */
@@ -109,6 +110,13 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
+  /** Whether no equal call waits that persons were told of already. They are told of one that cannot be looked up. */
+  async function isFirst(request: Parameters<typeof equalRequests>[1] & { readonly id: string }): Promise<boolean> {
+    const { store } = await storage.open()
+    const [first] = await equalRequests(store, request).catch(() => [])
+    return first === undefined || first.id === request.id
+  }
+
   /** The request about one operation, opened anew or for the first time: a yes that lasted may have come before any. */
   function reopened(
     row: OperationRow,
@@ -165,7 +173,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         operations.park(record, { ...request, state: 'open' }, now + budgetMs),
       )
       const { organisation, name: agent } = caller
-      if (begun === 'begun') emitter.emit('approval.opened', { id, tool, organisation, agent })
+      if (begun === 'begun' && (await isFirst(request)))
+        emitter.emit('approval.opened', { id, tool, organisation, agent })
       return begun
     },
     next: ({ record: { id }, deadline, budgetMs }) => waitFor(id, budgetMs, deadline),

@@ -6,7 +6,7 @@ import { type Answering, type AnsweringDeps, createAnswering } from './answering
 import type { Answerer } from './consent-decision.ts'
 import type { ConsentAnswer } from './given-answer.ts'
 import { liveGrants } from './live-grants.ts'
-import { listed, openRequests } from './open-requests.ts'
+import { equalRequests, listed, openRequests, type SharedRequest, shared } from './open-requests.ts'
 import { findRequest } from './request.ts'
 import { revokeGrants } from './revocation.ts'
 
@@ -32,13 +32,16 @@ export type ConsentDesks = (organisation: string) => ConsentDesk
 
 /** Where persons of an organisation answer what its agents' calls ask for, and take back what they allowed. */
 export interface ConsentDesk {
-  /** What waits for an answer, oldest first; of more than a thousand as many of each agent as of any other. */
-  open(agent?: string): Promise<readonly ApprovalRow[]>
+  /**
+   * What waits for an answer, oldest first, equal calls of one caller as one; of more than a thousand as many of each agent as of
+   * any other.
+   */
+  open(agent?: string): Promise<readonly SharedRequest[]>
   /** One request, answered or not. Throws `NAME_UNKNOWN`. */
-  request(operationId: string): Promise<ApprovalRow>
+  request(operationId: string): Promise<SharedRequest>
   /** The arguments it is about, as they were given, for whoever decides; nothing once they are forgotten. */
   argumentsOf(operationId: string): Promise<unknown>
-  /** The first answer counts. Throws `REQUEST_REFUSED` when it has been answered, is over, or cannot be answered so. */
+  /** The first answer counts, also for equal calls of the same caller that wait. Throws `REQUEST_REFUSED` when it has been answered, is over, or cannot be answered so. */
   answer(operationId: string, answer: ConsentAnswer, by: Answerer): Promise<void>
   /** What counts now, oldest first; a thousand at most. */
   grants(filter?: GrantFilter): Promise<readonly LiveGrant[]>
@@ -85,10 +88,12 @@ function createConsentDesk(organisation: string, deps: ConsentDeskDeps & { answe
       const whose = agent === undefined ? { organisation } : { organisation, workspace: agent }
       const open: ApprovalRow[] = []
       for await (const page of openRequests(store, whose)) open.push(...page)
-      return listed(open)
+      return listed(shared(open))
     },
     async request(operationId) {
-      return findRequest((await storage.open()).store, organisation, operationId)
+      const { store } = await storage.open()
+      const request = await findRequest(store, organisation, operationId)
+      return { ...request, calls: request.state === 'open' ? (await equalRequests(store, request)).length : 1 }
     },
     async argumentsOf(operationId) {
       const { store, sealer } = await storage.open()

@@ -1,5 +1,7 @@
 import { type ApprovalRow, MOST_APPROVALS } from '../../../contracts/index.ts'
+import { callerKey, canonicalJson } from '../../kernel/index.ts'
 import type { Store, Where } from '../../store/index.ts'
+import { callerOf, type Whose, whoseOf } from '../record/whose.ts'
 
 const PAGE = 500
 
@@ -19,8 +21,38 @@ export async function* openRequests(
   }
 }
 
+/** A request, and how many equal calls wait for the same answer. */
+export type SharedRequest = ApprovalRow & { readonly calls: number }
+
+/** Equal calls of one caller ask once: the oldest stands for all of them. */
+export function shared(requests: readonly ApprovalRow[]): SharedRequest[] {
+  const oldest = new Map<string, SharedRequest>()
+  for (const request of requests) {
+    const key = equalityKey(request)
+    const known = oldest.get(key)
+    oldest.set(key, known ? { ...known, calls: known.calls + 1 } : { ...request, calls: 1 })
+  }
+  return [...oldest.values()]
+}
+
+/** The open requests of equal calls, oldest first; its own among them while it is open. */
+export async function equalRequests(store: Store, request: Asking): Promise<ApprovalRow[]> {
+  const { tool, digest, definitionHash } = request
+  const equal: ApprovalRow[] = []
+  for await (const page of openRequests(store, { ...whoseOf(request), tool, digest, definitionHash }))
+    equal.push(...page.filter(other => equalityKey(other) === equalityKey(request)))
+  return equal
+}
+
+type Asking = Whose & Pick<ApprovalRow, 'tool' | 'digest' | 'definitionHash' | 'asks'>
+
+function equalityKey(request: Asking): string {
+  const { tool, digest, definitionHash, asks } = request
+  return canonicalJson([callerKey(callerOf(request)), tool, digest, definitionHash, asks])
+}
+
 /** As many of these as a list holds, oldest first: of each agent as many as of any other, so that none hides what another asks. */
-export function listed(requests: readonly ApprovalRow[], most = MOST_APPROVALS): readonly ApprovalRow[] {
+export function listed<R extends ApprovalRow>(requests: readonly R[], most = MOST_APPROVALS): readonly R[] {
   if (requests.length <= most) return requests
   const asked = new Map<string, number>()
   const ranked = requests.map((request, place) => {

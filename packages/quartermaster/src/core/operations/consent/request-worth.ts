@@ -1,5 +1,7 @@
-import { AppError, type ApprovalRow } from '../../../contracts/index.ts'
+import { AppError, type ApprovalRow, type OperationRow } from '../../../contracts/index.ts'
 import type { Generation } from '../../catalogue/index.ts'
+import { update } from '../../store/index.ts'
+import { queued, type Step } from '../record/transitions.ts'
 
 /**
  * Whether what a person is asked about is still what would be run. `unseen` where its tool is away and may come back as it was:
@@ -16,6 +18,21 @@ export function worthOf({ tool: name, definitionHash }: Asked, generation: Gener
     ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
   )
   return generation.isPartial || mayReturn ? 'unseen' : 'gone'
+}
+
+/** Closes the request of a call that can not be run any more. The call is due: its run ends it with the reason, and tells that. */
+export function voided(
+  row: OperationRow,
+  { dueAt, expiresAt }: { dueAt: number; expiresAt: number },
+  now: number,
+): Step {
+  const { error, attempts } = row
+  const { writes, change } = queued(row, { dueAt, error, attempts, expiresAt }, now)
+  const where = { id: row.id, state: 'open' as const }
+  return {
+    writes: [update('approvals', { where, set: { state: 'closed' }, guard: 'approval.open' }), ...writes],
+    change,
+  }
 }
 
 /** What whoever answers is told where an answer would be one to something else. */

@@ -1,10 +1,12 @@
 import { AppError, type OperationRow, type Settings, type ToolResult } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
+import { voided } from '../consent/request-worth.ts'
 import { auditRow } from '../record/audit-row.ts'
 import { endTerms } from '../record/keep-until.ts'
 import type { LastLook } from '../record/last-look.ts'
 import type { RetryTerms } from '../record/retry-policy.ts'
+import { giveUpAt } from '../record/standing.ts'
 import { type Ended, ended } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { each } from './each.ts'
@@ -25,6 +27,8 @@ export interface RoundDeps {
   readonly lastLook: Pick<LastLook, 'resultOf'>
   /** Whether what an operation waits for is there: all that its tool needs. */
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
+  /** Whether no answer of a person can have it run any more: its definition has changed, or its agent lost the tool. */
+  isVoid(operation: Pick<OperationRow, VoidColumn>): boolean
   /** Whether it runs here. */
   isRunning(id: string): boolean
   /** Whether this process has not what it takes, and another one has, or it has itself in a moment. */
@@ -104,6 +108,26 @@ export function createRound(deps: RoundDeps): Round {
     }
   }
 
+  /** Approvals that became void: nobody need answer them, and their agents are told the end. */
+  async function endVoid(store: Store): Promise<void> {
+    const now = Math.round(clock.now())
+    // By the index of expiry: everything that waits has one.
+    const where = { state: 'waitingForApproval' as const, expiresAt: { not: null } }
+    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: VOID_COLUMNS }
+    for (let after: [number, string] | undefined; ; ) {
+      const waiting = await store.find('operations', after ? { ...query, after } : query)
+      await each(waiting.filter(deps.isVoid), async ({ id }) => {
+        const row = await store.get('operations', id)
+        if (row?.state !== 'waitingForApproval') return
+        const { writes, change } = voided(row, { dueAt: now, expiresAt: giveUpAt(row, settings) }, now)
+        if ((await store.commit(writes)).committed) emitter.emit('operation.changed', change)
+      })
+      const last = waiting.at(-1)
+      if (!last || waiting.length < PAGE) return
+      after = [last.expiresAt ?? 0, last.id]
+    }
+  }
+
   /** What no process could do for a while waits for what it needs, and does not stand before what can be done. */
   async function putOffUndoable(store: Store): Promise<void> {
     const where = { state: 'queued' as const, dueAt: { atMost: Math.round(clock.now()) - LEFT_FOR_MS } }
@@ -118,6 +142,7 @@ export function createRound(deps: RoundDeps): Round {
   return {
     async go(store, isStopped) {
       const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
+      await endVoid(store)
       await putOffUndoable(store)
       await reviveReady(store, isStopped)
       return counts.some(count => count === BATCH)
@@ -131,6 +156,18 @@ const EXPIRED = { state: 'expired', outcome: undefined, result: undefined, isTol
 function doneAfterAll(result: ToolResult): Ended {
   return { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false }
 }
+
+const VOID_COLUMNS = [
+  'id',
+  'tool',
+  'definitionHash',
+  'organisation',
+  'workspace',
+  'callerKind',
+  'callerName',
+  'expiresAt',
+] as const
+type VoidColumn = (typeof VOID_COLUMNS)[number]
 
 const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const
 

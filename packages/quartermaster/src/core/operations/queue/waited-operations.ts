@@ -7,6 +7,7 @@ import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
+import { worthOf } from '../consent/request-worth.ts'
 import type { Calls, ResumeRequest } from '../path/call-request.ts'
 import { openEffects } from '../record/kept-effects.ts'
 import type { LastLook } from '../record/last-look.ts'
@@ -21,7 +22,16 @@ import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.
 export interface WaitedOperationsDeps
   extends Omit<
     QueueDeps,
-    'isReady' | 'isRunning' | 'isHeld' | 'isUndoableHere' | 'isAlone' | 'terms' | 'askAgain' | 'refuse' | 'run'
+    | 'isReady'
+    | 'isVoid'
+    | 'isRunning'
+    | 'isHeld'
+    | 'isUndoableHere'
+    | 'isAlone'
+    | 'terms'
+    | 'askAgain'
+    | 'refuse'
+    | 'run'
   > {
   readonly emitter: Emitter
   readonly agents: Pick<Agents, 'seatOf'>
@@ -60,6 +70,15 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     const tool = catalogue.current().tools.get(name)
     if (!tool || tool.hash !== definitionHash || !health.availability(tool).active) return true
     return !agents.seatOf(callerOf(row))?.grant(name)
+  }
+
+  /** Another process may have newer definitions. An agent whose file is gone may be back in a moment. */
+  function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
+    if (!isAlone()) return false
+    const worth = worthOf(row, catalogue.current())
+    if (worth !== 'sound') return worth !== 'unseen'
+    const seat = agents.seatOf(callerOf(row))
+    return seat !== undefined && !seat.grant(row.tool) && !seat.withheld(row.tool)
   }
 
   function seatFor(row: OperationRow): Seat {
@@ -136,6 +155,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   const queue = createQueue({
     ...deps,
     isReady,
+    isVoid,
     isRunning: operations.isRunning,
     isHeld: approvals.isHeld,
     isUndoableHere,
