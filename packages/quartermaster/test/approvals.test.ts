@@ -181,8 +181,8 @@ describe('an answer that lasts', { timeout: 90_000 }, () => {
     await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
 
     expect((await write(client, 'a.txt', 'two')).structuredContent).toMatchObject({ path: 'a.txt', created: false })
-    expect(textIn(await write(client, 'b.txt'))).toContain('waits for a person')
-    expect(textIn(await write(stranger, 'a.txt'))).toContain('waits for a person')
+    expect(textIn(await write(client, 'b.txt'))).toContain('Waiting for approval')
+    expect(textIn(await write(stranger, 'a.txt'))).toContain('Waiting for approval')
     expect(await open(at)).toMatchObject([
       { agent: 'default', asks: [{ scope: expect.stringMatching(/[\\/]b\.txt$/) }] },
       { agent: 'other' },
@@ -192,7 +192,7 @@ describe('an answer that lasts', { timeout: 90_000 }, () => {
     const scope = expect.stringMatching(/[\\/]a\.txt$/)
     expect(grants).toMatchObject([{ agent: 'default', operation: 'files.write', scope, lasting: 'time' }])
     expect(await at.run('grants', 'revoke', '--agent', 'default')).toMatchObject({ code: 0 })
-    expect(textIn(await write(client, 'a.txt', 'three'))).toContain('waits for a person')
+    expect(textIn(await write(client, 'a.txt', 'three'))).toContain('Waiting for approval')
     expect(await contentOf(at.dir)).toBe('two')
     expect(await at.run('grants', 'revoke', '--agent', 'default')).toMatchObject({ code: 1 })
   })
@@ -238,7 +238,7 @@ describe('the word of a client', { timeout: 90_000 }, () => {
       isAsked = true
       return { action: 'accept', content: { allow: true } }
     })
-    expect(textIn(await write(client))).toContain('waits for a person')
+    expect(textIn(await write(client))).toContain('Waiting for approval')
     expect([isAsked, await contentOf(at.dir)]).toEqual([false, undefined])
   })
 
@@ -296,7 +296,7 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
     expect(await at.run('approvals', 'allow', two, '--for', '10m', '--yes')).toMatchObject({ code: 0 })
     await expect.poll(() => stateOf(at, two), { timeout: 20_000 }).toBe('succeeded')
     expect(textIn(await append('three'))).toBe('done')
-    expect(textIn(await append('three', 'b.txt'))).toContain('waits for a person')
+    expect(textIn(await append('three', 'b.txt'))).toContain('Waiting for approval')
     expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual(['one\ntwo\nthree\n', undefined])
   })
 

@@ -99,7 +99,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const desk = await openDesk({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
-    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('waits for a person')
+    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('Waiting for approval')
   })
 
   it('asks for consent where its server says of a tool that it only reads, and that it destroys', async () => {
@@ -114,7 +114,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' }), PATIENT).toBe('{"path":"a"}')
     for (const name of ['desk_drop', 'vouched_drop'])
-      await expect.poll(() => textOf(client, name), PATIENT).toContain('waits for a person')
+      await expect.poll(() => textOf(client, name), PATIENT).toContain('Waiting for approval')
   })
 
   it('answers with an error where a result is not what its server has promised, and with the others as they are', async () => {

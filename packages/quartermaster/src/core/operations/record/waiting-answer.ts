@@ -28,7 +28,7 @@ export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
     operationId: id,
     for: what,
     ...(what === 'retry' && dueAt !== null ? { nextAttemptAt: dueAt } : {}),
-    ...(expiresAt === null ? {} : { expiresAt }),
+    ...(expiresAt === null ? {} : { expiresAt: Math.round(expiresAt) }),
   }
   const text = [
     waitingText(operation),
