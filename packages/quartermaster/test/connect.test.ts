@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
@@ -9,7 +9,7 @@ import { connectClient, deskProject, ERAS } from './support/bridge.ts'
 import { BIN, makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)
-const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay']
+const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay', 'add', 'put', 'get_status']
 const WITHOUT_NOW = ALL.slice(1)
 
 /** How many calls `up` has under way. */
@@ -42,10 +42,14 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     const { client } = await connectClient(dir, mode)
     const waits = client.callTool({ name: 'wait' })
     const abort = new AbortController()
-    const cancelled = client.callTool({ name: 'wait' }, { signal: abort.signal }).catch(() => 'cancelled')
+    // One that only reads, and one that changes something.
+    const cancelled = ['wait', 'pay'].map(name =>
+      client.callTool({ name }, { signal: abort.signal }).catch(() => 'cancelled'),
+    )
     expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
+    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(3)
     abort.abort()
-    expect(await cancelled).toBe('cancelled')
+    expect(await Promise.all(cancelled)).toEqual(['cancelled', 'cancelled'])
     await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
     await writeFile(join(dir, 'go.txt'), '')
     expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
@@ -63,12 +67,42 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     const waits = client.callTool({ name: 'wait' })
     await client.callTool({ name: 'work' })
     await first.kill()
-    expect(await pays).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } })
     await startUp(dir)
+    // Whether it was done only its record could tell, and that is what it says.
+    expect(await pays).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } })
     expect(await changed.promise).toEqual(ALL)
     await writeFile(join(dir, 'go.txt'), '')
     expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
     expect(stderr()).toContain('quartermaster: Connected again.')
+  })
+
+  it('holds calls while up is away, and each is done once', async () => {
+    const dir = await deskProject()
+    const first = await startUpProcess(dir)
+    const { client } = await connectClient(dir, mode)
+    const names = ['one', 'two', 'three']
+    const add = (name: string) => client.callTool({ name: 'add', arguments: { name } })
+    await add('before')
+    await first.kill()
+    // Neither was its tools listed, nor is anything there that could be asked.
+    const adding = Promise.all(names.map(add))
+    await startUp(dir)
+    expect((await adding).map(({ content }) => content)).toEqual(names.map(text => [{ type: 'text', text }]))
+    const added = (await readFile(join(dir, 'added.txt'), 'utf8')).trim().split('\n')
+    expect(added.toSorted()).toEqual(['before', ...names].toSorted())
+  })
+
+  it('answers a call once that was under way when up was killed, and whose tool may be run again', async () => {
+    const dir = await deskProject()
+    const first = await startUpProcess(dir)
+    const { client } = await connectClient(dir, mode)
+    const put = client.callTool({ name: 'put', arguments: {} })
+    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
+    await first.kill()
+    await writeFile(join(dir, 'go.txt'), '')
+    // By the same code: built otherwise the tool would count as another one.
+    await startUpProcess(dir)
+    expect((await put).content).toEqual([{ type: 'text', text: 'put' }])
   })
 
   it('survives a polite stop of up as well, and lets it stop at once', async () => {

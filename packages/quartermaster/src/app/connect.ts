@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type OpenFiles, runBridge } from '../adapters/mcp-bridge/index.ts'
-import { createSystemClock, systemRandom } from '../adapters/system/index.ts'
+import { createIds, createSystemClock, systemRandom } from '../adapters/system/index.ts'
 import type { AppError } from '../contracts/index.ts'
 import { createGatewayFinder, ownPlace } from './gateway-finder.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
@@ -20,8 +20,26 @@ export async function connect(options: ConnectOptions): Promise<{ failure?: AppE
   const clock = createSystemClock()
   const tell = (text: string) => void stderr.write(`quartermaster: ${text}\n`)
   const find = createGatewayFinder({ place, agent, organisation, clock, tell })
-  const openFiles = filesOpener(place)
-  return runBridge({ openFiles, input: stdin, output: stdout, clock, random: systemRandom, find, tell, signal })
+  const ids = createIds()
+  return runBridge({
+    input: stdin,
+    output: stdout,
+    clock,
+    random: systemRandom,
+    find,
+    command: startCommand(place),
+    createKey: () => ids.next('connect'),
+    openFiles: filesOpener(place),
+    tell,
+    signal,
+  })
+}
+
+/** What a person types to start the `up` that is looked for. */
+function startCommand(given: ProjectPlace): string {
+  const { from, config, data } = ownPlace(given)
+  const named = [...(config === undefined ? [] : ['--config', config]), ...(data === undefined ? [] : ['--data', data])]
+  return `${['quartermaster', 'up', ...named].join(' ')} (in ${from})`
 }
 
 /** We stand beside the agent, and open what it names; the data folder stays closed. Most clients never need it. */

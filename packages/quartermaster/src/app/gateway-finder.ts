@@ -29,14 +29,18 @@ const ANSWER_MS = 5_000
 /** Finds the `up` that owns a project's data folder, starts one where there is none, and borrows a token from it. */
 export function createGatewayFinder(deps: GatewayFinderDeps): (options: FindOptions) => Promise<Gateway> {
   const place = ownPlace(deps.place)
+  // One that ends its running calls first is there for a while after it was lost.
+  let seenAt: number | undefined
   return async options => {
     const { dataDir, ...project } = await locateProject(place)
-    const owner = (await connectToOwner({ dir: dataDir })) ?? (await startOwner({ ...project, dataDir }))
+    const running = await connectToOwner({ dir: dataDir })
+    if (running) seenAt = deps.clock.now()
+    const owner = running ?? (await startOwner({ ...project, dataDir }))
     return borrow(owner, { ...deps, dataDir })
 
     async function startOwner(found: Found): Promise<Owner> {
       const { lostAt, signal } = options
-      if (lostAt !== undefined && deps.clock.now() - lostAt < GRACE_MS)
+      if (lostAt !== undefined && deps.clock.now() - Math.max(lostAt, seenAt ?? lostAt) < GRACE_MS)
         throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" has stopped. Start it again: quartermaster up')
       await mustBeProject(found)
       deps.tell('Nothing runs here yet; starting "up" in the background.')

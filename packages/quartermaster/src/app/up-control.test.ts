@@ -9,7 +9,13 @@ import { createFakeClock } from '../testing/fake-clock.ts'
 import { tempProject } from '../testing/temp-project.ts'
 import { createUpControl, WITHOUT_UP } from './up-control.ts'
 
-async function upControl({ ready = Promise.resolve(), leave }: { ready?: Promise<void>; leave?: () => void } = {}) {
+interface UpOptions {
+  readonly ready?: Promise<void>
+  readonly leave?: () => void
+  readonly isOver?: boolean
+}
+
+async function upControl({ ready = Promise.resolve(), leave, isOver = false }: UpOptions = {}) {
   const { dir } = await tempProject()
   const store = await openSqliteStore({ dir, log: silentLog })
   onTestFinished(() => store.close())
@@ -21,7 +27,7 @@ async function upControl({ ready = Promise.resolve(), leave }: { ready?: Promise
   }
   const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
   const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as Seat) : undefined)
-  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave, isOver: () => false })
+  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave, isOver: () => isOver })
   return { control, tokens, clock }
 }
 
@@ -48,6 +54,11 @@ describe('what an up does for bridges', () => {
     expect(isRefused).toBe(false)
     ready.resolve()
     expect(await refused).toBe('AGENT_NOT_FOUND')
+  })
+
+  it('lends nothing while it stops', async () => {
+    const { control } = await upControl({ isOver: true })
+    await expect(control.lendToken({ agent: 'worker' })).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
   it('steps aside only when it runs in the background', async () => {

@@ -40,6 +40,8 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver 
   return {
     async lendToken({ agent, organisation = DEFAULT_ORGANISATION }) {
       await ready
+      // A bridge looks for the next process: what it would send here is refused.
+      if (isOver()) throw new AppError('STOPPING', 'Quartermaster is stopping.')
       expectSeat(organisation, agent)
       const lent = tokens.lend(agent, { organisation, ttlMs: LENT_MS })
       const hasFolder = agents.isAgent({ organisation, workspace: agent })

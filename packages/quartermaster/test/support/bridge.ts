@@ -10,7 +10,7 @@ export type Era = 'auto' | 'legacy'
 export const ERAS = ['auto', 'legacy'] as const satisfies Era[]
 
 const TOOLS = `
-  import { existsSync } from 'node:fs'
+  import { appendFileSync, existsSync } from 'node:fs'
   import { setTimeout as wait } from 'node:timers/promises'
   import { defineCapability, defineDependency, defineTool } from 'quartermaster'
   import { path } from 'quartermaster/probes'
@@ -37,6 +37,15 @@ const TOOLS = `
         return 'gone'
       } }),
       tool('pay', { mutates: true, handler: () => new Promise(() => {}) }),
+      tool('add', {
+        mutates: true,
+        input: { type: 'object', properties: { name: { type: 'string' } } },
+        handler: ({ name }) => (appendFileSync(here('added.txt'), name + '\\n'), name),
+      }),
+      tool('put', { mutates: true, idempotent: true, retry: 'replay', handler: async (_, { signal }) => {
+        while (!existsSync(here('go.txt'))) await wait(20, undefined, { signal })
+        return 'put'
+      } }),
     ],
   })
 `

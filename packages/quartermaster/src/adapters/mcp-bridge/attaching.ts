@@ -22,7 +22,7 @@ export type OpenFiles = <T>(
 
 type OpenedFile = FileToAttach & { readonly identity: string }
 
-export interface AttachingDeps extends Pick<Parts, 'link' | 'exchange' | 'facts' | 'pause'> {
+export interface AttachingDeps extends Pick<Parts, 'link' | 'exchange' | 'pause'> {
   readonly clock: Clock
   readonly openFiles: OpenFiles | undefined
 }
@@ -133,7 +133,7 @@ async function upload(file: FileToAttach, { request, signal }: Call, deps: Attac
     id = idIn(body, reply.statusCode)
     return 'answered'
   }
-  await deliver(deps, { request, isOver: () => signal.aborted, attempt })
+  await deliver(deps, { request, isOver: () => signal.aborted, isRepeatable: () => true, attempt })
   if (id === undefined) throw new AppError('CANCELLED', 'The call was cancelled while a file of it was handed in.')
   return id
 }

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createSystemClock } from '../system/index.ts'
 import { bridge, endpoint, legacy, modern, notification, type Visit } from './testing/bridge-desk.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
@@ -15,13 +18,75 @@ describe('a bridge whose server goes away', () => {
   })
 
   it.each([
-    { era: 'modern', request: modern(1, 'tools/call', { name: 'pay' }), more: { resultType: 'complete' } },
-    { era: 'legacy', request: legacy(1, 'tools/call', { name: 'pay' }), more: {} },
-  ])('never sends a call twice that may have happened ($era)', async ({ request, more }) => {
+    { era: 'modern', request: modern(1, 'tools/call', { name: 'pay' }) },
+    { era: 'legacy', request: legacy(1, 'tools/call', { name: 'pay' }) },
+  ])('sends a call again that may have happened, under one key ($era)', async ({ request }) => {
+    const first = await endpoint(visit => visit.drop())
+    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(request)
+    expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
+    desk.send({ ...request, id: 2 })
+    await desk.next()
+    const calls = [...first.visits, ...second.visits]
+    expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual(['key-1', 'key-1', 'key-2'])
+    expect(calls.map(({ body }) => body)).toEqual([request, request, { ...request, id: 2 }])
+  })
+
+  it('waits for the answer of a call whose cut-off run the server repeats', async () => {
+    const waiting = { content: [], _meta: { 'quartermaster/waiting': { status: 'waiting', for: 'retry' } } }
+    const first = await endpoint(visit => visit.drop())
+    let asked = 0
+    const second = await endpoint(visit => visit.answer(++asked < 3 ? waiting : { content: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/call', { name: 'put' }))
+    expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
+    asked = 0
+    desk.send(modern(2, 'tools/call', { name: 'put' }))
+    expect(await desk.next()).toMatchObject({ id: 2, result: waiting })
+  })
+
+  it('leaves the key of the client as it is, and sends the call again under it', async () => {
+    const first = await endpoint(visit => visit.drop())
+    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay', _meta: { 'quartermaster/idempotencyKey': 'mine' } }))
+    expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
+    const [visit] = second.visits
+    expect([visit?.headers['idempotency-key'], second.visits.length]).toEqual([undefined, 1])
+  })
+
+  it('says that nobody is back, and what to run, when a call cannot be sent again', async () => {
+    const first = await endpoint(visit => visit.drop())
+    const clock = createFakeClock()
+    let found = 0
+    const find = async () => {
+      if (found++ > 0) throw new AppError('DEPENDENCY_UNAVAILABLE', 'It is not there.')
+      return { url: first.url, token: 't', goodForMs: 600_000, extend: async () => {}, giveBack: async () => {} }
+    }
+    const desk = bridge({ find, clock, command: 'quartermaster up --config here.json' })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    await expect.poll(() => found).toBeGreaterThan(1)
+    await clock.advance(60_000)
+    expect(await desk.next()).toMatchObject({
+      result: { _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } },
+    })
+    const before = found
+    desk.send(modern(2, 'tools/call', { name: 'pay' }))
+    await expect.poll(() => found).toBeGreaterThan(before)
+    await clock.advance(60_000)
+    const text = 'Quartermaster was not reached within 55 seconds. Start it: quartermaster up --config here.json'
+    expect(JSON.stringify(await desk.next())).toContain(text)
+  })
+
+  it.each([
+    { era: 'modern', request: modern, more: { resultType: 'complete' } },
+    { era: 'legacy', request: legacy, more: {} },
+  ])('never sends an answer to a question of a tool twice ($era)', async ({ request: as, more }) => {
     const first = await endpoint(visit => visit.drop())
     const second = await endpoint(visit => visit.answer({}))
     const desk = bridge({ urls: [first.url, second.url] })
-    desk.send(request)
+    desk.send(as(1, 'tools/call', { name: 'pay', requestState: 's', inputResponses: {} }))
     const answer = await desk.next()
     expect(answer).toMatchObject({
       id: 1,
@@ -46,11 +111,11 @@ describe('a bridge whose server goes away', () => {
     expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 2, result: { content: [] } })
   })
 
-  it.each(['modern', 'legacy'] as const)('does not do so once the tools have changed (%s)', async era => {
+  it.each(['modern', 'legacy'] as const)('does so under a key once the tool has changed (%s)', async era => {
     const request = era === 'modern' ? modern : legacy
-    const tools = [{ name: 'look', annotations: { readOnlyHint: true } }]
+    let annotations = { readOnlyHint: true }
     const first = await endpoint(visit => {
-      if (visit.body.method === 'tools/list') return visit.answer({ tools })
+      if (visit.body.method === 'tools/list') return visit.answer({ tools: [{ name: 'look', annotations }] })
       if (visit.body.method !== 'prompts/list') return visit.drop()
       const say = visit.stream()
       say(notification('notifications/tools/list_changed'))
@@ -63,12 +128,10 @@ describe('a bridge whose server goes away', () => {
     desk.send(request(2, 'prompts/list'))
     expect(await desk.next()).toMatchObject({ method: 'notifications/tools/list_changed' })
     await desk.next()
+    annotations = { readOnlyHint: false }
     desk.send(request(3, 'tools/call', { name: 'look' }))
-    expect(await desk.next()).toMatchObject({
-      id: 3,
-      result: { _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } },
-    })
-    expect(second.visits).toEqual([])
+    expect(await desk.next()).toMatchObject({ id: 3, result: { content: [] } })
+    expect(second.visits.map(({ headers }) => headers['idempotency-key'])).toEqual(['key-1'])
   })
 
   it('leaves a call alone that runs over another connection, until it is answered', async () => {
@@ -118,7 +181,10 @@ describe('a bridge whose server goes away', () => {
 
   it('gives up on one that never lets it in, and says what to do', async () => {
     const { url } = await endpoint(visit => visit.json(401, {}))
-    const desk = bridge({ urls: [url] })
+    const real = createSystemClock()
+    // No pause between the tries.
+    const clock = { ...real, after: (ms: number, run: () => void) => real.after(ms > 5_000 ? ms : 0, run) }
+    const desk = bridge({ urls: [url], clock })
     desk.send(modern(1, 'tools/list'))
     expect(await desk.next()).toMatchObject({
       id: 1,
@@ -126,16 +192,14 @@ describe('a bridge whose server goes away', () => {
     })
   })
 
-  it('asks another when one says that it is stopping, and passes that on for a call that may have run', async () => {
+  it('asks another when one says that it is stopping, also with a call that changes something', async () => {
     const stopping = { code: 'STOPPING', message: 'Quartermaster is stopping.' }
     const result = { content: [], isError: true, _meta: { 'quartermaster/error': stopping } }
     const first = await endpoint(visit => visit.answer(result))
-    const second = await endpoint(visit => visit.answer({ tools: [] }))
+    const second = await endpoint(visit => visit.answer({ content: [] }))
     const desk = bridge({ urls: [first.url, second.url] })
     desk.send(modern(1, 'tools/call', { name: 'pay' }))
-    expect(await desk.next()).toMatchObject({ id: 1, result })
-    desk.send(modern(2, 'tools/list'))
-    expect(await desk.next()).toMatchObject({ id: 2, result: { tools: [] } })
+    expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
   })
 
   it('keeps one subscription over it: acknowledged once, and told what may have changed', async () => {

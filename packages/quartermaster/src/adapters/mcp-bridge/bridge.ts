@@ -29,6 +29,10 @@ export interface BridgeOptions {
   readonly clock: Clock
   readonly random: Random
   find: LinkDeps['find']
+  /** What a person runs to start a gateway. */
+  readonly command: string
+  /** Makes the idempotency key of a call. */
+  createKey(): string
   /** Opens files of the agent; without it paths are passed on as they are. */
   readonly openFiles?: OpenFiles | undefined
   /** Diagnostics for people. */
@@ -60,8 +64,8 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   const link = createLink(options)
   const exchange = createHttpExchange()
   const pause = createPause({ clock, random, signal: closing })
-  const facts = createToolFacts()
-  const attaching = createAttaching({ link, exchange, clock, facts, pause, openFiles: options.openFiles })
+  const facts = createToolFacts(options)
+  const attaching = createAttaching({ link, exchange, clock, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, attaching }
   const lanes = { modern: createModernLane(parts), legacy: createLegacyLane(parts) }
   // Found before anyone asks, so that the first request does not have to wait; whoever asks is told what went wrong.

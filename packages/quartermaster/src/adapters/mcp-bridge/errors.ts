@@ -35,13 +35,18 @@ export function tooLong({ head, tail }: { head: string; tail: string }, maxBytes
   return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: error.message, data: error.toJSON() } }
 }
 
-/** The request left and no answer came: it may have been carried out. */
-export function outcomeUnknown({ method, params }: Request): AppError {
+/** The request left and no answer came: it may have been carried out. The reason says why it could not be sent again. */
+export function outcomeUnknown({ method, params }: Request, reason?: unknown): AppError {
   const what = method === 'tools/call' ? `the call of "${String(params?.name)}"` : `"${method}"`
-  return new AppError(
-    'OUTCOME_UNKNOWN',
-    `The connection to Quartermaster was lost during ${what}, and it may have happened. Look at what it changes before you try again.`,
-  )
+  const lost = `The connection to Quartermaster was lost during ${what}, and it may have happened.`
+  const why = reason === undefined ? '' : ` ${toAppError(reason).message}`
+  return new AppError('OUTCOME_UNKNOWN', `${lost}${why} Look at what it changes before you try again.`)
+}
+
+/** No gateway was found in the time that a request is held. */
+export function notBack(reason: AppError, { command, heldMs }: { command: string; heldMs: number }): AppError {
+  const message = `Quartermaster was not reached within ${heldMs / 1_000} seconds. Start it: ${command}`
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: reason })
 }
 
 /** An answer over HTTP that makes no sense here. */

@@ -1,6 +1,6 @@
 import { Dropped } from '../http-exchange/index.ts'
 import type { Request, Response } from '../mcp-wire/index.ts'
-import { isStopping, type Outcome } from './delivery.ts'
+import { type AttemptOptions, isRetried, isStopping, type Outcome } from './delivery.ts'
 import { strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
@@ -9,6 +9,7 @@ import type { LegacyMemory } from './legacy-memory.ts'
 import { type Session, sessionHeaders, sessionOf } from './legacy-session.ts'
 import type { OpenRequest } from './open-requests.ts'
 import type { SessionVoice } from './session-voice.ts'
+import type { ListTools } from './tool-facts.ts'
 
 /** What it takes to have a request answered. */
 export interface LegacyAttempt {
@@ -21,15 +22,30 @@ export interface LegacyAttempt {
 }
 
 /** Sends a request once, in the client's session or to open one. Rejects with `Dropped`. */
-export async function attemptWith(gateway: Gateway, attempt: LegacyAttempt): Promise<Outcome> {
+export async function attemptWith(
+  gateway: Gateway,
+  attempt: LegacyAttempt,
+  { awaitsRetry }: AttemptOptions,
+): Promise<Outcome> {
   const { incoming, open, lasting, voice, parts } = attempt
   const { message: request, text } = incoming
   const isOpening = request.method === 'initialize'
   if (isOpening) await lasting.leave()
   const session = isOpening ? undefined : await established(gateway, lasting)
   if (session === 'notSent') return session
+  const list: ListTools = async params => {
+    const asked: Request = { jsonrpc: '2.0', id: 'quartermaster-connect:tools', method: 'tools/list', params }
+    const options = { headers: session ? sessionHeaders(session) : {}, signal: open.controller.signal }
+    const listed = await readAnswer(
+      await post(parts, gateway, JSON.stringify(asked), options),
+      asked.id,
+      async () => {},
+    )
+    return listed?.message.result
+  }
+  open.terms ??= await parts.facts.termsOf(request, list)
   open.isSent = true
-  const headers = session ? sessionHeaders(session) : {}
+  const headers = { ...open.terms.headers, ...(session ? sessionHeaders(session) : {}) }
   const reply = await post(parts, gateway, text, { headers, signal: open.controller.signal })
   const onMessage = session ? voice.forward(session) : (heard: Incoming) => parts.writer.write(heard.text)
   const answer = await readAnswer(reply, request.id, onMessage)
@@ -40,7 +56,8 @@ export async function attemptWith(gateway: Gateway, attempt: LegacyAttempt): Pro
     return 'again'
   }
   if (!answer) return brokenOff(status, open)
-  if (isStopping(answer.message) && parts.facts.isRepeatable(request)) return 'unknown'
+  if (isStopping(answer.message)) return 'notSent'
+  if (awaitsRetry && isRetried(answer.message)) return 'again'
   const { result } = answer.message
   if (isOpening && result !== undefined) lasting.take(sessionOf(gateway, reply, result))
   await settle(answer, attempt)

@@ -50,7 +50,13 @@ export function createLegacyLane(parts: Parts): LegacyLane {
       const incoming = await parts.attaching.prepare(said, open.controller.signal)
       const attempt = { incoming, open, lasting, voice, memory, parts }
       await oneWay.sent()
-      await deliver(parts, { request, isOver, attempt: gateway => attemptWith(gateway, attempt) })
+      const isRepeatable = () => open.terms?.isRepeatable ?? true
+      await deliver(parts, {
+        request,
+        isOver,
+        isRepeatable,
+        attempt: (gateway, options) => attemptWith(gateway, attempt, options),
+      })
     } catch (error) {
       if (!isOver()) await writer.write(JSON.stringify(failureAnswer(request, error)))
     }

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { Dropped } from '../http-exchange/index.ts'
 import { isRecord, type Params, type Request } from '../mcp-wire/index.ts'
+import { isStopping } from './delivery.ts'
 import { strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
@@ -41,7 +43,10 @@ export async function reopen(initialize: Request, gateway: Gateway, parts: Parts
   const request = { ...initialize, id: 'quartermaster-connect:initialize' }
   const reply = await post(parts, gateway, JSON.stringify(request), { headers: {}, signal: parts.closing })
   const answer = await readAnswer(reply, request.id, async () => {})
-  if (answer?.message.result === undefined) throw strangeAnswer(reply.statusCode ?? 0)
+  const status = reply.statusCode ?? 0
+  const isGone = answer ? status === 401 || isStopping(answer.message) : status < 400
+  if (isGone) throw new Dropped(undefined, { wasSent: false })
+  if (answer?.message.result === undefined) throw strangeAnswer(status)
   return sessionOf(gateway, reply, answer.message.result)
 }
 

@@ -11,6 +11,7 @@ function linked(find: (options: FindOptions, tries: number) => Promise<Partial<G
   const link = createLink({
     clock,
     random: () => 0.5,
+    command: 'quartermaster up',
     tell: text => void seen.told.push(text),
     async find(options) {
       seen.asked.push(options)
@@ -41,9 +42,26 @@ describe('the link of a bridge', () => {
     const { link, clock, seen } = linked(() => Promise.reject(absent()))
     const asked = link.gateway().catch((error: AppError) => error.message)
     await clock.advance(20_000)
-    expect(await asked).toBe('Nobody is there.')
+    expect(await asked).toBe('Quartermaster was not reached within 15 seconds. Start it: quartermaster up')
     expect(seen.found).toBeGreaterThan(10)
     expect([link.failure()?.code, seen.told]).toEqual(['DEPENDENCY_UNAVAILABLE', ['Nobody is there.']])
+  })
+
+  it('holds each request for 55 seconds over a restart', async () => {
+    const { link, clock } = linked((_, tries) => (tries === 1 ? Promise.resolve({}) : Promise.reject(absent())))
+    link.lose(await link.gateway())
+    const answers: string[] = []
+    const ask = (name: string) => link.gateway().catch((error: AppError) => answers.push(`${name}: ${error.message}`))
+    void ask('first')
+    await clock.advance(30_000)
+    void ask('second')
+    await clock.advance(24_999)
+    expect(answers).toEqual([])
+    await clock.advance(1)
+    const message = 'Quartermaster was not reached within 55 seconds. Start it: quartermaster up'
+    expect(answers).toEqual([`first: ${message}`])
+    await clock.advance(30_000)
+    expect(answers).toEqual([`first: ${message}`, `second: ${message}`])
   })
 
   it('takes what comes within that time', async () => {

@@ -1,6 +1,6 @@
-import { type AppError, toAppError } from '../../contracts/index.ts'
+import { AppError, toAppError } from '../../contracts/index.ts'
 import type { Clock, Random } from '../../core/kernel/index.ts'
-import { isPassing } from './errors.ts'
+import { isPassing, notBack } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { createLease, type Lease } from './lease.ts'
 import { createPause } from './pause.ts'
@@ -16,12 +16,14 @@ export interface LinkDeps {
   readonly random: Random
   /** Looks once. A failure that will not pass by itself is told at once, others are tried again for a while. */
   find(options: FindOptions): Promise<Gateway>
+  /** What a person runs to start a gateway. */
+  readonly command: string
   tell(text: string): void
 }
 
 /** The one connection that everything goes over, found anew when it is lost. */
 export interface Link {
-  /** The gateway of now; waits for one, but not for ever. */
+  /** The gateway of now. A request is held for as long as clients wait, and then told what to start. */
   gateway(): Promise<Gateway>
   /** Does something under a gateway's token, which stays good for that long even if the gateway is lost meanwhile. */
   during<T>(gateway: Gateway, work: () => Promise<T>): Promise<T>
@@ -32,16 +34,20 @@ export interface Link {
   close(): Promise<void>
 }
 
-/** How long a request waits for a gateway; clients give up after 30 s or more. */
-const PATIENCE_MS = 15_000
+/** Before there ever was a gateway: clients wait 30 s or less for a server that starts. */
+const FIRST_HOLD_MS = 15_000
+/** Over a restart. The SDKs give a call 60 s, and our answer says more than their timeout. */
+const HOLD_MS = 55_000
 
-export function createLink({ clock, random, find, tell }: LinkDeps): Link {
+export function createLink({ clock, random, find, command, tell }: LinkDeps): Link {
   const closing = new AbortController()
   const pause = createPause({ clock, random, signal: closing.signal })
   let current: Gateway | undefined
   let seeking: Promise<Gateway> | undefined
   let lostAt: number | undefined
   let failure: AppError | undefined
+  let lastFailure = new AppError('DEPENDENCY_UNAVAILABLE', 'Quartermaster does not answer.')
+  let waiting = 0
   /** The present one, and lost ones under which something is still open. */
   const leases = new Map<Gateway, Lease>()
 
@@ -69,23 +75,33 @@ export function createLink({ clock, random, find, tell }: LinkDeps): Link {
     if (!closing.signal.aborted) tell('The connection is lost; looking for Quartermaster.')
   }
 
+  /** For as long as a request waits for it. */
   async function seek(): Promise<Gateway> {
-    const until = clock.now() + PATIENCE_MS
     for (let tries = 0; ; tries++) {
       try {
         return adopt(await find({ signal: closing.signal, ...(lostAt === undefined ? {} : { lostAt }) }))
       } catch (error) {
-        if (!isPassing(error) || closing.signal.aborted || clock.now() >= until) throw failed(error)
+        lastFailure = toAppError(error)
+        if (!isPassing(error) || closing.signal.aborted || waiting === 0) throw failed(lastFailure)
       }
       await pause(tries)
     }
   }
 
-  function failed(error: unknown): AppError {
-    const seen = toAppError(error)
+  /** Each request is held for its own time. */
+  function held(seeking: Promise<Gateway>): Promise<Gateway> {
+    const heldMs = lostAt === undefined ? FIRST_HOLD_MS : HOLD_MS
+    waiting++
+    return new Promise<Gateway>((resolve, reject) => {
+      const cancel = clock.after(heldMs, () => reject(failed(lastFailure, heldMs)))
+      seeking.then(resolve, reject).finally(cancel)
+    }).finally(() => waiting--)
+  }
+
+  function failed(seen: AppError, heldMs?: number): AppError {
     if (!closing.signal.aborted && failure?.message !== seen.message) tell(seen.message)
     failure = seen
-    return seen
+    return heldMs === undefined ? seen : notBack(seen, { command, heldMs })
   }
 
   return {
@@ -94,7 +110,7 @@ export function createLink({ clock, random, find, tell }: LinkDeps): Link {
       seeking ??= seek().finally(() => {
         seeking = undefined
       })
-      return seeking
+      return held(seeking)
     },
     async during(gateway, work) {
       const release = leases.get(gateway)?.hold()

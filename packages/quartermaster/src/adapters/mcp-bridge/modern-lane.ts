@@ -1,17 +1,19 @@
+import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from '../../contracts/index.ts'
 import {
-  isRecord,
   keyOf,
   metaOf,
   type Notification,
+  type Params,
   type Request,
   type Response,
   standardHeaders,
 } from '../mcp-wire/index.ts'
-import { deliver, isStopping, type Outcome } from './delivery.ts'
+import { type AttemptOptions, deliver, isRetried, isStopping, type Outcome } from './delivery.ts'
 import { failureAnswer, strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
 import { listen } from './listening.ts'
+import type { SendTerms } from './tool-facts.ts'
 
 /** Passes on what clients of 2026-07-28 and later say: every message stands for itself. */
 export interface ModernLane {
@@ -25,45 +27,51 @@ export interface ModernLane {
 const HEADER_MISMATCH = -32_020
 
 export function createModernLane(parts: Parts): ModernLane {
-  const open = new Map<string, AbortController>()
+  const open = new Map<string, Open>()
   parts.closing.addEventListener('abort', () => {
-    for (const controller of open.values()) controller.abort()
+    for (const { controller } of open.values()) controller.abort()
   })
 
-  async function pass(said: Incoming<Request>, signal: AbortSignal): Promise<void> {
+  async function pass(said: Incoming<Request>, one: Open): Promise<void> {
+    const { signal } = one.controller
     if (said.message.method === 'subscriptions/listen') return listen(said, signal, parts)
     const incoming = await parts.attaching.prepare(said, signal)
     const { message: request } = incoming
-    let hasAskedForTools = false
-    const attempt = async (gateway: Gateway): Promise<Outcome> => {
-      const answer = await exchange(incoming, gateway, { parts, signal })
+    let terms: SendTerms | undefined
+    let hasRelisted = false
+    const attempt = async (gateway: Gateway, { awaitsRetry }: AttemptOptions): Promise<Outcome> => {
+      const list = (params: Params) => listTools(params, { request, gateway, parts, signal })
+      terms ??= await parts.facts.termsOf(request, list)
+      one.sent = { gateway, headers: terms.headers }
+      const answer = await exchange(incoming, gateway, { parts, signal, headers: terms.headers })
       if (typeof answer === 'string') return answer
       const { message, text } = answer
-      if (isStopping(message) && parts.facts.isRepeatable(request)) return 'unknown'
-      if (message.error?.code === HEADER_MISMATCH && request.method === 'tools/call' && !hasAskedForTools) {
-        hasAskedForTools = true
-        await learnTools(request, gateway, { parts, signal })
+      if (isStopping(message)) return 'notSent'
+      if (awaitsRetry && isRetried(message)) return 'again'
+      if (message.error?.code === HEADER_MISMATCH && request.method === 'tools/call' && !hasRelisted) {
+        hasRelisted = true
+        await parts.facts.relist(list)
         return 'again'
       }
       if (request.method === 'tools/list') parts.facts.learn(message.result)
       if (!signal.aborted) await parts.writer.write(text)
       return 'answered'
     }
-    await deliver(parts, { request, isOver: () => signal.aborted, attempt })
+    const isRepeatable = () => terms?.isRepeatable ?? true
+    await deliver(parts, { request, isOver: () => signal.aborted, isRepeatable, attempt })
   }
 
   return {
     async request(incoming) {
       const { message } = incoming
-      const controller = new AbortController()
-      open.set(keyOf(message.id), controller)
-      const { signal } = controller
+      const one: Open = { request: message, controller: new AbortController() }
+      open.set(keyOf(message.id), one)
       try {
-        await pass(incoming, signal)
+        await pass(incoming, one)
       } catch (error) {
-        if (!signal.aborted) await parts.writer.write(JSON.stringify(failureAnswer(message, error)))
+        if (!one.controller.signal.aborted) await parts.writer.write(JSON.stringify(failureAnswer(message, error)))
       } finally {
-        if (open.get(keyOf(message.id)) === controller) open.delete(keyOf(message.id))
+        if (open.get(keyOf(message.id)) === one) open.delete(keyOf(message.id))
       }
     },
     async notify({ message, text }) {
@@ -72,26 +80,54 @@ export function createModernLane(parts: Parts): ModernLane {
       reply.resume()
     },
     cancel(id) {
-      const controller = open.get(keyOf(id))
-      controller?.abort()
-      return controller !== undefined
+      const one = open.get(keyOf(id))
+      if (one) sayCancelled(one, parts)
+      one?.controller.abort()
+      return one !== undefined
     },
   }
+}
+
+/** A request that waits for its answer. */
+interface Open {
+  readonly request: Request
+  /** Ends its connection. */
+  readonly controller: AbortController
+  /** Where its last try went. */
+  sent?: { readonly gateway: Gateway; readonly headers: SendTerms['headers'] }
+}
+
+/** A call with a key outlives its connection, so its end is also said. */
+function sayCancelled({ request, sent }: Open, parts: Parts): void {
+  const _meta = metaOf(request.params)
+  if (!sent || (_meta[IDEMPOTENCY_META] ?? sent.headers[IDEMPOTENCY_HEADER]) === undefined) return
+  const notice: Notification = {
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: request.id, _meta },
+  }
+  const headers = { ...standardHeaders(notice), ...sent.headers }
+  post(parts, sent.gateway, JSON.stringify(notice), { headers, signal: parts.closing })
+    .then(reply => reply.resume())
+    // With its gateway the call has ended as well.
+    .catch(() => {})
 }
 
 interface Exchange {
   readonly parts: Parts
   readonly signal: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends a request once and passes on what comes before its answer. */
 async function exchange(
   { message, text }: Incoming<Request>,
   gateway: Gateway,
-  { parts, signal }: Exchange,
+  { parts, signal, headers = {} }: Exchange,
 ): Promise<Incoming<Response> | Outcome> {
   const own = message.method === 'tools/call' ? parts.facts.headersFor(message.params) : {}
-  const reply = await post(parts, gateway, text, { headers: { ...standardHeaders(message), ...own }, signal })
+  const options = { headers: { ...standardHeaders(message), ...own, ...headers }, signal }
+  const reply = await post(parts, gateway, text, options)
   if (reply.statusCode === 401) {
     reply.resume()
     return 'notSent'
@@ -106,16 +142,14 @@ async function exchange(
   return 'unknown'
 }
 
-/** Asks for all tools on the client's behalf: a client on stdio knows nothing of headers, and need not have listed them. */
-async function learnTools(request: Request, gateway: Gateway, context: Exchange): Promise<void> {
+/** Asks for tools on the client's behalf: a client on stdio knows nothing of headers, and need not have listed them. */
+async function listTools(
+  params: Params,
+  { request, gateway, ...context }: Exchange & { request: Request; gateway: Gateway },
+): Promise<unknown> {
   const { progressToken: _own, ...meta } = metaOf(request.params)
-  let cursor: unknown
-  do {
-    const params = { _meta: meta, ...(cursor === undefined ? {} : { cursor }) }
-    const message: Request = { jsonrpc: '2.0', id: 'quartermaster-connect:tools', method: 'tools/list', params }
-    const answer = await exchange({ message, text: JSON.stringify(message) }, gateway, context)
-    const result = typeof answer === 'string' ? undefined : answer.message.result
-    context.parts.facts.learn(result)
-    cursor = isRecord(result) ? result.nextCursor : undefined
-  } while (cursor !== undefined)
+  const id = 'quartermaster-connect:tools'
+  const message: Request = { jsonrpc: '2.0', id, method: 'tools/list', params: { _meta: meta, ...params } }
+  const answer = await exchange({ message, text: JSON.stringify(message) }, gateway, context)
+  return typeof answer === 'string' ? undefined : answer.message.result
 }

@@ -1,9 +1,12 @@
 import { keyOf, type Request } from '../mcp-wire/index.ts'
+import type { SendTerms } from './tool-facts.ts'
 
 /** A request that waits for its answer. */
 export interface OpenRequest {
   isSent: boolean
   isCancelled: boolean
+  /** How it is sent, from its first try on. */
+  terms?: SendTerms
   /** Ends its connection. */
   readonly controller: AbortController
 }

@@ -35,10 +35,8 @@ export function createSessionVoice({ parts, serverRequests, onForwarded }: Sessi
       for (const message of serverRequests.recall(session)) await writer.write(JSON.stringify(message))
     },
     async renewed({ capabilities }) {
-      for (const change of listChanges(capabilities)) {
-        facts.notice(change)
-        await writer.write(JSON.stringify(change))
-      }
+      // What is known of the tools stays: hardly any restart changes them.
+      for (const change of listChanges(capabilities)) await writer.write(JSON.stringify(change))
     },
   }
 }

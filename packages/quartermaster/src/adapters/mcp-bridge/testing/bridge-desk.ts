@@ -104,6 +104,7 @@ export function bridge(options: DeskOptions = {}): Desk {
   const givenBack: string[] = []
   const urls = [...(options.urls ?? [])]
   let count = 0
+  let keys = 0
   const find = async (): Promise<Gateway> => {
     const token = `token-${++count}`
     const url = (urls.length > 1 ? urls.shift() : urls[0]) ?? ''
@@ -115,6 +116,8 @@ export function bridge(options: DeskOptions = {}): Desk {
     clock: createSystemClock(),
     random: () => 0.5,
     find,
+    command: 'quartermaster up',
+    createKey: () => `key-${++keys}`,
     tell: text => void told.push(text),
     signal: stop.signal,
     ...options,
