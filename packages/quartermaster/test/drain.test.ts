@@ -1,11 +1,18 @@
 import { once } from 'node:events'
-import { stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { OperationPage } from '../src/contracts/index.ts'
 import { createQuartermaster } from '../src/index.ts'
 import { makeProject } from './support/product.ts'
-import { type DeskOptions, onDesk, openProcessDesk, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import {
+  type DeskOptions,
+  onDesk,
+  openDesk,
+  openProcessDesk,
+  textOf,
+  type UpstreamDesk,
+} from './support/upstream-desk.ts'
 
 /** Tools that wait for a file after they have said that they run; one calls another tool then. */
 const WORK = `
@@ -142,6 +149,25 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
     const [code] = await ended
     clearInterval(again)
     expect([code, await running]).toEqual([130, 'cut off'])
+  })
+})
+
+describe('a call with an idempotency key', { timeout: 90_000 }, () => {
+  it('runs on when the connection of its client is lost, and the repeat gets its result', async () => {
+    const at = await openDesk(project)
+    const call = { agent: 'default', tool: 'slow', idempotencyKey: 'k1' }
+    const gone = new AbortController()
+    const token = (await readFile(join(at.dir, '.quartermaster', 'admin-token'), 'utf8')).trim()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(call), signal: gone.signal }
+    const lost = fetch(`${at.up.url}/api/v1/control/call`, init).catch(() => 'lost')
+    await entered(at)
+    gone.abort()
+    expect(await lost).toBe('lost')
+    const repeat = at.control('call', call)
+    await leave(at)
+    expect(await repeat).toMatchObject({ result: { content: [{ text: 'done' }] } })
+    expect((await at.control<OperationPage>('operations')).operations).toHaveLength(1)
   })
 })
 

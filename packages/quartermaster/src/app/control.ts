@@ -92,12 +92,15 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     async call({ agent, waits = false, ...given }, options = {}) {
       const { signal, onProgress, trace, openPage } = options
+      // A client of `up` that is gone comes back for the result of a call with a key; `operations cancel` ends it.
+      const runsOn = parts.from === 'up' && given.idempotencyKey !== undefined
       const answer = await calls.call({
         ...given,
         input: given.input,
         seat: agents.seat(agent),
         unallowed: waits ? 'wait' : 'refuse',
-        signal,
+        signal: runsOn ? undefined : signal,
+        isHeard: signal && (() => !signal.aborted),
         onProgress,
         trace,
         ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),

@@ -9,7 +9,7 @@ import type { CancelSignal } from '../../core/kernel/index.ts'
 import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
 import type { HeaderReader } from './header-reader.ts'
-import { givenKey } from './idempotency-key.ts'
+import { endedBy, givenKey } from './idempotency-key.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -41,20 +41,22 @@ type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'states' | 'version'>
 
 export function createDirectCalls({ toolCalls, states, version }: DirectCallsDeps): DirectCalls {
   function requestFrom(
-    { headers, gone: signal }: DirectCall,
+    { headers, gone }: DirectCall,
     { params }: OrdinaryCall,
     { holder, notify }: Pick<McpRequest, 'holder' | 'notify'>,
   ): McpRequest {
+    const idempotencyKey = givenKey(params._meta, headers)
     return {
       isModern: true,
       meta: params._meta,
       client: params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities,
       trace: traceOf(params._meta, headers),
-      idempotencyKey: givenKey(params._meta, headers),
+      idempotencyKey,
       state: undefined,
       inputResponses: NOTHING,
       holder,
-      signal,
+      signal: endedBy(gone, idempotencyKey),
+      gone,
       notify,
       // A client that wants to see logs says so, and goes the other way.
       log() {},

@@ -9,12 +9,13 @@ import { announcesCall, type DirectCall } from './direct-calls.ts'
 import { FRONT_LIMITS, type FrontLimits } from './front-limits.ts'
 import { type HeaderReader, type PlainHeaders, readerOf } from './header-reader.ts'
 import { failureResponse, problem } from './http-problem.ts'
+import { givenKey } from './idempotency-key.ts'
 import { createLegacyCalls } from './legacy-calls.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
 import { clientOf } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
-import { beginsSomething, idOf, isListening, mayChange } from './ordinary-message.ts'
+import { beginsSomething, idOf, isListening, isObject, mayChange } from './ordinary-message.ts'
 import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -113,6 +114,11 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     body: unknown,
     { who, gone }: { who: Who; gone: CancelSignal | undefined },
   ): Promise<HeldAnswer> {
+    const cancelled = cancelledKey(request, body)
+    if (cancelled !== undefined) {
+      deps.toolCalls.cancel(who.tokenId, cancelled)
+      return { served: new Response(null, { status: 202 }), release() {} }
+    }
     const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
     if (ordinary) return ordinary
     // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
@@ -234,6 +240,14 @@ interface BegunAnswer extends HeldAnswer {
 }
 
 const stopping = () => new AppError('STOPPING', 'Quartermaster is stopping. Send it again in a moment.')
+
+/** The key of a call that a client without a session does not want any more. */
+function cancelledKey({ headers }: Request, body: unknown): string | undefined {
+  if (headers.has('mcp-session-id') || !isObject(body) || body.method !== 'notifications/cancelled') return undefined
+  const meta = isObject(body.params) && isObject(body.params._meta) ? body.params._meta : {}
+  const key = givenKey(meta, headers)
+  return typeof key === 'string' ? key : undefined
+}
 
 function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get('authorization') ?? '')

@@ -7,7 +7,7 @@ import {
 import type { TraceContext } from '../../contracts/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import type { LogLevel } from '../../core/operations/index.ts'
-import { givenKey } from './idempotency-key.ts'
+import { endedBy, givenKey } from './idempotency-key.ts'
 import type { CarriedState, StateSigner } from './states.ts'
 import { traceOf } from './trace.ts'
 
@@ -59,17 +59,20 @@ export function isModern({ mcpReq }: ServerContext): boolean {
 export function requestOf(server: Server, context: ServerContext, states: StateSigner): McpRequest {
   const { mcpReq } = context
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined
+  const gone = context.http?.req?.signal
+  const idempotencyKey = givenKey(mcpReq._meta ?? {}, context.http?.req?.headers)
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return {
     isModern: isModern(context),
     holder: context.http?.authInfo?.clientId,
     sessionId: context.sessionId,
-    signal: mcpReq.signal,
-    gone: context.http?.req?.signal,
+    // Over HTTP, clients of this era cancel by going away. Others say so.
+    signal: gone && isModern(context) ? endedBy(mcpReq.signal, idempotencyKey) : mcpReq.signal,
+    gone,
     meta: mcpReq._meta ?? {},
     client: (declared ?? {}) as ClientCapabilities,
     trace: traceOf(mcpReq._meta ?? {}, context.http?.req?.headers),
-    idempotencyKey: givenKey(mcpReq._meta ?? {}, context.http?.req?.headers),
+    idempotencyKey,
     state: mcpReq.requestState<CarriedState>(),
     inputResponses: mcpReq.inputResponses ?? {},
     notify(method, params) {

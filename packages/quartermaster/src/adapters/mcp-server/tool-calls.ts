@@ -26,12 +26,26 @@ export type ToolCallResult = ReturnType<typeof toMcpResult> | InputRequiredResul
 /** Calls of tools, as MCP makes them: with questions in several rounds, and with tasks for what is slow. */
 export interface ToolCalls {
   call(shelf: Shelf, params: { name: string; arguments?: unknown }, request: McpRequest): Promise<ToolCallResult>
+  /** Cancels what runs under this key for a token: its client going away does not. */
+  cancel(holder: string, key: string): void
 }
 
 export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { exchanges, tasks } = deps
   /** By what right those run whose clients were asked something. */
   const begunWith = new WeakMap<Exchange<unknown>, Grant>()
+  /** What runs under a key, by token and key. */
+  const keyed = new Map<string, Set<Exchange<unknown>>>()
+
+  function keep(one: Exchange<unknown>, name: string): void {
+    const same = keyed.get(name) ?? new Set()
+    keyed.set(name, same.add(one))
+    const forget = () => {
+      same.delete(one)
+      if (same.size === 0) keyed.delete(name)
+    }
+    one.done.then(forget, forget)
+  }
 
   async function run({ shelf, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & Asking) {
     let seed: TaskSeed | undefined
@@ -44,6 +58,8 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
       const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
       exchange = enterExchange(exchanges, work, request)
+      if (idempotencyKey !== undefined && request.holder !== undefined)
+        keep(exchange, keyedName(request.holder, idempotencyKey))
       const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
       if ('task' in turn) return turn.task
       if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
@@ -90,8 +106,16 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       const grant = find(shelf, name)
       return grant ? run({ shelf, grant, input, request }) : meet({ shelf, name, input, request })
     },
+    cancel(holder, key) {
+      for (const exchange of keyed.get(keyedName(holder, key)) ?? []) {
+        exchange.leave()
+        exchange.cancel(new AppError('CANCELLED', 'The client cancelled the call.'))
+      }
+    },
   }
 }
+
+const keyedName = (holder: string, key: string) => `${holder} ${key}`
 
 interface Asking {
   readonly request: McpRequest
