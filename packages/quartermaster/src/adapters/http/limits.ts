@@ -31,14 +31,14 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number
   /** That pace: a slow line keeps it with a large file, and whoever only wants to hold a connection has to pay for it. */
   readonly bodyBytesPerSecond: number
-  /** How long an idle connection is kept for the next request. */
+  /** How long an idle connection is kept for the next request: longer than the 60 s after which clients and proxies let go of theirs. */
   readonly keepAliveTimeoutMs: number
   /** How long a client may leave what was sent to it unread; what waits for it takes memory. */
   readonly stalledReaderMs: number
   readonly maxHeaderBytes: number
   /** Browsers send about twenty. */
   readonly maxHeaders: number
-  /** Further connections are closed at once, so that a flood cannot use up file descriptors. */
+  /** A further one takes the place of the one that has been idle longest, and is closed where none is: a flood must not use up file descriptors. */
   readonly maxConnections: number
 }
 
@@ -46,7 +46,7 @@ export const SERVER_LIMITS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   bodyBytesPerSecond: 8 * 1024,
-  keepAliveTimeoutMs: 5_000,
+  keepAliveTimeoutMs: 65_000,
   stalledReaderMs: 60_000,
   maxHeaderBytes: 16 * 1024,
   maxHeaders: 100,

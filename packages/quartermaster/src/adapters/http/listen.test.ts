@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 /** A server whose `status` answers when told to. */
-async function busyServer(): Promise<{
+async function busyServer(serverLimits: TestServerOptions['serverLimits'] = {}): Promise<{
   server: TestServer
   entered: Promise<void>
   finish: () => void
@@ -42,7 +42,7 @@ async function busyServer(): Promise<{
     },
   })
   return {
-    server: await started({ control, serverLimits: { keepAliveTimeoutMs: 3_600_000 } }),
+    server: await started({ control, serverLimits: { keepAliveTimeoutMs: 3_600_000, ...serverLimits } }),
     entered: entered.promise,
     finish: finished.resolve,
     aborted: aborted.promise,
@@ -211,14 +211,42 @@ describe('a connection', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 
-  it('beyond the limit is closed at once', async () => {
-    const { port, raw } = await started({ serverLimits: { maxConnections: 1 } })
-    const first = connect(port, '127.0.0.1')
-    // An answer on the first connection shows that it is counted.
-    await new Promise(resolve =>
-      first.once('data', resolve).write(`GET /health HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`),
-    )
-    expect(await raw(`GET /health HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)).toBe('')
-    first.destroy()
+  it('that is kept for the next request outlives the time that headers have', async () => {
+    const { port } = await started({ serverLimits: { headersTimeoutMs: 50 } })
+    const kept = connect(port, '127.0.0.1')
+    await answerOver(kept, port)
+    const silent = connect(port, '127.0.0.1').resume()
+    await new Promise(resolve => silent.once('close', resolve))
+    expect(await answerOver(kept, port)).toMatch(/^HTTP\/1\.1 200/)
+    kept.destroy()
+  })
+
+  it('beyond the limit takes the place of the one that has been idle longest', async () => {
+    const { port } = await started({ serverLimits: { maxConnections: 2 } })
+    const [first, second] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+    for (const one of [second, first]) await answerOver(one, port)
+    const third = connect(port, '127.0.0.1')
+    const closed = new Promise(resolve => second.once('close', resolve))
+    expect(await answerOver(third, port)).toMatch(/^HTTP\/1\.1 200/)
+    await closed
+    expect(await answerOver(first, port)).toMatch(/^HTTP\/1\.1 200/)
+    for (const one of [first, third]) one.destroy()
+  })
+
+  it('beyond the limit is closed at once where none is idle', async () => {
+    const { server, entered, finish } = await busyServer({ maxConnections: 1 })
+    const busy = server.post('status', {})
+    await entered
+    expect(await server.raw(`GET /health HTTP/1.1\r\nHost: localhost:${server.port}\r\n\r\n`)).toBe('')
+    finish()
+    expect((await busy).status).toBe(200)
   })
 })
+
+/** The answer to a question over a connection that stays open. */
+function answerOver(socket: Socket, port: number): Promise<string> {
+  return new Promise(resolve => {
+    socket.once('data', data => resolve(String(data)))
+    socket.write(`GET /health HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+  })
+}

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, Server as TcpServer } from 'node:net'
+import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
@@ -75,9 +75,44 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
     if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)
     else goOn()
   })
-  server.maxConnections = limits.maxConnections
+  limitConnections(server, limits)
   cutStalledReaders(server, limits)
   return server
+}
+
+/** At the limit, the connection that has been idle longest makes room for the next. Where none is idle, that is closed. */
+function limitConnections(server: Server, { maxConnections }: ServerLimits): void {
+  /** Longest first, with what had been read of each: when more has come since, a request is on its way. */
+  const idle = new Map<Socket, number>()
+  const answering = new Map<Socket, number>()
+  let open = 0
+
+  function endIdle(): boolean {
+    const found = [...idle].find(([socket, read]) => socket.bytesRead === read)?.[0]
+    if (!found) return false
+    idle.delete(found)
+    found.destroy()
+    return true
+  }
+
+  server.on('connection', (socket: Socket) => {
+    if (++open > maxConnections && !endIdle()) socket.destroy()
+    else idle.set(socket, 0)
+    socket.once('close', () => {
+      open--
+      idle.delete(socket)
+      answering.delete(socket)
+    })
+  })
+  server.prependListener('request', ({ socket }, response) => {
+    idle.delete(socket)
+    answering.set(socket, (answering.get(socket) ?? 0) + 1)
+    response.once('close', () => {
+      const left = (answering.get(socket) ?? 1) - 1
+      answering.set(socket, left)
+      if (left === 0 && !socket.destroyed) idle.set(socket, socket.bytesRead)
+    })
+  })
 }
 
 /** Node drops what is beyond its own count without a word, and half a request is not what the client meant. */
