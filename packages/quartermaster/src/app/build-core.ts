@@ -217,6 +217,7 @@ export function buildCore(outside: CorePorts): Core {
   })
   const calls: Calls = createCalls({
     ...ports,
+    catalogue,
     admission,
     gate,
     effects,

@@ -1,5 +1,6 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
-import type { Tool } from '../../catalogue/index.ts'
+import type { Seat } from '../../agents/index.ts'
+import type { Catalogue, Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import {
   type CancelSignal,
@@ -35,6 +36,7 @@ export interface CallPathDeps
     RecordedRunDeps,
     FailedCallDeps {
   readonly idempotency: Idempotency
+  readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
   readonly operations: OperationLog
   readonly ids: Ids
@@ -42,13 +44,15 @@ export interface CallPathDeps
   readonly tracer?: Tracer | undefined
   /** Looks at a unit that nobody has seen yet, and resolves when its tools are there, or the time is over. It does not throw. */
   readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
-  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & FailedCallDeps['settings']
+  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'callTimeoutSeconds' | 'nestedCallDepth'> &
+    FailedCallDeps['settings']
 }
 
 /** Builds the call path: permission, validation, health, consent, record, the same once more, run, verify, settle, audit. */
 export function createCalls(deps: CallPathDeps): Calls {
-  const { health, operations, clock, ids, digest, settings } = deps
+  const { catalogue, health, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
+  const callTimeoutMs = settings.callTimeoutSeconds * 1000
   const underWay = new Map<string, { readonly journey: Journey; readonly deadline: Deadline }>()
   const spans = createCallSpans(deps)
   const entrance = createEntrance(deps)
@@ -115,16 +119,33 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   function meet(
-    { seat, tool, signal, timeoutMs = restartWaitMs }: Meeting,
+    { seat, tool, signal, timeoutMs = callTimeoutMs }: Meeting,
     over: CancelSignal = draining.signal,
   ): Promise<void> | undefined {
-    if (!deps.meetUnseen || seat.grant(tool)) return undefined
+    if (seat.grant(tool)) return undefined
+    const withinMs = Math.min(timeoutMs, callTimeoutMs)
     const unit = seat.unseen(tool)
-    if (unit === undefined) return undefined
-    const meeting = deps.meetUnseen(unit, Math.min(timeoutMs, restartWaitMs))
+    const isLoading = catalogue.current().isPartial && seat.withheld(tool) !== undefined
+    const meeting = unit === undefined ? isLoading && loaded(seat, tool, withinMs) : deps.meetUnseen?.(unit, withinMs)
+    if (!meeting) return undefined
     // Whoever waits for it would be cut off by the end of this process, and told nothing.
     const meetingHere = unlessCancelled(meeting, over).then(() => throwIfCancelled(over))
     return unlessCancelled(meetingHere, signal)
+  }
+
+  /** Right after a start, code may still be read: resolves when the tool is there, or all is read, or the time is over. */
+  function loaded(seat: Seat, tool: string, withinMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const end = () => {
+        cancel()
+        off()
+        resolve()
+      }
+      const cancel = clock.after(withinMs, end)
+      const off = deps.emitter.on('generation.swapped', () => {
+        if (seat.grant(tool) || !catalogue.current().isPartial) end()
+      })
+    })
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */

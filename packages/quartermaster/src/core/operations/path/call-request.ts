@@ -66,7 +66,8 @@ export interface Calls extends RunningCalls {
   call(request: CallRequest): Promise<CallAnswer>
   /**
    * Has the unit looked at that may have this tool and that nobody has seen yet, such as a server which waits for its turn to be
-   * started, and waits for it a while. Nothing has to be waited for where the tool is there, or nobody may have it.
+   * started, or code that is still read, and waits for it within the call's time. Nothing has to be waited for where the tool is
+   * there, or nobody may have it.
    */
   meet(request: Pick<CallRequest, 'seat' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */

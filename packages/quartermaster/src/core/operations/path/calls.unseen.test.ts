@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
-import { createHub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
+import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { createCancellation } from '../../kernel/index.ts'
 
 const issues = simpleTool('github_issues', { ownName: 'issues' })
@@ -28,13 +28,42 @@ async function unseenServer(becomes: 'seen' | 'unseen', meeting: Promise<unknown
   return { hub, met, unit: hub.catalogue.current().capabilities.get('github')?.unit }
 }
 
+describe('a call of a tool whose source is still read', () => {
+  const slow = () =>
+    createHub({
+      slow: true,
+      units: { 'main.ts': { capabilities: [simpleCapability('main', [simpleTool('send')])] } },
+      agents: { coder: { capabilities: { main: {} } } },
+    })
+
+  it('waits until it is there, and runs', async () => {
+    const hub = await slow()
+    const call = hub.callAs('coder', 'send')
+    hub.hurry()
+    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
+  })
+
+  it('is refused as disabled when its own time is over before', async () => {
+    const hub = await slow()
+    const call = failureOf(hub.callAs('coder', 'send', {}, { timeoutMs: 100 }))
+    await hub.clock.advance(100)
+    expect(await call).toMatchObject({ code: 'TOOL_DISABLED' })
+  })
+
+  it('waits for nothing where the agent has no part of it', async () => {
+    const hub = await slow()
+    await hub.setAgents({ coder: { capabilities: {} } })
+    await expect(hub.callAs('coder', 'send')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+  })
+})
+
 describe('a call of what may be a tool of a server that nobody has seen', () => {
   it('has the server met, for as long as a call waits, and runs the tool', async () => {
     const { hub, met, unit } = await unseenServer('seen')
     expect((await hub.callAs('coder', 'github_issues')).result.content).toEqual([
       { type: 'text', text: 'github_issues' },
     ])
-    expect(met).toEqual([[unit, 10_000]])
+    expect(met).toEqual([[unit, 30_000]])
     await hub.callAs('coder', 'github_issues')
     expect(met).toHaveLength(1)
   })
