@@ -121,14 +121,21 @@ describe('a call under an idempotency key', () => {
     expect(runs).toHaveLength(1)
   })
 
-  it('is the first call when the one before was refused by stopping after it was written down', async () => {
-    const before = await desk()
-    before.storage.fault = () => void before.hub.calls.drain()
-    expect(await failureOf(before.send('k1'))).toMatchObject({ code: 'STOPPING', kind: 'unavailable', retry: 'later' })
-    const after = await desk({}, Object.assign(before.storage, { fault: () => undefined }))
-    expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
-    expect(before.runs).toHaveLength(0)
-  })
+  it.each(['manual', 'replay'] as const)(
+    'is the first call when stopping refused the one before it ran, with retry: %s',
+    async retry => {
+      const before = await desk({ retry, idempotent: true })
+      before.storage.fault = () => void before.hub.calls.drain()
+      expect(await failureOf(before.send('k1'))).toMatchObject({
+        code: 'STOPPING',
+        kind: 'unavailable',
+        retry: 'later',
+      })
+      const after = await desk({}, Object.assign(before.storage, { fault: () => undefined }))
+      expect((await after.send('k1')).result.content).toEqual([{ type: 'text', text: 'sent 1' }])
+      expect(before.runs).toHaveLength(0)
+    },
+  )
 
   it('is the first call when the one before was refused because there was too much to do', async () => {
     let isBusy = true

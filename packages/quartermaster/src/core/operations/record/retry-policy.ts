@@ -39,6 +39,8 @@ export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   const { policy, failure, attempts, giveUpAt, now } = run
   const { retryAttempts } = terms.settings
   if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(run) }
+  // Its caller sends it again to the next process, which answers it at once.
+  if (failure.code === 'STOPPING' && !run.hasRun) return { kind: 'end', state: 'failed' }
   if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
   // Waiting for what is missing is no attempt; whoever brings it back brings the operation back. A tool that was run and met a
   // disabled one inside it has made an attempt: nothing that it needs itself is missing.
