@@ -144,6 +144,7 @@ export async function upstreamDesk({
     tools: isTakenIn ? (held.includes(name) ? [{}] : [{}, {}]) : [],
     prompts: [],
     resources: [],
+    leftOut: [],
     unseen: isTakenIn ? undefined : 'It has not been reached yet.',
   })
   const capabilities = () =>
