@@ -140,7 +140,9 @@ describe('a source that takes its time', () => {
   it.each([{}, { tools: ['good'] }])('is not taken for one without the tool (%j)', async config => {
     const agents = { worker: { capabilities: { good: config } } }
     const hub = await createHub({ units: { 'a.ts': good }, agents, slow: true })
-    expect(await failureOf(hub.callAs('worker', 'good'))).toMatchObject({
+    const call = failureOf(hub.callAs('worker', 'good', {}, { timeoutMs: 100 }))
+    await hub.clock.advance(100)
+    expect(await call).toMatchObject({
       code: 'TOOL_DISABLED',
       message: expect.stringContaining('It is still being loaded'),
     })
