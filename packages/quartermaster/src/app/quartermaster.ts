@@ -31,7 +31,7 @@ import {
   toolDetail,
 } from '../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../core/catalogue/index.ts'
-import { type Log, remembered } from '../core/kernel/index.ts'
+import { fewIssues, type Log, remembered } from '../core/kernel/index.ts'
 import { buildExternalPeers } from './build-external-peers.ts'
 import { createControl } from './control.ts'
 import { createEarlyChanges } from './early-changes.ts'
@@ -211,5 +211,5 @@ async function startRuntime(
 function parseCall(request: unknown): ControlInput<'call'> {
   const parsed = CONTROL.call.input.omit({ consented: true }).safeParse(request)
   if (parsed.success) return parsed.data
-  throw new AppError('INPUT_INVALID', parsed.error.issues.map(issueText).join(' '))
+  throw new AppError('INPUT_INVALID', fewIssues(parsed.error.issues).map(issueText).join(' '))
 }

@@ -74,7 +74,9 @@ export const Issue = z.object({
 })
 export type Issue = z.infer<typeof Issue>
 
-/** `dirs.0: must be text.`: an issue as a sentence. */
+const PREDICATE = /^(?:must|is|are|has|have|fits|cannot)\b/
+
+/** `dirs.0 must be a string.`: an issue as a sentence. */
 export function issueText({
   path,
   message,
@@ -83,7 +85,8 @@ export function issueText({
   readonly message: string
 }): string {
   const text = /[.!?]$/.test(message) ? message : `${message}.`
-  return path.length === 0 ? text : `${path.map(String).join('.')}: ${text}`
+  if (path.length === 0) return PREDICATE.test(text) ? `The value ${text}` : text
+  return `${path.map(String).join('.')}${PREDICATE.test(text) ? '' : ':'} ${text}`
 }
 
 /** An error as it travels between processes. */

@@ -29,7 +29,7 @@ describe('docs/reference/effects.md', () => {
       expect(rows.map(([field]) => bare(field))).toEqual(kind.fields)
       const problems = kind.check({ name: 'one', kind: name }).join('\n')
       const required = rows.filter(([, , otherwise]) => otherwise === 'required').map(([field]) => bare(field))
-      expect(kind.fields.filter(field => problems.includes(`${field}: Invalid input`))).toEqual(required)
+      expect(kind.fields.filter(field => problems.includes(`${field} is missing`))).toEqual(required)
     },
   )
 

@@ -10,7 +10,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Delegations, isOpen, type ListedRow } from '../../core/delegation/index.ts'
-import { type Clock, canonicalJson } from '../../core/kernel/index.ts'
+import { type Clock, canonicalJson, fewIssues } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
 import { changesOf } from './changes.ts'
 import { Refusal } from './errors.ts'
@@ -203,7 +203,7 @@ function notCancelable({ id }: DelegationRow): Refusal {
 function checkedWish(wish: DelegationWish): DelegationWish {
   const result = DelegationWish.safeParse(wish)
   if (result.success) return result.data
-  throw new AppError('INPUT_INVALID', result.error.issues.map(issueText).join(' '))
+  throw new AppError('INPUT_INVALID', fewIssues(result.error.issues).map(issueText).join(' '))
 }
 
 /** The conversation of a workspace with its people is not one between workspaces. */

@@ -83,7 +83,7 @@ export type RequestOf<O extends Operation> = z.infer<(typeof REQUESTS)[O]>
 export function parseRequest<O extends Operation>(operation: O, value: unknown): RequestOf<O> {
   const result = REQUESTS[operation].safeParse(value)
   if (result.success) return result.data as RequestOf<O>
-  const issues = fewIssues(result.error.issues.map(({ path, message }) => ({ path, message })))
+  const issues = fewIssues(result.error.issues)
   throw new AppError('INPUT_INVALID', issues.map(issueText).join(' '), { details: { issues } })
 }
 

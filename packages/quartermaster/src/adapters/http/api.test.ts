@@ -262,8 +262,8 @@ describe('whoever asks', () => {
 
 describe('what is sent', () => {
   it.each([
-    ['an unknown field', { name: 'ada', colour: 'red' }, 'body: Unrecognized key'],
-    ['a bad name', { name: 'a b' }, 'body.name: must be'],
+    ['an unknown field', { name: 'ada', colour: 'red' }, 'body has unknown fields: "colour"'],
+    ['a bad name', { name: 'a b' }, 'body.name must be'],
     ['an ability that there is not', { name: 'ada', abilities: ['all'] }, 'body.abilities.0'],
     ['an ability twice', { name: 'ada', abilities: ['broadcast', 'broadcast'] }, 'must not name one twice'],
     ['a role that is too long', { name: 'ada', role: 'x'.repeat(201) }, 'body.role'],

@@ -255,7 +255,7 @@ async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits: usual
 function parsed(where: string, schema: NonNullable<ApiRoute['body']>, value: unknown): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalid(result.error.issues.map(({ path, message }) => ({ path: [where, ...path], message })))
+  throw invalid(result.error.issues.map(issue => ({ ...issue, path: [where, ...issue.path] })))
 }
 
 function invalid(all: Parameters<typeof fewIssues>[0]): AppError {

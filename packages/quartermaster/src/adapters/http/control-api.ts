@@ -7,9 +7,9 @@ import {
   type Control,
   type ControlOperation,
   type ControlOptions,
-  type Issue,
+  issueText,
 } from '../../contracts/index.ts'
-import { didYouMean, traceFrom } from '../../core/kernel/index.ts'
+import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
 import { bearerIn, limitInFlight } from './admin.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
@@ -157,13 +157,9 @@ export function unsupportedMediaType(): Response {
 function parseInput(operation: ControlOperation, value: unknown): unknown {
   const parsed = CONTROL[operation].input.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(toIssue)
-  const list = issues.map(issue => `${issue.path.join('.') || 'input'}: ${issue.message}`).join('; ')
-  throw new AppError('INPUT_INVALID', `The input of "${operation}" is not right: ${list}.`, { details: { issues } })
-}
-
-function toIssue({ path, message }: z.core.$ZodIssue): Issue {
-  return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message }
+  const issues = fewIssues(parsed.error.issues)
+  const list = issues.map(issueText).join(' ')
+  throw new AppError('INPUT_INVALID', `The input of "${operation}" is not right. ${list}`, { details: { issues } })
 }
 
 function acceptsLines(accept: string | undefined): boolean {

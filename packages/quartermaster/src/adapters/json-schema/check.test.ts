@@ -22,11 +22,11 @@ describe('checking a schema', () => {
 
   it('says which keyword is wrong, where, and what it may be', () => {
     expect(messages({ type: 'object', properties: { city: { type: 'strin' } } })).toEqual([
-      'properties.city.type: "type" must be one of "array", "boolean", "integer", "null", "number", "object" or "string". Did you mean "string"?',
+      'properties.city.type: must be one of "array", "boolean", "integer", "null", "number", "object" or "string". Did you mean "string"?',
     ])
     expect(messages({ required: 'city', minLength: -1 })).toEqual([
-      'minLength: "minLength" must be at least 0.',
-      'required: "required" must be an array, not a string.',
+      'minLength: must be at least 0.',
+      'required: must be an array, not a string.',
     ])
   })
 

@@ -1,16 +1,16 @@
 import type { ErrorObject } from 'ajv'
 import { closest, didYouMean } from '../../core/kernel/index.ts'
-import { type Path, subjectOf } from './path.ts'
+import type { Path } from './path.ts'
 
 /** As much of an error as its sentence needs. */
 export type Failing = Pick<ErrorObject, 'keyword' | 'params'> & Partial<ErrorObject>
 
-/** An error as a sentence that names the place and what would be right. It never repeats the value: it may be secret. */
+/** What is wrong, to be put behind the path of the value (`issueText`). It never repeats the value: it may be secret. */
 export function messageOf(error: Failing, path: Path): string {
   const say = MESSAGES[error.keyword]
   const { propertyName } = error
-  const subject = propertyName === undefined ? subjectOf(path) : `The property name ${JSON.stringify(propertyName)}`
-  return say ? say({ ...error.params, error, subject, path }) : `${subject} ${error.message ?? 'is not allowed'}.`
+  const subject = propertyName === undefined ? '' : `The property name ${JSON.stringify(propertyName)} `
+  return `${subject}${say ? say({ ...error.params, error, path }) : `${error.message ?? 'is not allowed'}.`}`
 }
 
 /** `a string or null`. */
@@ -38,7 +38,6 @@ const MAX_PATTERN = 200
 
 interface Facts {
   readonly error: Failing
-  readonly subject: string
   readonly path: Path
   readonly [param: string]: unknown
 }
@@ -46,34 +45,38 @@ type Say = (facts: Facts) => string
 
 const limits =
   (wording: string, unit = ''): Say =>
-  ({ subject, limit }) =>
-    `${subject} must ${wording} ${limit}${unit && ` ${limit === 1 ? unit : plural(unit)}`}.`
+  ({ limit }) =>
+    `must ${wording} ${limit}${unit && ` ${limit === 1 ? unit : plural(unit)}`}.`
 
-const missing: Say = ({ subject, path, property }) => {
-  const owner = path.length > 1 ? ` in ${lowerFirst(subjectOf(path.slice(0, -1)))}` : ''
-  return `${subject} is required${owner}${property === undefined ? '' : ` when ${JSON.stringify(property)} is there`}.`
+const missing: Say = ({ path, property, error }) => {
+  const type = typeWanted(path.at(-1), error.parentSchema)
+  return `is missing${type && ` (${type})`}${property === undefined ? '' : ` when ${JSON.stringify(property)} is there`}.`
 }
 
-const unknownProperty: Say = ({ subject, path, error }) => {
+/** The type of a property, where its schema says it in one word. */
+function typeWanted(name: unknown, schema: Failing['parentSchema']): string {
+  const { type } = Object(Object(schema?.properties)[String(name)])
+  return typeof type === 'string' || Array.isArray(type) ? describeTypes([type].flat().map(String)) : ''
+}
+
+const unknownProperty: Say = ({ path, error }) => {
   const known = knownProperties(error.parentSchema)
   const name = String(path.at(-1))
   const hint = closest(name, known) === undefined ? listKnown(known) : didYouMean(name, known)
-  return `${subject} is not a known property.${hint}`
+  return `is not a known property.${hint}`
 }
 
-const tooManyItems: Say = ({ subject, limit }) =>
-  `${subject} must have at most ${limit} ${limit === 1 ? 'item' : 'items'}.`
+const tooManyItems: Say = ({ limit }) => `must have at most ${limit} ${limit === 1 ? 'item' : 'items'}.`
 
 const MESSAGES: Readonly<Record<string, Say | undefined>> = {
-  type: ({ subject, type, error }) =>
-    `${subject} must be ${describeTypes([type].flat().map(String))}, not ${typeName(error.data)}.`,
-  enum: ({ subject, allowedValues, error }) => {
+  type: ({ type, error }) => `must be ${describeTypes([type].flat().map(String))}, not ${typeName(error.data)}.`,
+  enum: ({ allowedValues, error }) => {
     const allowed = allowedValues as readonly unknown[]
     const texts = allowed.filter(value => typeof value === 'string')
     const hint = typeof error.data === 'string' ? didYouMean(error.data, texts) : ''
-    return `${subject} must be one of ${listValues(allowed)}.${hint}`
+    return `must be one of ${listValues(allowed)}.${hint}`
   },
-  const: ({ subject, allowedValue }) => `${subject} must be ${listValues([allowedValue])}.`,
+  const: ({ allowedValue }) => `must be ${listValues([allowedValue])}.`,
   required: missing,
   dependentRequired: missing,
   dependencies: missing,
@@ -81,30 +84,29 @@ const MESSAGES: Readonly<Record<string, Say | undefined>> = {
   unevaluatedProperties: unknownProperty,
   minProperties: limits('have at least', 'property'),
   maxProperties: limits('have at most', 'property'),
-  not: ({ subject, error }) =>
+  not: ({ error }) =>
     Object.keys(error.schema ?? {}).length === 0
-      ? `${subject} is not allowed.`
-      : `${subject} is one of the values that are excluded: ${shorten(JSON.stringify(error.schema), MAX_PATTERN)}.`,
+      ? 'is not allowed.'
+      : `is one of the values that are excluded: ${shorten(JSON.stringify(error.schema), MAX_PATTERN)}.`,
   minimum: limits('be at least'),
   maximum: limits('be at most'),
   exclusiveMinimum: limits('be greater than'),
   exclusiveMaximum: limits('be less than'),
-  multipleOf: ({ subject, multipleOf }) => `${subject} must be a multiple of ${multipleOf}.`,
-  minLength: facts =>
-    facts.limit === 1 ? `${facts.subject} must not be empty.` : limits('have at least', 'character')(facts),
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${multipleOf}.`,
+  minLength: facts => (facts.limit === 1 ? 'must not be empty.' : limits('have at least', 'character')(facts)),
   maxLength: limits('have at most', 'character'),
-  pattern: ({ subject, pattern }) => `${subject} must match the pattern ${shorten(String(pattern), MAX_PATTERN)}`,
-  format: ({ subject, format }) => `${subject} must be ${FORMATS[String(format)] ?? `in the format "${format}"`}.`,
+  pattern: ({ pattern }) => `must match the pattern ${shorten(String(pattern), MAX_PATTERN)}`,
+  format: ({ format }) => `must be ${FORMATS[String(format)] ?? `in the format "${format}"`}.`,
   minItems: limits('have at least', 'item'),
   maxItems: limits('have at most', 'item'),
   items: tooManyItems,
   additionalItems: tooManyItems,
   unevaluatedItems: tooManyItems,
-  uniqueItems: ({ subject, i, j }) => `${subject} must not repeat itself: items ${j} and ${i} are equal.`,
-  contains: ({ subject, minContains, maxContains, error }) => {
+  uniqueItems: ({ i, j }) => `must not repeat itself: items ${j} and ${i} are equal.`,
+  contains: ({ minContains, maxContains, error }) => {
     const most = maxContains === undefined ? '' : ` and at most ${maxContains}`
     const form = shorten(JSON.stringify(error.schema), MAX_PATTERN)
-    return `${subject} must have at least ${minContains}${most} of the items described by ${form}.`
+    return `must have at least ${minContains}${most} of the items described by ${form}.`
   },
 }
 
@@ -153,10 +155,6 @@ function joinOr(words: readonly string[]): string {
 
 function plural(unit: string): string {
   return unit.endsWith('y') ? `${unit.slice(0, -1)}ies` : `${unit}s`
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 function shorten(text: string, length: number): string {

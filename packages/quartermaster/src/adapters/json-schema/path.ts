@@ -9,13 +9,6 @@ export function pathOf(error: ErrorObject, value: unknown): Path {
   return property === undefined ? path : [...path, property]
 }
 
-/** How messages call the thing at a path. */
-export function subjectOf(path: readonly (string | number)[]): string {
-  const last = path.at(-1)
-  if (last === undefined) return 'The value'
-  return typeof last === 'string' ? JSON.stringify(last) : `Item ${last}${ofList(path)}`
-}
-
 const PROPERTY_OF: Readonly<Record<string, ((params: Record<string, string>) => string | undefined) | undefined>> = {
   required: params => params.missingProperty,
   dependentRequired: params => params.missingProperty,
@@ -36,9 +29,4 @@ function decodePointer(pointer: string, value: unknown): Path {
       at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
       return step
     })
-}
-
-function ofList(path: readonly (string | number)[]): string {
-  const name = path.findLast(step => typeof step === 'string')
-  return name === undefined ? '' : ` of ${JSON.stringify(name)}`
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AppError, type Issue, type JsonSchema, messageOf } from '../../contracts/index.ts'
+import { AppError, type Issue, issueText, type JsonSchema, messageOf } from '../../contracts/index.ts'
 import type { SchemaCompiler, SchemaSide, Validated } from '../../core/catalogue/index.ts'
 import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
@@ -90,8 +90,8 @@ function toCheckers(schema: JsonSchema): Checkers {
 
 function refuse(issues: readonly Issue[]): void {
   if (issues.length === 0) return
-  const told = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-  throw new AppError('DEFINITION_INVALID', `The schema cannot be used. ${told.join(' ')}`, { details: { issues } })
+  const told = issues.map(issueText).join(' ')
+  throw new AppError('DEFINITION_INVALID', `The schema cannot be used. ${told}`, { details: { issues } })
 }
 
 interface Checking {

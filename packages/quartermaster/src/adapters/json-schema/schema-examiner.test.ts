@@ -81,7 +81,7 @@ describe('examining a schema', () => {
   it('needs no meta-schema to refuse what is wrong', () => {
     const { compiled, messages } = examination()
     expect(messages({ items: { minLength: '1' }, $ref: '#/nowhere' })).toEqual([
-      'items.minLength: "minLength" must be an integer, not a string.',
+      'items.minLength: must be an integer, not a string.',
       '$ref: "#/nowhere" leads nowhere in this schema.',
     ])
     expect(compiled).toEqual([])
@@ -98,8 +98,8 @@ describe('examining a schema', () => {
     expect(examine({ properties: { dependencies: { type: 'string' } }, default: { $vocabulary: 1 } })).toEqual([])
     expect(compiled).toEqual([])
     expect(messages({ $vocabulary: { 'https://example.com/own': 'yes' }, minLength: -1 })).toEqual([
-      '$vocabulary.https://example.com/own: "https://example.com/own" must be a boolean, not a string.',
-      'minLength: "minLength" must be at least 0.',
+      '$vocabulary.https://example.com/own: must be a boolean, not a string.',
+      'minLength: must be at least 0.',
     ])
     expect(examine({ items: { dependencies: { a: ['b'] }, $recursiveRef: '#', $recursiveAnchor: 'a' } })).toEqual([])
     for (const rare of [{ dependencies: 1 }, { $recursiveRef: 1 }, { $recursiveAnchor: true }]) {
@@ -112,7 +112,7 @@ describe('examining a schema', () => {
     const { compiled, examine, messages } = examination()
     expect(examine({ $schema: DRAFT_07, items: [{ type: 'string' }] })).toEqual([])
     expect(messages({ $schema: DRAFT_07, additionalItems: 5, pattern: '(' })).toEqual([
-      'additionalItems: "additionalItems" must be an object or a boolean, not a number.',
+      'additionalItems: must be an object or a boolean, not a number.',
       'pattern: "(" is not a regular expression.',
     ])
     expect(compiled).toEqual(['draft-07'])

@@ -78,14 +78,14 @@ describe('what the walk says', () => {
       dependentRequired: { a: ['b', 'c', 'b'] },
     }
     expect(told(schema)).toEqual([
-      '$anchor: "$anchor" must match the pattern ^[A-Za-z_][-A-Za-z0-9._]*$',
-      'allOf: "allOf" must have at least 1 item.',
-      'properties.a: "a" must be an object or a boolean, not a number.',
-      'properties.b.type.1: Item 1 of "type" must be one of "array", "boolean", "integer", "null", "number", "object" or "string". Did you mean "null"?',
-      'properties.c.required.1: Item 1 of "required" must be a string, not a number.',
-      'multipleOf: "multipleOf" must be greater than 0.',
-      'maxLength: "maxLength" must be an integer, not a number.',
-      'dependentRequired.a: "a" must not repeat itself: items 0 and 2 are equal.',
+      '$anchor: must match the pattern ^[A-Za-z_][-A-Za-z0-9._]*$',
+      'allOf: must have at least 1 item.',
+      'properties.a: must be an object or a boolean, not a number.',
+      'properties.b.type.1: must be one of "array", "boolean", "integer", "null", "number", "object" or "string". Did you mean "null"?',
+      'properties.c.required.1: must be a string, not a number.',
+      'multipleOf: must be greater than 0.',
+      'maxLength: must be an integer, not a number.',
+      'dependentRequired.a: must not repeat itself: items 0 and 2 are equal.',
     ])
   })
 
@@ -99,7 +99,7 @@ describe('what the walk says', () => {
   it('does not judge what stands in data, in remarks or in something wrong', () => {
     const wrong = { type: 'strin', properties: 5 }
     expect(told({ default: wrong, const: wrong, enum: [wrong], examples: [wrong], 'x-own': wrong })).toEqual([])
-    expect(told({ properties: [wrong] })).toEqual(['properties: "properties" must be an object, not an array.'])
+    expect(told({ properties: [wrong] })).toEqual(['properties: must be an object, not an array.'])
   })
 
   it('ends before it looks through a list without end', () => {

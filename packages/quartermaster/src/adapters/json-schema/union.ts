@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv'
+import { issueText } from '../../contracts/index.ts'
 import type { Checker } from './ajv.ts'
 import { describeTypes, listValues, messageOf, typeName } from './message.ts'
-import { type Path, subjectOf } from './path.ts'
+import type { Path } from './path.ts'
 
 /** One error that will be told, with its own words where Ajv's parameters do not say enough. */
 export interface Failure {
@@ -62,7 +63,7 @@ function collect(schema: unknown, lookup: Checker['lookup']): Set<unknown> {
 }
 
 function says(failure: Failure, text: string): Failure {
-  return { ...failure, message: `${subjectOf(failure.path)} ${text}` }
+  return { ...failure, message: text }
 }
 
 function isWrongType({ error }: Failure, union: Failure): boolean {
@@ -105,7 +106,9 @@ const MAX_REASONS = 3
 
 function allForms(branches: readonly (readonly Failure[])[]): string {
   const forms = branches.slice(0, MAX_FORMS).map((failures, index) => {
-    const reasons = failures.slice(0, MAX_REASONS).map(({ error, path, message }) => message ?? messageOf(error, path))
+    const reasons = failures
+      .slice(0, MAX_REASONS)
+      .map(({ error, path, message }) => issueText({ path, message: message ?? messageOf(error, path) }))
     return `(${index + 1}) ${reasons.join(' ')}`
   })
   const more = branches.length - forms.length

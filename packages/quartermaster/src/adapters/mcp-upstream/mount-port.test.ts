@@ -40,7 +40,7 @@ describe('a server that a capability names', () => {
 
   it.each([
     ['one inside this process', { type: 'sdk', name: 'x', instance: {} }, 'runs inside this process'],
-    ['one without a program', { type: 'stdio', command: '' }, 'cannot be mounted: command: '],
+    ['one without a program', { type: 'stdio', command: '' }, 'cannot be mounted: command must not be empty'],
     ['one at no address', { type: 'http', url: 'file:///etc/passwd' }, 'must be an http: or https: URL'],
     ['something else', { kind: 'server' }, 'cannot be mounted: '],
   ])('is not mounted, with the reason, when it is %s', (_, server, reason) => {

@@ -1,6 +1,6 @@
 import { issueText, McpServerConfig, UpstreamConfig } from '../../contracts/index.ts'
 import type { Mount } from '../../core/agents/index.ts'
-import { canonicalJson, type Digest } from '../../core/kernel/index.ts'
+import { canonicalJson, type Digest, fewIssues } from '../../core/kernel/index.ts'
 import { MOST_GUESTS } from './guests.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -36,7 +36,7 @@ function toUpstream(server: unknown): { config: UpstreamConfig } | { reason: str
 }
 
 function unusable(issues: readonly { path: PropertyKey[]; message: string }[]): { reason: string } {
-  const [first] = issues
+  const [first] = fewIssues(issues)
   return { reason: `It names an MCP server that cannot be mounted: ${first ? issueText(first) : 'it is none.'}` }
 }
 

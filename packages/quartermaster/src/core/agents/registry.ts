@@ -13,7 +13,7 @@ import {
   RunMode,
 } from '../../contracts/index.ts'
 import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
-import type { Log } from '../kernel/index.ts'
+import { fewIssues, type Log } from '../kernel/index.ts'
 import { describeCapability } from './describe-capability.ts'
 import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
 import type { Mount } from './mount.ts'
@@ -102,9 +102,8 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
 function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.infer<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const lines = result.error.issues.map(issue => issueText({ path: [what, ...issue.path], message: issue.message }))
-  const issues = result.error.issues.map(issue => ({ path: [what, ...issue.path], message: issue.message }))
-  throw new AppError('CONFIG_INVALID', lines.join('\n'), { details: { issues } })
+  const issues = fewIssues(result.error.issues.map(issue => ({ ...issue, path: [what, ...issue.path] })))
+  throw new AppError('CONFIG_INVALID', issues.map(issueText).join('\n'), { details: { issues } })
 }
 
 /** Throws what is wrong with capabilities, everything at once. */

@@ -73,7 +73,7 @@ describe('a wrong declaration', () => {
     [
       'has a default that it would refuse',
       { parameters: { text: { maxLength: 2, default: 'long' } } },
-      'parameters.text.default is wrong: The value must have at most 2 characters.',
+      'parameters.text.default must have at most 2 characters.',
     ],
     [
       'has settings that the op has not',
@@ -86,7 +86,7 @@ describe('a wrong declaration', () => {
       'with.command is no setting of "op.notes.append". It has note.',
     ],
     ['has an empty title', { title: '' }, 'title must not be empty.'],
-    ['has a list of parameters', { parameters: [] }, 'parameters must be fields with values.'],
+    ['has a list of parameters', { parameters: [] }, 'parameters must be an object, not an array.'],
     ['has a policy that there is not', { retry: 'often' }, 'retry must be "manual" or "replay" or "verifyFirst".'],
     [
       'has a name that nothing can have',

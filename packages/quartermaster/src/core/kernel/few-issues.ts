@@ -1,4 +1,5 @@
 import type { Issue } from '../../contracts/index.ts'
+import { issuePredicate } from './issue-sentence.ts'
 
 /** What is wrong at one place, as any validator tells it. */
 export interface FoundIssue {
@@ -16,6 +17,7 @@ export function fewIssues(issues: readonly FoundIssue[], most: number = MOST_ISS
   return [...shown.map(toIssue), { path: [], message: `There are ${issues.length - shown.length} more issues.` }]
 }
 
-function toIssue({ path, message }: FoundIssue): Issue {
-  return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message }
+function toIssue(issue: FoundIssue): Issue {
+  const { path } = issue
+  return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message: issuePredicate(issue) }
 }

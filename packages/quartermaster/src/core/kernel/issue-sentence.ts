@@ -8,6 +8,7 @@ interface ToldIssue {
   readonly maximum?: unknown
   readonly inclusive?: unknown
   readonly values?: readonly unknown[]
+  readonly keys?: readonly string[]
 }
 
 /** Of a name that cannot be one, Zod says only that; why is in what it found before. */
@@ -16,32 +17,41 @@ export function issueSentence(issue: { readonly message: string }): string {
   return (code === 'invalid_key' ? issues?.[0]?.message : undefined) ?? issue.message
 }
 
-/** The beginnings of what Zod says of itself; what somebody has written is left as it is. */
-const RAW = /^(?:Invalid input|Invalid option|Too small|Too big)\b/
+/** How the libraries begin their own messages; what an author wrote is left as it is. */
+const LIBRARY_TEXT = /^(?:Invalid |Too (?:small|big)\b|Unrecognized key)/
 
-/** An issue behind the name of its field, in our words where it is in those of the library: `must be a list`. */
+/** Whether a library worded this, and not the author of the schema. */
+export function isLibraryText({ message }: { readonly message: string }): boolean {
+  return LIBRARY_TEXT.test(message) || message === 'Invalid input'
+}
+
+/** An issue behind the name of its field, in the words of every other check: `must be an array, not a string`. */
 export function issuePredicate(issue: { readonly message: string }): string {
   const told = issue as ToldIssue
-  if (!RAW.test(told.message)) return issueSentence(issue)
-  const [, expected, received] = /expected (\w+), received (\w+)$/.exec(told.message) ?? []
-  if (received === 'undefined') return 'is needed'
-  if (expected !== undefined && received !== undefined) return `must be ${KINDS[expected] ?? expected}`
+  if (!isLibraryText(told)) return issueSentence(issue)
+  const [, expected = '', received] = /expected (\w+), received (\w+)$/.exec(told.message) ?? []
+  if (received === 'undefined') return `is missing${KINDS[expected] ? ` (${KINDS[expected]})` : ''}`
+  if (received !== undefined)
+    return `must be ${KINDS[expected] ?? expected}${KINDS[received] ? `, not ${KINDS[received]}` : ''}`
   if (told.code === 'invalid_value' && told.values)
     return `must be ${told.values.map(one => JSON.stringify(one)).join(' or ')}`
   if (told.code === 'too_small') return bound(told, 'least', told.minimum)
   if (told.code === 'too_big') return bound(told, 'most', told.maximum)
-  return issueSentence(issue)
+  if (told.code === 'unrecognized_keys') return `has unknown fields: ${told.keys?.map(key => `"${key}"`).join(', ')}`
+  if (told.code === 'invalid_format')
+    return told.message.replace(/^Invalid (?:\w+: (?=must )|)/, '').replace(/^(?!must )/, 'must be a valid ')
+  return told.message === 'Invalid input' ? 'fits none of the allowed forms' : issueSentence(issue)
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  string: 'text',
+  string: 'a string',
   number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'fields with values',
-  record: 'fields with values',
-  null: 'nothing',
+  int: 'an integer',
+  boolean: 'a boolean',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
 }
 const PARTS: Readonly<Record<string, string>> = { string: 'character', array: 'item', set: 'item', object: 'field' }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { AppError, type EffectSpec, issueText, messageOf, type Sighting } from '../../../contracts/index.ts'
-import { didYouMean } from '../../kernel/index.ts'
+import { didYouMean, fewIssues } from '../../kernel/index.ts'
 import type { EffectKind, EffectSurroundings, EffectValues } from './effect-kind.ts'
 import {
   fillTemplate,
@@ -51,7 +51,7 @@ export function createTemplatedKind<F extends Record<string, unknown>>(options: 
       const parsed = schema.safeParse(without(own, strange))
       return [
         ...strange.map(key => `"${key}" is not a field of ${kind}.${didYouMean(key, fields)}`),
-        ...(parsed.success ? (options.check?.(parsed.data) ?? []) : parsed.error.issues.map(issueText)),
+        ...(parsed.success ? (options.check?.(parsed.data) ?? []) : fewIssues(parsed.error.issues).map(issueText)),
         ...templateProblems(own, options.templates, surroundings),
       ]
     },

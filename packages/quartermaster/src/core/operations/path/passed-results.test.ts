@@ -71,21 +71,21 @@ describe('a result that someone else’s server gave', () => {
   })
 
   it.each([
-    ['a text that is none', { type: 'text', text: 5 }, 'content.1.text: must be a text.'],
-    ['a picture that is nowhere', { type: 'image' }, 'content.1.data: must be a text.'],
-    ['a sound of no kind', { type: 'audio', data: 'QUJD' }, 'content.1.mimeType: must be a text.'],
-    ['no file', { type: 'resource', resource: null }, 'content.1.resource: must be an object.'],
+    ['a text that is none', { type: 'text', text: 5 }, 'content.1.text must be a text.'],
+    ['a picture that is nowhere', { type: 'image' }, 'content.1.data must be a text.'],
+    ['a sound of no kind', { type: 'audio', data: 'QUJD' }, 'content.1.mimeType must be a text.'],
+    ['no file', { type: 'resource', resource: null }, 'content.1.resource must be an object.'],
     [
       'a file without an address',
       { type: 'resource', resource: { text: 'a' } },
-      'content.1.resource.uri: must be a text.',
+      'content.1.resource.uri must be a text.',
     ],
     [
       'a file with nothing in it',
       { type: 'resource', resource: { uri: 'a:b', text: 5 } },
-      'content.1.resource: must have a text or a blob.',
+      'content.1.resource must have a text or a blob.',
     ],
-    ['a link without a name', { type: 'resource_link', uri: 'a:b' }, 'content.1.name: must be a text.'],
+    ['a link without a name', { type: 'resource_link', uri: 'a:b' }, 'content.1.name must be a text.'],
   ])(
     'with %s in it is refused as every client would, and what else it says is told beside that',
     async (_what, odd, issue) => {
@@ -287,17 +287,17 @@ describe('what was read at someone else’s server', () => {
   })
 
   it.each([
-    [{ role: 'user', content: { type: 'text' } }, 'messages.0.content.text: must be a text.'],
-    [{ role: 'user', content: 'text' }, 'messages.0.content: must be an object with a type.'],
-    [{ role: 'system', content: { type: 'text', text: '' } }, 'messages.0.role: must be "user" or "assistant".'],
+    [{ role: 'user', content: { type: 'text' } }, 'messages.0.content.text must be a text.'],
+    [{ role: 'user', content: 'text' }, 'messages.0.content must be an object with a type.'],
+    [{ role: 'system', content: { type: 'text', text: '' } }, 'messages.0.role must be "user" or "assistant".'],
   ])('is refused when a message is none that clients take: %o', async (message, issue) => {
     const { render } = await seatWith({ messages: [message] })
     await expect(render()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining(issue) })
   })
 
   it.each([
-    [{ text: 'a' }, 'contents.0.uri: must be a text.'],
-    [{ uri: 'far://a', mimeType: 'text/plain' }, 'contents.0: must have a text or a blob.'],
+    [{ text: 'a' }, 'contents.0.uri must be a text.'],
+    [{ uri: 'far://a', mimeType: 'text/plain' }, 'contents.0 must have a text or a blob.'],
   ])('is refused when something read is none that clients take: %o', async (one, issue) => {
     const { read } = await seatWith({ contents: [one] })
     await expect(read()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', message: expect.stringContaining(issue) })

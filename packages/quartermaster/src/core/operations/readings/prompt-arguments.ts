@@ -19,12 +19,12 @@ export function checkArguments(prompt: Prompt, given: unknown): Readonly<Record<
 }
 
 function missing(name: string): FoundIssue {
-  return { path: [name], message: 'is required.' }
+  return { path: [name], message: 'is missing (a string).' }
 }
 
 function issueWith(name: string, value: unknown, names: readonly string[]): FoundIssue[] {
   if (!names.includes(name)) return [{ path: [name], message: NO_ARGUMENT }]
-  return typeof value === 'string' ? [] : [{ path: [name], message: 'must be text.' }]
+  return typeof value === 'string' ? [] : [{ path: [name], message: 'must be a string.' }]
 }
 
 const NO_ARGUMENT = 'is not an argument.'

@@ -51,8 +51,8 @@ describe('a prompt', () => {
     await expect(render('review', { fiel: 'a.ts', tone: 1 as never })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message:
-        'The arguments of the prompt "review" are wrong. file: is required. ' +
-        'fiel: is not an argument. Did you mean "file"? tone: must be text.',
+        'The arguments of the prompt "review" are wrong. file is missing (a string). ' +
+        'fiel is not an argument. Did you mean "file"? tone must be a string.',
       details: { issues: [{ path: ['file'] }, { path: ['fiel'] }, { path: ['tone'] }] },
     })
   })
