@@ -16,6 +16,7 @@ const TOOLS: Readonly<Record<string, (ids: Tenants['ids']) => object>> = {
   inbox_pop: ({ activity }) => ({ activity_id: activity }),
   wait_for_message: () => ({ timeout_secs: 1 }),
   reply: ({ activity }) => ({ activity_id: activity, message: 'hello' }),
+  broadcast_message: () => ({ message: 'hello' }),
   read_attachment: ({ attachment }) => ({ attachment_id: attachment }),
   send_message_to_user: ({ workspace, attachment }) => ({
     message: 'hello',

@@ -58,6 +58,13 @@ export interface InboxDesk {
   pop(actor: Actor, activityId: string): Promise<Popped>
   /** Answers whoever sent a message, and acknowledges it with that. */
   reply(actor: Actor, activityId: string, answer: ReplyWish): Promise<ReplyFacts>
+  /** Writes to every workspace in reach, each once under the same key. Throws `REQUEST_REFUSED` without the ability. */
+  broadcast(actor: Actor, wish: { readonly text: string; readonly idempotencyKey: string }): Promise<BroadcastFacts>
+}
+
+export interface BroadcastFacts {
+  readonly reached: number
+  readonly missed: readonly { readonly id: string; readonly name: string; readonly reason: string }[]
 }
 
 /** Tasks that an agent gives its peers. */

@@ -141,6 +141,8 @@ export const CASES: readonly Case[] = [
     input: { activity_id: 'msg_nothing_in', message: 'Hi.' },
     comesTo: 'NAME_UNKNOWN',
   },
+  { tool: 'broadcast_message', what: 'a text', input: { message: 'Doors open at ten.' }, comesTo: 'done' },
+  { tool: 'broadcast_message', what: 'a blank', input: { message: ' ' }, comesTo: 'INPUT_INVALID' },
   { tool: 'inbox_pop', what: 'what is out already', input: seen => ({ activity_id: seen('msg') }), comesTo: 'done' },
   { tool: 'inbox_pop', what: 'nothing named', input: {}, comesTo: 'INPUT_INVALID' },
   { tool: 'chat_history', what: 'with a peer', input: seen => ({ peer_id: seen('ws') }), comesTo: 'done' },

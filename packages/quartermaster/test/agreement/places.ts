@@ -86,7 +86,7 @@ function filesFor(desks: readonly string[]): Record<string, string | Uint8Array>
       top: { workspaceDir: `desks/${desk}`, capabilities: { delegation: {}, inbox: {}, files: folder } },
       clerk: {
         view: 'direct',
-        workspace: { parent: `top-${desk}` },
+        workspace: { parent: `top-${desk}`, abilities: ['broadcast'] },
         capabilities: { files: folder, notes: { vault: `desks/${desk}` }, ...platform, desk: {} },
         consent: { allow: ['files.write', 'notes.write'] },
       },

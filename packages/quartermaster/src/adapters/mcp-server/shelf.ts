@@ -1,5 +1,12 @@
 import { AppError } from '../../contracts/index.ts'
-import type { Grant, PromptGrant, ResourceGrant, Seat, View } from '../../core/agents/index.ts'
+import {
+  type Grant,
+  type PromptGrant,
+  type ResourceGrant,
+  type Seat,
+  suggestTool,
+  type View,
+} from '../../core/agents/index.ts'
 import { notOffered } from '../../core/catalogue/index.ts'
 
 /** What one server holds: what a seat is shown, or what one capability gives it. */
@@ -25,10 +32,14 @@ export function find({ seat, capability }: Shelf, name: string): Grant | undefin
 }
 
 /** Why a tool cannot be called from the shelf: it does not belong there, or it does and is held back now. */
-export function notOnShelf({ seat, capability, name: shelf }: Shelf, name: string): AppError {
+export function notOnShelf(shelf: Shelf, name: string): AppError {
+  const { seat, capability } = shelf
   const why = own(seat.withheld(name), capability)?.reason
-  if (why === undefined) return new AppError('TOOL_NOT_FOUND', `"${shelf}" has no tool "${name}".`)
-  return notOffered(name, why)
+  if (why !== undefined) return notOffered(name, why)
+  const callable = capability === undefined ? seat.view().tools : []
+  const names = [...callable, ...listed(shelf)].map(({ tool }) => tool.name)
+  const hint = suggestTool(name, { names, isOffered: tool => find(shelf, tool) !== undefined })
+  return new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".${hint}`)
 }
 
 /** The prompts the server lists now. */

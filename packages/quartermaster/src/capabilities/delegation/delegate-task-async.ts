@@ -24,6 +24,7 @@ export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform
       },
     ],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     async handler(input, context) {
       const { wish, said } = wishOf(input, context)
       const actor = actorOf(context)

@@ -25,6 +25,7 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
       { query: 'ask the researcher a question', input: { workspace_id: 'ws_8f2c', task: 'Which port does it use?' } },
     ],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     timeoutMs: TIMEOUT_MS,
     // A page of nothing but control characters is many times as large in an answer that shows them.
     maxResultBytes: 4 * 1_024 * 1_024,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { TOLD_TOOLS } from '../../contracts/index.ts'
-import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import { FOREIGN_TOOLS, TOLD_TOOLS } from '../../contracts/index.ts'
+import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { toolAt } from '../../core/knowledge/index.ts'
 import { isWordless } from '../../core/search/index.ts'
@@ -30,7 +30,7 @@ const Input = z.strictObject({
     .describe(`The most tools to show; ${USUAL_HITS} for a question, ${MOST} for a list.`),
   cursor: z
     .string()
-    .regex(/^[\w-]+\/[\w-]+$/, 'must be the nextCursor of the page before')
+    .regex(/^[\w-]+\/~?[\w-]+$/, 'must be the nextCursor of the page before')
     .optional()
     .describe('Goes on with a list: nextCursor of the page before. Only with an empty query.'),
 })
@@ -53,6 +53,7 @@ const Output = z.object({
     .optional()
     .describe('With the first page of a list: what there is.'),
   nextCursor: z.string().optional().describe('There: the list goes on.'),
+  note: z.string().optional().describe('What to use in place of a name in the question that is not used here.'),
 })
 type Output = z.infer<typeof Output>
 
@@ -86,8 +87,11 @@ export function createFindTools() {
   })
 }
 
-async function search({ query, section, limit }: Input, config: GatewayConfig): Promise<Output> {
+async function search({ query: asked, section, limit }: Input, config: GatewayConfig): Promise<Output> {
   const { grants } = config
+  const foreign = Object.keys(FOREIGN_TOOLS).filter(name => new RegExp(`\\b${name}\\b`).test(asked))
+  const query = foreign.reduce((text, name) => text.replaceAll(name, FOREIGN_TOOLS[name]?.tool ?? name), asked)
+  const hints = foreign.map(name => `There is no "${name}" here.${suggestTool(name, { names: [], ...config })}`)
   // What can only be read about is found by read_docs.
   const grantAt = (path: string) => grants.get(toolAt(path) ?? '')
   const isWanted = ({ tool }: Grant) => section === undefined || tool.section === section
@@ -104,7 +108,7 @@ async function search({ query, section, limit }: Input, config: GatewayConfig): 
     return grant ? [{ ...toHit(grant, config), score: Math.round(score * 1000) / 1000 }] : []
   })
   const total = section === undefined ? grants.size : [...grants.values()].filter(isWanted).length
-  return { tools, total }
+  return { tools, total, ...(hints.length > 0 ? { note: hints.join('\n') } : {}) }
 }
 
 function list({ section, limit = MOST, cursor }: Input, config: GatewayConfig, sections: Sections): Output {
@@ -124,8 +128,10 @@ function toHit({ tool }: Grant, config: GatewayConfig): Hit {
 }
 
 /** The same in fewer words than JSON takes. */
-function textOf({ tools, total, sections, nextCursor }: Output): string {
+function textOf(found: Output): string {
+  const { tools, total, sections, nextCursor, note } = found
   const count = `${total} ${total === 1 ? 'tool' : 'tools'}`
+  if (note !== undefined) return `${note}\n${textOf({ ...found, note: undefined })}`
   if (tools.length === 0 && total === 0) return 'You have no such tools.'
   if (tools.length === 0) return `None of your ${count} fits. Use other words, or an empty query to list them.`
   const head = sections && `${count}: ${sections.map(one => `${one.section} (${one.tools})`).join(', ')}`

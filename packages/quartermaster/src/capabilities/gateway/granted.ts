@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { AppError } from '../../contracts/index.ts'
-import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import { AppError, TOLD_TOOLS } from '../../contracts/index.ts'
+import { type GatewayConfig, type Grant, suggestTool } from '../../core/agents/index.ts'
 import { notOffered, type Tool } from '../../core/catalogue/index.ts'
-import { didYouMean } from '../../core/kernel/index.ts'
 import { toolState } from '../../core/knowledge/index.ts'
 
 /** A tool's name, as an agent gives it. Whether it is one is answered in words, so any short text will do. */
@@ -19,15 +18,18 @@ export type ToolState = z.infer<typeof ToolState>
 const MOST_SUGGESTED = 3
 
 /** The grants by these names. What is not granted is answered as what does not exist. */
-export function grantsNamed({ grants, withheld }: GatewayConfig, names: readonly string[]): Grant[] {
+export function grantsNamed({ grants, withheld, isOffered }: GatewayConfig, names: readonly string[]): Grant[] {
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
   const held = withheld.find(entry => entry.reason !== undefined && unknown.includes(entry.calledAs ?? entry.tool))
   if (held?.reason !== undefined) throw notOffered(held.calledAs ?? held.tool, held.reason)
   if (unknown.length > 0) {
-    const suggest = (name: string, i: number) => (i < MOST_SUGGESTED ? didYouMean(name, grants.keys()) : '')
-    const sentences = unknown.map((name, i) => `You have no tool "${name}".${suggest(name, i)}`)
-    throw new AppError('TOOL_NOT_FOUND', `${sentences.join(' ')} Use find_tools to find the right name.`)
+    const suggest = (name: string, i: number) =>
+      i < MOST_SUGGESTED ? suggestTool(name, { names: grants.keys(), isOffered }) : ''
+    const hints = unknown.map(suggest)
+    const sentences = unknown.map((name, i) => `You have no tool "${name}".${hints[i]}`)
+    const next = hints.some(hint => hint !== '') ? '' : ` Use ${TOLD_TOOLS.find} to find the right name.`
+    throw new AppError('TOOL_NOT_FOUND', `${sentences.join(' ')}${next}`)
   }
   return found.filter(one => typeof one !== 'string')
 }

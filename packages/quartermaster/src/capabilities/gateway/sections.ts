@@ -1,4 +1,5 @@
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import { isDeprecated } from '../../core/catalogue/index.ts'
 
 type Grants = GatewayConfig['grants']
 
@@ -49,7 +50,8 @@ function bySection(a: Grant, b: Grant): number {
 }
 
 function placeOf({ tool }: Grant): string {
-  return `${tool.section}/${tool.name}`
+  // Behind all other names of the section.
+  return `${tool.section}/${isDeprecated(tool) ? '~' : ''}${tool.name}`
 }
 
 /** By character and not by language: a page must go on where the one before ended, whatever the locale. */

@@ -27,6 +27,7 @@ export function createInboxPop(inbox: Platform['inbox']) {
     output: Output,
     examples: [{ query: 'I am done with that message', input: { activity_id: 'msg_8f2c_in' } }],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     idempotent: true,
     async handler({ activity_id }, context) {
       const { isRemoved, isPush, openTask, held } = await (await inbox()).pop(actorOf(context), activity_id)

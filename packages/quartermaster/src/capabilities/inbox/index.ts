@@ -1,5 +1,6 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createAttacher } from '../shared/attached.ts'
+import { createBroadcastMessage } from './broadcast-message.ts'
 import { createInboxPeek } from './inbox-peek.ts'
 import { createInboxPop } from './inbox-pop.ts'
 import { createReadAttachment } from './read-attachment.ts'
@@ -22,6 +23,7 @@ export default defineModule({
         createInboxPop(inbox),
         createReply(inbox, attach),
         createReadAttachment(attachments),
+        createBroadcastMessage(inbox),
       ],
     })
   },

@@ -47,6 +47,7 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
     output: Output,
     examples: [{ query: 'say yes', input: { activity_id: 'msg_8f2c_in', message: 'Yes, it is done.' } }],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     async handler({ activity_id, message, attachments: named, outcome }, context) {
       if (isBlank(message)) throw new AppError('INPUT_INVALID', '"message" is blank. Say something.')
       const attached = await attach(named, context)

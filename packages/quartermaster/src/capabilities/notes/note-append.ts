@@ -45,6 +45,7 @@ export function createNoteAppend(vaults: Vaults) {
       { query: 'add a decision', input: { note: 'Meetings/Monday', heading: 'Decisions', text: '- We move in May.' } },
     ],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     idempotent: false,
     consent: ['notes.write'],
     handler: (input, context: CallContext<NotesConfig>) =>

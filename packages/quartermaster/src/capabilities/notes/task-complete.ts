@@ -34,6 +34,7 @@ export function createTaskComplete(vaults: Vaults, now: () => Date) {
     output: Output,
     examples: [{ query: 'I bought the milk', input: { task: 'Buy milk' } }],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     idempotent: true,
     retry: 'replay',
     consent: ['notes.write'],

@@ -80,6 +80,7 @@ export function createTaskCreate(vaults: Vaults, now: () => Date) {
       { query: 'the report is due on the first', input: { title: 'Finish the report', due: '2026-12-01' } },
     ],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     idempotent: true,
     retry: 'verifyFirst',
     effects: TASK_EFFECTS,

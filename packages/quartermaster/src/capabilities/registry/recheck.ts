@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RecheckAnswer } from '../../contracts/index.ts'
+import { RecheckAnswer, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool, type RegistryDesk } from '../../core/catalogue/index.ts'
 
 const Input = z.strictObject({
@@ -16,7 +16,7 @@ const Input = z.strictObject({
 /** The tool that has something looked at again. */
 export function createRecheck(registry: RegistryDesk) {
   return defineTool({
-    name: 'registry_recheck',
+    name: TOLD_TOOLS.recheck,
     title: 'Look again',
     short:
       'Looks again at what a disabled tool, a dependency or a capability is missing, and brings back all that works again.',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ReloadReport } from '../../contracts/index.ts'
+import { ReloadReport, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool, type RegistryDesk } from '../../core/catalogue/index.ts'
 
 /** A thousand files take seconds; a disk that hangs is given up by the sources themselves after a minute. */
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 120_000
 /** The tool that loads what was changed. */
 export function createReload(registry: RegistryDesk) {
   return defineTool({
-    name: 'registry_reload',
+    name: TOLD_TOOLS.reload,
     title: 'Load changes',
     short:
       'Loads changed configuration, agents and definitions: new code, new tools, new parameters. Nothing has to be restarted.',
@@ -22,6 +22,7 @@ export function createReload(registry: RegistryDesk) {
     output: ReloadReport,
     examples: [{ query: 'take up my edit', input: {} }],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
     handler: () => registry.reload(),

@@ -54,6 +54,7 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
       { query: 'give the user the report', input: { message: 'Here is the report.', attachments: ['report.pdf'] } },
     ],
     mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
     async handler({ message, attachments: named }, context) {
       if (isBlank(message))
         throw new AppError('INPUT_INVALID', '"message" is blank. Say something, also when you attach files.')

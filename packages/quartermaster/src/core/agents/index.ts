@@ -14,5 +14,5 @@ export {
   type ServerFactory,
 } from './registry.ts'
 export type { Seat } from './seat.ts'
-export { filterTools, listTools, toolDetail } from './tool-report.ts'
+export { filterTools, listTools, suggestTool, toolDetail } from './tool-report.ts'
 export type { View } from './view.ts'

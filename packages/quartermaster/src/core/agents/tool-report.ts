@@ -1,6 +1,7 @@
-import type { ToolDetail, ToolSummary } from '../../contracts/index.ts'
+import { FOREIGN_TOOLS, type ToolDetail, type ToolSummary } from '../../contracts/index.ts'
 import type { Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
+import { didYouMean } from '../kernel/index.ts'
 
 type ToolHealth = Pick<Health, 'availability' | 'missing'>
 
@@ -66,4 +67,16 @@ export function toolDetail(tool: Tool, health: ToolHealth): ToolDetail {
     asTask,
     hash,
   }
+}
+
+export interface KnownTools {
+  readonly names: Iterable<string>
+  isOffered(tool: string): boolean
+}
+
+/** The tool that was probably meant by a name that there is not, to be put behind a message; only of those the agent may see. */
+export function suggestTool(name: string, { names, isOffered }: KnownTools): string {
+  const foreign = Object.hasOwn(FOREIGN_TOOLS, name) ? FOREIGN_TOOLS[name] : undefined
+  if (!foreign) return didYouMean(name, names)
+  return isOffered(foreign.tool) ? ` Use "${foreign.tool}".` : ` ${foreign.otherwise}`
 }

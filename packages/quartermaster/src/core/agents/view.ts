@@ -6,7 +6,7 @@ import type {
   ToolSummary,
   ViewKind,
 } from '../../contracts/index.ts'
-import type { Generation, Tool } from '../catalogue/index.ts'
+import { type Generation, isDeprecated, type Tool } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
@@ -21,7 +21,7 @@ export interface View extends ReadingsView {
   readonly kind: ViewKind
   /** What is shown to whoever lists: the tools themselves, or those that stand for them in the gateway view. */
   readonly presented: readonly Grant[]
-  /** Granted and callable, in order of definition; a recovering one is among them. */
+  /** Granted and callable, in order of definition, deprecated ones last; a recovering one is among them. */
   readonly tools: readonly Grant[]
   /** Granted, but not working now. */
   readonly unavailable: readonly { readonly grant: Grant; readonly missing: readonly MissingDependency[] }[]
@@ -102,7 +102,12 @@ function divide(grants: Iterable<Grant>, health: ViewParts['health']): { active:
     if (health.availability(grant.tool).active) active.push(grant)
     else disabled.push(grant)
   }
-  return { active, disabled }
+  return { active: deprecatedLast(active), disabled }
+}
+
+function deprecatedLast(grants: Grant[]): Grant[] {
+  const last = grants.filter(({ tool }) => isDeprecated(tool))
+  return last.length === 0 ? grants : [...grants.filter(({ tool }) => !isDeprecated(tool)), ...last]
 }
 
 function versionOf(presented: readonly Grant[], unavailable: readonly Grant[], digest: Digest): string {

@@ -196,3 +196,16 @@ export const EMPTY_GENERATION: Generation = Object.freeze({
   ops: new Map(),
   knowledge: new Map(),
 })
+
+const DEPRECATED =
+  /(?:^\W*|[.!:] |[([]|\bthis (?:tool|function|method|operation|endpoint) (?:is|was) (?:now )?)deprecated\b/i
+const judged = new WeakMap<object, boolean>()
+
+/** Whether a tool says of itself that another one took its place: servers have no field for it but their words. */
+export function isDeprecated(tool: Pick<Tool, 'title' | 'short' | 'mcp'>): boolean {
+  const known =
+    judged.get(tool) ??
+    (tool.mcp?.annotations?.deprecated === true || [tool.title, tool.short].some(text => DEPRECATED.test(text)))
+  judged.set(tool, known)
+  return known
+}

@@ -38,6 +38,7 @@ export {
   type CatalogueOp,
   type Dependency,
   type Generation,
+  isDeprecated,
   type Knowledge,
   type Prompt,
   type Resource,

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../contracts/index.ts'
-import type { Knowledge, Tool } from '../catalogue/index.ts'
+import { isDeprecated, type Knowledge, type Tool } from '../catalogue/index.ts'
 import type { SearchDocument } from '../search/index.ts'
 import type { Entry } from './entry.ts'
 import { headingsOf } from './headings.ts'
@@ -25,6 +25,7 @@ function toolDocument(tool: Tool): Omit<SearchDocument, 'id'> {
     parameters: parametersOf(tool.inputSchema),
     examples: tool.examples.map(({ query }) => query),
     tags: tool.search ?? [],
+    isDeprecated: isDeprecated(tool),
     ...(tool.body === undefined ? {} : { body: tool.body }),
   }
 }

@@ -21,7 +21,7 @@ export function toolPage(tool: Tool): string {
 function safetyLines(tool: Tool): string[] {
   const consent = tool.consent.length === 0 ? 'asks nobody' : `asks for consent: ${tool.consent.join(', ')}`
   return [
-    `- ${tool.mutates ? 'may change something' : 'changes nothing'}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
+    `- ${changes(tool)}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
     `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes.toLocaleString('en')} bytes at once.`,
     ...RETRIES[tool.retry],
     ...tool.effects.map(({ name, kind }) => `- leaves something behind that is looked at: ${line(name)} (${kind}).`),
@@ -30,6 +30,11 @@ function safetyLines(tool: Tool): string[] {
       ? []
       : [`- is disabled where one of these is missing: ${tool.requires.join(', ')}.`]),
   ]
+}
+
+function changes({ mutates, mcp }: Tool): string {
+  if (!mutates) return 'changes nothing'
+  return mcp?.annotations?.destructiveHint === false ? 'changes something, and nothing is lost' : 'may change something'
 }
 
 const RETRIES: Readonly<Record<Tool['retry'], readonly string[]>> = {

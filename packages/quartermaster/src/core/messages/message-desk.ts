@@ -55,6 +55,9 @@ export function createInboxDesk(
       const isEnd = !row || row.kind === 'delegation_result'
       return { activityId: sent.activityId, conversationId: sent.conversationId, peerName, taskId, openTask, isEnd }
     },
+    async broadcast(actor, wish) {
+      return sending.broadcast(await workspaceOf(organisation, actor), wish, actor.signal)
+    },
   }
 }
 

@@ -1,4 +1,13 @@
-import { type ActivityRow, AppError, MOST_WAITING_MESSAGES, type WorkspaceRow } from '../../contracts/index.ts'
+import {
+  type Ability,
+  type ActivityRow,
+  AppError,
+  type BroadcastFacts,
+  type ErrorCode,
+  isAppError,
+  MOST_WAITING_MESSAGES,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
 import { attachmentGone, isAttachmentGone } from '../attachments/index.ts'
 import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/index.ts'
 import { noPeer, type Organisation, reachedPeer } from '../organisation/index.ts'
@@ -34,6 +43,8 @@ import {
 export interface Sending {
   /** To a peer that this workspace can reach, by its id or name. Throws `PEER_NOT_FOUND` for all others alike. */
   toPeer(from: WorkspaceRow, to: string, post: Post): Promise<Sent>
+  /** To every peer that this workspace can reach. Throws `REQUEST_REFUSED` without the ability. */
+  broadcast(from: WorkspaceRow, post: Post & { idempotencyKey: string }, signal: AbortSignal): Promise<BroadcastFacts>
   /** A person's words to a workspace. */
   fromPerson(person: string, to: WorkspaceRow, post: Post): Promise<Sent>
   /** To the people of a workspace, into its chat. It waits in no inbox. */
@@ -57,6 +68,11 @@ export interface SendingDeps {
   readonly tasks?: (() => CarriedTasks | undefined) | undefined
   tell(workspaceIds: readonly string[]): void
 }
+
+const MAY_BROADCAST: Ability = 'broadcast'
+
+/** What keeps one peer from getting a broadcast, and not the others. */
+const MISSES: ReadonlySet<ErrorCode> = new Set(['LIMIT_EXCEEDED', 'REQUEST_REFUSED', 'PEER_NOT_FOUND', 'EDIT_CONFLICT'])
 
 /** A place that changes while a message is on its way is looked at again this often. */
 const TRIES = 3
@@ -258,8 +274,30 @@ export function createSending(deps: SendingDeps): Sending {
     )
   }
 
+  async function broadcast(from: WorkspaceRow, sent: Post & { idempotencyKey: string }, signal: AbortSignal) {
+    const self = (await workspaces.find(from.organisation, from.id)) ?? from
+    if (!self.abilities.includes(MAY_BROADCAST)) {
+      const message = `Messages to all peers are sent by workspaces with the ability "${MAY_BROADCAST}", which an administrator gives. Nothing was sent. Delegate to the peer that it concerns.`
+      throw new AppError('REQUEST_REFUSED', message)
+    }
+    refuseLarge(sent)
+    const peers = (await workspaces.reachable(self)).filter(({ id }) => id !== self.id)
+    const missed: { id: string; name: string; reason: string }[] = []
+    for (const { id, workspace: name } of peers) {
+      signal.throwIfAborted()
+      try {
+        await toPeer(self, id, { ...sent, idempotencyKey: canonicalJson([sent.idempotencyKey, id]) })
+      } catch (error) {
+        if (!isAppError(error) || !MISSES.has(error.code)) throw error
+        missed.push({ id, name, reason: error.message })
+      }
+    }
+    return { reached: peers.length - missed.length, missed }
+  }
+
   return {
     toPeer,
+    broadcast,
     reply,
     sentBefore: (from, key) => sentUnder(sentKeyOf(workspaceParty(from), key)),
     commit,

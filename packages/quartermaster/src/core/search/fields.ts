@@ -19,6 +19,8 @@ export interface SearchDocument {
   tags?: readonly string[]
   /** All it has to say, where that is a text of its own. */
   body?: string
+  /** Ranks behind all others, unless the question names it. */
+  isDeprecated?: boolean
   /** Changes with the rest of the document, so that an unchanged one need not be read again. */
   hash?: string
 }

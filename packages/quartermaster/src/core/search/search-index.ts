@@ -93,9 +93,9 @@ function createKeeper<T>({ reader, shelf, terms, names }: Parts<T>) {
   }
   const add = ({ document, value }: SearchEntry<T>) => {
     remove(document.id)
-    const { id, name, hash } = document
+    const { id, name, hash, isDeprecated = false } = document
     const impacts = impactsOf(document, reader)
-    const slot = shelf.put({ id, name, hash, terms: [...impacts.keys()], value })
+    const slot = shelf.put({ id, name, hash, isDeprecated, terms: [...impacts.keys()], value })
     terms.add(slot, impacts)
     names.add(slot, name)
   }
@@ -112,7 +112,11 @@ function createKeeper<T>({ reader, shelf, terms, names }: Parts<T>) {
 function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex<T>['search'] {
   const ranker = createRanker(terms)
   // Ids are unique, so the order of equal scores is the same whatever was added first.
-  const compare = (a: Ranked, b: Ranked) => b.score - a.score || (shelf.at(a.slot).id < shelf.at(b.slot).id ? -1 : 1)
+  const compare = (a: Ranked, b: Ranked) => {
+    const [one, other] = [shelf.at(a.slot), shelf.at(b.slot)]
+    if (one.isDeprecated !== other.isDeprecated) return one.isDeprecated ? 1 : -1
+    return b.score - a.score || (one.id < other.id ? -1 : 1)
+  }
   const hit = ({ slot, score }: Ranked, exact: boolean): SearchHit<T> => {
     const { id, value } = shelf.at(slot)
     return { id, value, score, exact }

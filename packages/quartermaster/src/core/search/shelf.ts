@@ -4,6 +4,7 @@ export interface Stored<T> {
   readonly name: string
   readonly hash: string | undefined
   readonly terms: readonly string[]
+  readonly isDeprecated: boolean
   value: T
 }
 

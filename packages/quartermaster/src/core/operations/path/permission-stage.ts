@@ -1,7 +1,6 @@
 import { AppError } from '../../../contracts/index.ts'
-import type { Grant, Seat } from '../../agents/index.ts'
+import { type Grant, type Seat, suggestTool } from '../../agents/index.ts'
 import { notOffered } from '../../catalogue/index.ts'
-import { didYouMean } from '../../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { checkInput } from './input-stage.ts'
 
@@ -14,8 +13,10 @@ export function permit(seat: Seat, name: string): Grant {
   if (grant) return grant
   const withheld = seat.withheld(name)
   if (withheld) throw notOffered(name, withheld.reason ?? '')
-  const visible = seat.view().tools.map(({ tool }) => tool.name)
-  throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${didYouMean(name, visible)}`)
+  const { tools, presented } = seat.view()
+  const names = [...tools, ...presented].map(({ tool }) => tool.name)
+  const hint = suggestTool(name, { names, isOffered: tool => seat.grant(tool) !== undefined })
+  throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${hint}`)
 }
 
 /**
