@@ -173,7 +173,8 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     hurry: () => release(),
     write(unit, { claims = [], ...contents }, problems = []) {
       const definitions = { ...NOTHING, ...contents }
-      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions, problems, claims })
+      const hash = `${unit}#${edits++}`
+      units.set(unit, { id: unit, hash, sources: hash, definitions, problems, claims })
     },
     spoil(unit, message = 'Unexpected token') {
       const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: unit, message }

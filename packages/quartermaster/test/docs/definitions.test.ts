@@ -67,7 +67,7 @@ describe('docs/reference/definitions.md', () => {
   it('has what is checked when definitions load', () => {
     const sorted = (names: readonly string[]) => names.toSorted()
     const keysOf = (schema: { shape: object }, ...more: string[]) => sorted([...Object.keys(schema.shape), ...more])
-    expect(sorted(namesOf('## Tools'))).toEqual(keysOf(ToolFacts, 'input', 'output', 'codeHash', 'handler'))
+    expect(sorted(namesOf('## Tools'))).toEqual(keysOf(ToolFacts, 'input', 'output', 'codeHash', 'revision', 'handler'))
     expect(sorted(namesOf('## Prompts'))).toEqual(keysOf(PromptFacts, 'codeHash', 'render'))
     expect(sorted(namesOf('### The arguments of a prompt'))).toEqual(keysOf(PromptArgument, 'suggest'))
     expect(sorted(namesOf('## Resources'))).toEqual(keysOf(ResourceFacts, 'suggest', 'codeHash', 'read', 'watch'))

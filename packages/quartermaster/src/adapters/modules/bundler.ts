@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import type { BuildFailure, Message } from 'esbuild'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import { createLimit } from '../../core/kernel/index.ts'
@@ -15,6 +15,8 @@ import { withoutPlace } from './without-place.ts'
 export interface Bundle {
   readonly code: string
   readonly hash: string
+  /** Of the author's files that went into it, as they are written. */
+  readonly sources: string
   /** Whether everything it imports was found. Only then do unchanged inputs mean an unchanged bundle. */
   readonly complete: boolean
   readonly notes: BuildNotes
@@ -84,9 +86,11 @@ function createBundling({ root, packageEntries, files, signal }: BundlerOptions)
   }
 
   async function toOutcome(entry: Entry, { code, notes }: Built, place: BuildPlace): Promise<BundleOutcome> {
+    const sources = hashSources(notes.inputs, place.root)
     const bundle = {
       code,
-      hash: hashText(withoutPlace(code, place.root)),
+      hash: hashText(`${sources}\n${withoutPlace(code, place.root)}`),
+      sources,
       complete: !notes.unresolved,
       notes,
       root: place.root,
@@ -112,6 +116,13 @@ function createBundling({ root, packageEntries, files, signal }: BundlerOptions)
       return new Map([...built].map(([entry, one]) => [entry, toOutcome(entry, one, place)]))
     },
   }
+}
+
+/** Packages are left out: which version is installed is not what the author wrote. */
+function hashSources(inputs: readonly Input[], root: string): string {
+  const own = inputs.filter(({ path }) => !path.split(sep).includes('node_modules'))
+  const lines = own.map(({ path, hash }) => `${relative(root, path).replaceAll(sep, '/')} ${hash}`)
+  return hashText([...new Set(lines)].sort().join('\n'))
 }
 
 /** The files that say how code is read and imports are found, from the module's folder up to the project's. */

@@ -1,5 +1,6 @@
 import { AppError, messageOf, type Problem } from '../../contracts/index.ts'
 import { collectDefinitions, type Services, type SourceUnit } from '../../core/catalogue/index.ts'
+import type { Bundle } from './bundler.ts'
 import type { Entry } from './entries.ts'
 import { type Files, type Input, refreshInputs } from './inputs.ts'
 import { createModuleImporter, type ModuleImporterDeps } from './module-importer.ts'
@@ -43,7 +44,7 @@ export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoa
     if ('problems' in outcome) return { id: entry.id, broken: outcome.problems }
     const version = await importer.import(outcome.bundle, round)
     if ('problem' in version) return { id: entry.id, broken: [version.problem] }
-    version.unit ??= toUnit(entry, outcome.bundle.hash, version.exports, deps.services)
+    version.unit ??= toUnit(entry, outcome.bundle, version.exports, deps.services)
     if (outcome.bundle.complete) current = version.unit
     return version.unit
   }
@@ -62,9 +63,14 @@ export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoa
   }
 }
 
-function toUnit({ id }: Entry, hash: string, exports: Record<string, unknown>, services: Partial<Services>): GoodUnit {
+function toUnit(
+  { id }: Entry,
+  { hash, sources }: Bundle,
+  exports: Record<string, unknown>,
+  services: Partial<Services>,
+): GoodUnit {
   const { problems, ...definitions } = collectDefinitions(exports, services, id)
-  return { id, hash, definitions, ...(problems.length > 0 && { problems }) }
+  return { id, hash, sources, definitions, ...(problems.length > 0 && { problems }) }
 }
 
 function stopped({ id }: Entry): Problem {

@@ -82,3 +82,23 @@ it('tries what a missing package kept incomplete again, and leaves what it was b
   expect(after.map(answer)).toEqual(['with', 'b'])
   expect(after[1]).toBe(before[1])
 })
+
+it('knows the sources of a file and its helpers as they are written, without packages and places', async () => {
+  const text = capability('word', { head: 'import { word } from "./_word.ts"; import { far } from "far/index.ts"' })
+  await project.write('node_modules/far/index.ts', 'export const far = 1')
+  await project.write('capabilities/_word.ts', 'export const word = "near"')
+  await project.write('capabilities/near.ts', text)
+  const sources = async () => {
+    const unit = await only(await project.open())
+    return 'sources' in unit ? unit.sources : problems(unit)
+  }
+  const written = await sources()
+  await project.write('node_modules/far/index.ts', 'export const far = 2')
+  expect(await sources()).toBe(written)
+  await project.write('capabilities/near.ts', `${text}// A remark.\n`)
+  expect(await sources()).not.toBe(written)
+  await project.write('capabilities/near.ts', text)
+  expect(await sources()).toBe(written)
+  await project.write('capabilities/_word.ts', 'export const word = /* A remark. */ "near"')
+  expect(await sources()).not.toBe(written)
+})

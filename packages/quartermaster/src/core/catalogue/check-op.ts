@@ -19,7 +19,7 @@ const Facts = ToolFacts.pick({
   .extend({ short: ToolFacts.shape.short })
 const FUNCTIONS = ['check', 'dependencies', 'facts'] as const
 const SCHEMAS = ['settings', 'input', 'output'] as const
-const FIELDS = ['id', 'handler', ...Object.keys(Facts.shape), ...FUNCTIONS, ...SCHEMAS]
+const FIELDS = ['id', 'handler', 'revision', ...Object.keys(Facts.shape), ...FUNCTIONS, ...SCHEMAS]
 
 /** Checks one op. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkOp(op: Op, place: UnitPlace): CatalogueOp | undefined {
@@ -27,6 +27,7 @@ export function checkOp(op: Op, place: UnitPlace): CatalogueOp | undefined {
   const subject = `op:${String(op.id)}`
   const before = problems.errors
   checkFields(op, FIELDS, subject, problems)
+  if (!Number.isInteger(op.revision ?? 1)) problems.add(subject, 'revision', 'must be a whole number')
   const id = OpId.safeParse(op.id)
   if (!id.success) problems.addIssues(subject, 'id', id.error.issues)
   const facts = Facts.safeParse(Object.fromEntries(Object.entries(op).filter(([field]) => field in Facts.shape)))
@@ -49,5 +50,6 @@ export function checkOp(op: Op, place: UnitPlace): CatalogueOp | undefined {
     input,
     definition: op,
     hash: place.deps.digest([op.id, place.unitHash].join('\n')),
+    code: [place.sources, op.revision ?? 1],
   })
 }

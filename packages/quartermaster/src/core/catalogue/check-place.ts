@@ -27,6 +27,8 @@ export interface UnitPlace {
   readonly kind: SourceKind
   readonly origin: Origin
   readonly unitHash: string
+  /** As in `SourceUnit`. */
+  readonly sources?: string | undefined
   readonly problems: ProblemList
   readonly deps: CheckDeps
   /** Since when an upstream has its addresses, where it has any. */

@@ -9,7 +9,7 @@ import type { Tool } from './generation.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { AnyTool } from './tool.ts'
 
-const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash']
+const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash', 'revision']
 
 /** What a declaration adds to a tool. */
 export type Declared = Pick<Tool, 'opId' | 'body' | 'lines'>
@@ -29,6 +29,7 @@ export function checkTool(
     return undefined
   }
   checkFields(definition, FIELDS, subject, problems)
+  if (!Number.isInteger(definition.revision ?? 1)) problems.add(subject, 'revision', 'must be a whole number')
   const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
   const schema = place.kind === 'upstream' ? UpstreamToolFacts : ToolFacts
   const facts = schema.safeParse({ ...withDefaults(definition, bundle, place), mcp })
@@ -50,6 +51,12 @@ export function checkTool(
     output,
     ...behaviour,
     codeHash: definition.codeHash ?? place.unitHash,
+    written: {
+      code: [definition.codeHash ?? place.sources, definition.revision ?? 1],
+      timeoutMs: definition.timeoutMs,
+      maxResultBytes: definition.maxResultBytes,
+      isPinned: place.kind === 'upstream',
+    },
     digest: place.deps.digest,
     declared,
   })

@@ -60,7 +60,8 @@ export function* checkUnit(
   const { claims = [] } = unit
   const addresses = claims.filter(({ kind }) => kind === 'resource')
   const claimed = new Map(addresses.map(({ name, since }) => [name, since]))
-  const at: UnitPlace = { kind: place.kind, origin, unitHash: unit.hash, problems, deps, claimed }
+  const { hash: unitHash, sources } = unit
+  const at: UnitPlace = { kind: place.kind, origin, unitHash, sources, problems, deps, claimed }
   const capabilities: CatalogueCapability[] = []
   const injections: CatalogueInjection[] = []
   const written = [...unit.definitions.dependencies]

@@ -14,6 +14,15 @@ export interface ToolParts {
   readonly forward: Tool['forward']
   /** Of the code behind it. */
   readonly codeHash: string
+  /** What its author wrote, without the defaults of settings. */
+  readonly written: {
+    /** Sources and revision, or the pin. */
+    readonly code: unknown
+    readonly timeoutMs: number | undefined
+    readonly maxResultBytes: number | undefined
+    /** The pin covers its schemas, as its server wrote them. */
+    readonly isPinned: boolean
+  }
   readonly digest: Digest
   readonly declared: Pick<Tool, 'opId' | 'body' | 'lines'> | undefined
 }
@@ -59,6 +68,7 @@ export class CheckedTool implements Tool {
   readonly lines: Tool['lines']
   readonly #parts: ToolParts
   #hash: string | undefined
+  #definitionHash: string | undefined
 
   constructor(parts: ToolParts, command = parts.facts.command) {
     const { facts, origin, input, output } = parts
@@ -106,10 +116,51 @@ export class CheckedTool implements Tool {
     return this.#hash
   }
 
+  get definitionHash(): string {
+    this.#definitionHash ??= hashOf(this.#parts)
+    return this.#definitionHash
+  }
+
   /** The same tool under another command: what a call does, and so its hash, stays as it is. */
   withCommand(command: CommandDecision): CheckedTool {
     return new CheckedTool(this.#parts, command)
   }
+}
+
+function hashOf({ facts, input, output, written, digest }: ToolParts): string {
+  const { name, mutates, idempotent, retry, consent, effects } = facts
+  const { isPinned, ...authored } = written
+  const schemas = isPinned ? {} : { input: withoutTexts(input.described), output: withoutTexts(output?.described) }
+  const covered = { name, mutates, idempotent, retry, consent, effects, ...authored, ...schemas }
+  return `v${HASH_VERSION}:${digest(canonicalJson(covered))}`
+}
+
+/** Of `definitionHash`. Raised when what it covers changes. */
+const HASH_VERSION = 2
+
+/** Whether a version of the product made it that hashed something else. Hashes of the first version have no prefix. */
+export function isOlderHash(definitionHash: string): boolean {
+  return Number(/^v(\d+):/.exec(definitionHash)?.[1] ?? 1) < HASH_VERSION
+}
+
+const TEXTS = new Set(['title', 'description', 'examples', '$comment', 'deprecated'])
+/** Keywords that hold schemas by names of the author's choosing. */
+const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'])
+/** Keywords that hold values or names. */
+const VALUES = new Set(['default', 'enum', 'const', 'dependentRequired'])
+
+/** A schema without what it says to people and models. */
+function withoutTexts(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutTexts)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const words = Object.entries(schema).filter(([word]) => !TEXTS.has(word))
+  return Object.fromEntries(words.map(([word, value]) => [word, wordWithoutTexts(word, value)]))
+}
+
+function wordWithoutTexts(word: string, value: unknown): unknown {
+  if (VALUES.has(word)) return value
+  if (!NAMED.has(word) || typeof value !== 'object' || value === null) return withoutTexts(value)
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, withoutTexts(schema)]))
 }
 
 /** The same tool under another command. */

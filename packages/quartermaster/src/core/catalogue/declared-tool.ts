@@ -1,5 +1,5 @@
 import { type DeclarationFacts, type JsonSchema, messageOf, type Problem } from '../../contracts/index.ts'
-import { didYouMean } from '../kernel/index.ts'
+import { canonicalJson, didYouMean } from '../kernel/index.ts'
 import { checkDependency } from './check-dependency.ts'
 import type { CheckDeps, UnitPlace } from './check-place.ts'
 import { checkTool } from './check-tool.ts'
@@ -49,7 +49,16 @@ function build(declaration: Sound, op: CatalogueOp, { at, problems }: Building):
   const { facts, unit, source } = declaration
   const { deps } = at
   const codeHash = deps.digest([declaration.hash, op.hash].join('\n'))
-  const place: UnitPlace = { kind: 'declaration', origin: { unit, source }, unitHash: codeHash, problems, deps }
+  // What a call runs, without the page around it.
+  const sources = deps.digest(canonicalJson([op.id, op.code, facts.with, facts.fixed]))
+  const place: UnitPlace = {
+    kind: 'declaration',
+    origin: { unit, source },
+    unitHash: codeHash,
+    sources,
+    problems,
+    deps,
+  }
   const settings = settingsOf(facts, op, at)
   const input = declaredInput(facts, op, at)
   checkExamples(facts, input.schema, at)
@@ -70,7 +79,6 @@ function build(declaration: Sound, op: CatalogueOp, { at, problems }: Building):
     effects: facts.effects,
     input: inputOf(input, op, deps),
     ...(op.definition.output ? { output: op.definition.output } : {}),
-    codeHash,
     handler: handlerOf(op, settings.value),
   }
   const bundle = { key: declaration.capability, requires: [], effectKinds: [] }

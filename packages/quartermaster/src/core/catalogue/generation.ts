@@ -53,6 +53,8 @@ export interface Tool extends ToolFacts, Origin {
   readonly lines: WrittenLines | undefined
   /** Changes whenever the definition or the code behind it does. */
   readonly hash: string
+  /** Kept with calls that wait: changes only when such a call would be another one. The same in every version of the product. */
+  readonly definitionHash: string
 }
 
 /** A checked prompt, ready to be filled in. */
@@ -95,6 +97,8 @@ export interface CatalogueOp extends Origin {
   readonly definition: Op
   /** Changes whenever the code behind it does. */
   readonly hash: string
+  /** As `code` of `ToolParts`. */
+  readonly code: unknown
 }
 
 /** A checked piece of written knowledge: a unit, in the words of whoever reads it. */

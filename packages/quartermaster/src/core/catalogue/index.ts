@@ -9,6 +9,7 @@ export type {
 } from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
+export { isOlderHash } from './checked-tool.ts'
 export { isEarlier } from './compose-owners.ts'
 export { clashWith } from './compose-problems.ts'
 export {

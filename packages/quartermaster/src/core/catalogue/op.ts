@@ -43,6 +43,8 @@ export interface OpDefinition<S extends SchemaLike = SchemaLike, I extends Schem
    */
   input?: I
   output?: O
+  /** As of a tool: raised when calls that wait must not run on the new code. 1 when absent. */
+  revision?: number
   /** What is wrong with a declaration beyond what the schemas say. */
   check?(use: OpUse<Parsed<S>>): readonly OpFault[]
   /** What its tool needs because of what is under `with`, such as a secret. Tools that need the same name share it. */

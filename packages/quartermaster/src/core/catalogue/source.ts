@@ -42,6 +42,8 @@ export type SourceUnit =
   | {
       readonly id: string
       readonly hash: string
+      /** Hash of the author's files as written; absent where the code is not read, and `revision` stands for it. */
+      readonly sources?: string
       readonly definitions: Definitions
       readonly problems?: readonly Problem[]
       /** Of an upstream. */

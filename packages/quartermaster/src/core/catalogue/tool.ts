@@ -101,6 +101,8 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined
   mcp?: McpExtras
   /** Changes whenever the code behind it does; the hash of its file when absent. */
   codeHash?: string
+  /** Raised when calls that wait must not run on the new code, where the code is not read from files of a project. 1 when absent. */
+  revision?: number
   handler(input: Parsed<I>, context: CallContext<Config>): HandlerOutput<O> | Promise<HandlerOutput<O>>
 }
 

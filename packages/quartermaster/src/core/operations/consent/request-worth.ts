@@ -1,5 +1,5 @@
 import { AppError, type ApprovalRow, type OperationRow } from '../../../contracts/index.ts'
-import type { Generation } from '../../catalogue/index.ts'
+import { type Generation, isOlderHash, type Tool } from '../../catalogue/index.ts'
 import { update } from '../../store/index.ts'
 import { queued, type Step } from '../record/transitions.ts'
 
@@ -9,15 +9,31 @@ import { queued, type Step } from '../record/transitions.ts'
  */
 export type RequestWorth = 'sound' | 'changed' | 'gone' | 'unseen'
 
-type Asked = Pick<ApprovalRow, 'tool' | 'definitionHash'>
+/** What is known of the tool as it was when it was called. */
+type Asked = Pick<ApprovalRow, 'definitionHash'> &
+  Partial<Pick<ApprovalRow, 'asks'> & Pick<OperationRow, 'mutates' | 'retry' | 'parentId' | 'effects'>>
 
-export function worthOf({ tool: name, definitionHash }: Asked, generation: Generation): RequestWorth {
+export function worthOf(asked: Asked & Pick<ApprovalRow, 'tool'>, generation: Generation): RequestWorth {
+  const { tool: name } = asked
   const tool = generation.tools.get(name)
-  if (tool) return tool.hash === definitionHash ? 'sound' : 'changed'
+  if (tool) return isSameTool(asked, tool) ? 'sound' : 'changed'
   const mayReturn = [...generation.capabilities.values()].some(
     ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
   )
   return generation.isPartial || mayReturn ? 'unseen' : 'gone'
+}
+
+/** Whether the tool is what it was when it was called. An older hash is no answer; the safety facts on record are. */
+export function isSameTool(asked: Asked, tool: Tool): boolean {
+  if (!isOlderHash(asked.definitionHash)) return asked.definitionHash === tool.definitionHash
+  const { mutates = tool.mutates, retry = tool.retry, parentId, asks = [], effects = [] } = asked
+  // What is called from inside of another call is not retried, whatever its tool says.
+  const isRetriedAlike = retry === tool.retry || (parentId !== undefined && parentId !== null)
+  const hasEffect = ({ name, kind }: (typeof effects)[number]) =>
+    tool.effects.some(effect => effect.name === name && effect.kind === kind)
+  const hasEffects = effects.length === 0 || (effects.length === tool.effects.length && effects.every(hasEffect))
+  const asksAlike = asks.every(({ operation }) => tool.consent.includes(operation))
+  return mutates === tool.mutates && isRetriedAlike && hasEffects && asksAlike
 }
 
 /** Closes the request of a call that can not be run any more. The call is due: its run ends it with the reason, and tells that. */

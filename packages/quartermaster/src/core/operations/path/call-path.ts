@@ -11,6 +11,7 @@ import {
   throwIfCancelled,
   unlessCancelled,
 } from '../../kernel/index.ts'
+import { isSameTool } from '../consent/request-worth.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
@@ -265,8 +266,8 @@ function stopped(): AppError {
 
 /** What was asked for, and perhaps allowed, was another tool under the same name. */
 function refuseChanged(row: OperationRow, tool: Tool): void {
-  const { tool: name, definitionHash } = row
-  if (definitionHash === tool.hash) return
+  const { tool: name } = row
+  if (isSameTool(row, tool)) return
   const next = mayBeDone(row) ? '' : ' Call it again.'
   const message = `"${name}" is not what it was when it was called: its definition has changed.${next}`
   throw new AppError('DEFINITION_INVALID', message, { details: { tool: name } })

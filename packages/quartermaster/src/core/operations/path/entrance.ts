@@ -74,7 +74,7 @@ function recordFor({ request, operationId, digest, startedAt, parentId }: Journe
     id: operationId,
     caller: seat.caller,
     tool: tool.name,
-    definitionHash: tool.hash,
+    definitionHash: tool.definitionHash,
     mutates: tool.mutates,
     retry: parentId === undefined ? tool.retry : 'manual',
     needsConsent: tool.consent.length > 0,

@@ -7,7 +7,7 @@ import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
-import { worthOf } from '../consent/request-worth.ts'
+import { isSameTool, worthOf } from '../consent/request-worth.ts'
 import type { Calls, ResumeRequest } from '../path/call-request.ts'
 import { openEffects } from '../record/kept-effects.ts'
 import type { LastLook } from '../record/last-look.ts'
@@ -64,11 +64,11 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 
   /** What it takes: the tool as it was called, working, and the agent that may call it. */
   function isUndoableHere(row: OperationRow): boolean {
-    const { tool: name, definitionHash } = row
+    const { tool: name } = row
     if (isStillComing(name)) return true
     if (isAlone()) return false
     const tool = catalogue.current().tools.get(name)
-    if (!tool || tool.hash !== definitionHash || !health.availability(tool).active) return true
+    if (!tool || !isSameTool(row, tool) || !health.availability(tool).active) return true
     return !agents.seatOf(callerOf(row))?.grant(name)
   }
 
@@ -91,7 +91,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   async function terms(row: OperationRow): Promise<RunTerms> {
     const tool = catalogue.current().tools.get(row.tool)
     // Of a tool that has changed only a run finds out, and tells, that it cannot be: nobody need be asked about it.
-    if (!tool || tool.consent.length === 0 || tool.hash !== row.definitionHash) return { writes: [] }
+    if (!tool || tool.consent.length === 0 || !isSameTool(row, tool)) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
     const seat = seatFor(row)

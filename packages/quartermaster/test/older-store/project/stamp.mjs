@@ -1,0 +1,3 @@
+import { note } from './lib/words.js'
+
+note(`stamp ${process.argv[2]}`)
