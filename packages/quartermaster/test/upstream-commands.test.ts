@@ -242,7 +242,9 @@ describe('servers of another client', () => {
     const { stdout } = await run('import', './mcp.json')
     expect(stdout).toContain(`! line (file): it is down: ${missing}`)
     const { mcpServers } = await json('quartermaster.config.json')
-    expect(mcpServers).toEqual({ line: { command: 'node x.js --api-key ${secret:LINE_API_KEY}' } })
+    expect(mcpServers).toEqual({
+      line: { command: 'node x.js --api-key ${secret:LINE_API_KEY}', consent: 'destructive' },
+    })
     expect(await json('.quartermaster/secrets.json')).toEqual({ LINE_API_KEY: 'abc' })
     expect(stdout).not.toContain('abc')
   })

@@ -90,8 +90,8 @@ describe('an import from an editor', LONG, () => {
       expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 imported, 0 skipped\.$/m) })
       for (const [file, text] of Object.entries(texts)) expect(await folder.read(file)).toBe(text)
       expect(JSON.parse(await folder.read('project/quartermaster.config.json')).mcpServers).toEqual({
-        here: here?.entry,
-        mine: mine?.entry,
+        here: { ...here?.entry, consent: 'destructive' },
+        mine: { ...mine?.entry, consent: 'destructive' },
       })
 
       const client = await (await onDesk(cwd)).connect()

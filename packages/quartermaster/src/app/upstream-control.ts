@@ -31,7 +31,14 @@ import { previewUpstream } from './upstream-preview.ts'
 /** The part of the control that is about the MCP servers of others. */
 export type UpstreamControl = Pick<
   Control,
-  'upstreams' | 'upstreamLogs' | 'restartUpstream' | 'reviewItems' | 'decideReview' | 'addUpstream' | 'removeUpstream'
+  | 'upstreams'
+  | 'upstreamLogs'
+  | 'restartUpstream'
+  | 'reviewItems'
+  | 'decideReview'
+  | 'addUpstream'
+  | 'setUpstreamConsent'
+  | 'removeUpstream'
 >
 
 export interface UpstreamControlDeps extends UpstreamGrantDeps {
@@ -216,6 +223,12 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
         problems,
       }
     },
+    async setUpstreamConsent({ names, consent }) {
+      await project.configEditor.setConsent(names, consent)
+      await deps.reload()
+      await shown()
+      return statuses().filter(({ name }) => names.includes(name))
+    },
     async removeUpstream({ name, keepSecrets = false }) {
       // Before anything is written: without the store only half of it could be done.
       await deps.openStore()
@@ -287,15 +300,15 @@ async function recipientsOf(
 
 type Written = Pick<
   AddedUpstream,
-  'file' | 'outcome' | 'secrets' | 'missing' | 'keptSettings' | 'goneSettings' | 'keptVersions'
+  'file' | 'outcome' | 'consent' | 'secrets' | 'missing' | 'keptSettings' | 'goneSettings' | 'keptVersions'
 >
 
 async function write(
-  { name, entry, secrets = {}, missing = [], replace = false }: ControlInput<'addUpstream'>,
+  { name, entry, secrets = {}, missing = [], replace = false, consent }: ControlInput<'addUpstream'>,
   { project: { configEditor }, ensureDataFolder }: UpstreamControlDeps,
 ): Promise<Written & Replaced> {
   if (Object.keys(secrets).length > 0) await ensureDataFolder()
-  const written = await configEditor.setUpstream(name, entry, { replace, secrets, missing })
+  const written = await configEditor.setUpstream(name, entry, { replace, secrets, missing, consent })
   const { missing: notThere, secrets: kept, ...rest } = written
   return { ...rest, secrets: [...kept], ...(Object.keys(notThere).length > 0 && { missing: { ...notThere } }) }
 }

@@ -2,7 +2,8 @@ import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { exposesDataFolder } from '../adapters/programs/index.ts'
 import type { Finding, Problem, StatusReport, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
-import { loginStepIn, neededLogin, withoutLoginStep } from '../core/kernel/index.ts'
+import { loginStepIn, neededLogin, upstreamUnit, withoutLoginStep } from '../core/kernel/index.ts'
+import { isAnnotated } from '../core/upstreams/index.ts'
 import { asKept } from './kept-standing.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
@@ -29,6 +30,7 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
     stateFinding(status, from),
     ...failingFindings(status),
     ...differenceFindings(status),
+    ...unannotatedFindings(status.name, deps),
     ...(exposures[i] ?? []),
   ])
 }
@@ -136,6 +138,24 @@ function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[]
       `accepted, so "${agent}" cannot use that.`,
     mend: `If it is to be another server, give it an entry of its own in "mcpServers", and "${agent}" that capability.`,
   }))
+}
+
+/** Where the entry does not choose either, calls of it ask a person only by what the entry says of single tools. */
+function unannotatedFindings(
+  name: string,
+  { core, project }: Pick<UpstreamFindingsDeps, 'core' | 'project'>,
+): Finding[] {
+  const found = core.catalogue.current().capabilities.get(name)
+  const tools = found?.unit === upstreamUnit(name) ? found.tools : []
+  const isSaid = project.upstreams().get(name)?.consent !== undefined
+  if (isSaid || tools.length === 0 || tools.some(({ mcp }) => isAnnotated(mcp?.annotations))) return []
+  return [
+    {
+      level: 'warning',
+      what: `Upstream "${name}" says of none of its tools whether they change or destroy something, so none of them asks a person first because of that.`,
+      mend: `Choose which do: quartermaster upstreams consent ${name} destructive (or changing, all, none)`,
+    },
+  ]
 }
 
 async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {

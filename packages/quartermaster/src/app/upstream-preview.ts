@@ -9,7 +9,7 @@ import { foreseen } from './upstream-outline.ts'
 
 /** An upstream that is only looked at. */
 export interface PreviewRequest
-  extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace'> {
+  extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace' | 'consent'> {
   readonly recipients: Recipients
   /** Others that would be there by then, in this order. */
   readonly beside: readonly WishedUpstream[]
@@ -18,11 +18,11 @@ export interface PreviewRequest
 
 /** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
 export async function previewUpstream(
-  { name, entry, secrets = {}, missing = [], replace = false, beside, recipients, now }: PreviewRequest,
+  { name, entry, secrets = {}, missing = [], replace = false, consent, beside, recipients, now }: PreviewRequest,
   project: Pick<Project, 'configEditor' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
 ): Promise<AddedUpstream> {
   const { configEditor, agentFiles, env } = project
-  const options = { replace, secrets, missing, beside, env }
+  const options = { replace, consent, secrets, missing, beside, env }
   const would = await configEditor.previewUpstream(name, entry, options)
   const { config, masks, problems, released, secrets: kept, missing: unanswered, ...written } = would
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)

@@ -4,7 +4,7 @@ import { ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency } from './dependency.ts'
 import { Problem } from './problem.ts'
 import { AsTask, CommandDecision, RetryPolicy, ToolExample } from './tool.ts'
-import { UpstreamStatus } from './upstream.ts'
+import { UpstreamConsent, UpstreamStatus } from './upstream.ts'
 
 // What the operations of `CONTROL` answer, as far as nothing else does.
 
@@ -178,6 +178,8 @@ export const AddedUpstream = z.object({
   removedSecrets: z.array(z.string()).optional(),
   /** The other secrets of the one it replaced, and the files that name them. */
   keptSecrets: z.array(KeptSecret).optional(),
+  /** Which of its tools ask a person first, where that was written into its entry because nothing was said of it. */
+  consent: UpstreamConsent.optional(),
   /** What the owner says in the entry that it replaced, and that stays. */
   keptSettings: z.array(z.string()).optional(),
   /** What went of that, because what is reached in the new way has none such. */

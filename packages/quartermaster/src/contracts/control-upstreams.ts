@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AddedUpstream, RemovedUpstream } from './control-report.ts'
 import { type ControlTable, nothing } from './control-table.ts'
-import { LoginFacts, PinKind, ReviewItem, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
+import { LoginFacts, PinKind, ReviewItem, UpstreamConsent, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
 
 /** What an upstream is made from. */
 const WISH = {
@@ -58,12 +58,19 @@ export const UPSTREAM_CONTROL = {
       grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
       /** Takes the place of another one of that name. */
       replace: z.boolean().optional(),
+      /** Which of its tools ask a person first, where neither its entry nor the one before says so. */
+      consent: UpstreamConsent.optional(),
       /** Whether the answer waits, for some seconds, until the server has said what it has; it does when absent. */
       wait: z.boolean().optional(),
       /** Only says what would become of it, after these others that would be there by then. Nothing is written or started. */
       dryRun: z.strictObject({ beside: z.array(WishedUpstream).max(10_000) }).optional(),
     }),
     output: AddedUpstream,
+  },
+  /** Says in their entries which of their tools ask a person first. */
+  setUpstreamConsent: {
+    input: z.strictObject({ names: z.array(z.string()).min(1).max(10_000), consent: UpstreamConsent }),
+    output: z.array(UpstreamStatus),
   },
   removeUpstream: {
     input: z.strictObject({

@@ -52,6 +52,10 @@ export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
 export const UpstreamCredentials = z.strictObject({ env: variables.optional(), headers: headers.optional() })
 export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
 
+/** Which calls of a server's tools ask a person first, by what its annotations say. */
+export const UpstreamConsent = z.enum(['destructive', 'changing', 'all', 'none'])
+export type UpstreamConsent = z.infer<typeof UpstreamConsent>
+
 /** What can be said about a server however it is reached. */
 const common = {
   enabled: z.boolean().default(true).describe('`false`: it is known, and not used.'),
@@ -68,6 +72,9 @@ const common = {
     .record(ConsentOperationName, UpstreamConsentOptions)
     .optional()
     .describe('What its consent operations are, by name: reason, weight, scope, grantable.'),
+  consent: UpstreamConsent.optional().describe(
+    'Which of its tools ask a person first. `destructive`: what it calls destructive, and what it does not describe unless its name begins like get_, list_, search_, read_, find_ or describe_. `changing`: all but what it says only reads.',
+  ),
   prompts: z.boolean().default(true).describe('Whether its prompts are offered.'),
   resources: z.boolean().default(true).describe('Whether its resources are offered.'),
   connection: z
@@ -236,6 +243,16 @@ export const UpstreamStatus = z.object({
   server: z.object({ name: z.string(), version: z.string() }).optional(),
   /** How many are offered, how many wait for a person, and how many a person has rejected, if any. */
   tools: z.object({ offered: z.number().int(), held: z.number().int(), rejected: z.number().int().optional() }),
+  /** How many of its tools ask a person first: now, the first of them by its own names, and by each choice of `consent`. */
+  asks: z
+    .object({
+      now: z.number().int(),
+      first: z.array(z.string()),
+      destructive: z.number().int(),
+      changing: z.number().int(),
+      all: z.number().int(),
+    })
+    .optional(),
   /** How much beside its tools waits for a person, if anything does: its instructions, prompts and resources. */
   othersHeld: z.number().int().optional(),
   /** How much is offered although something was found in it that nobody has looked at, if anything is; of all kinds. */

@@ -70,9 +70,14 @@ export interface ImportSituation extends CliHostOptions {
   reviews?: readonly [before: ReviewItem[], after: ReviewItem[]]
   /** Who has how much in the end. */
   agents?: AgentSummary[]
+  /** Which of the tools of each ask a person. */
+  asks?: UpstreamStatus['asks']
   /** How upstreams are once it was looked at again what they say of each other. */
   judged?: Record<string, Partial<UpstreamStatus>>
 }
+
+/** Two of three tools ask, of each server. */
+export const ASKS = { now: 2, first: ['drop', 'push'], destructive: 2, changing: 3, all: 3 }
 
 /** Runs `import` with these words, and tells what was asked and seen. */
 export async function runImport(
@@ -93,11 +98,13 @@ export async function runImport(
     reviews,
     judged = {},
     agents,
+    asks,
     ...more
   }: ImportSituation = {},
 ) {
   const asked: ControlInput<'addUpstream'>[] = []
   const sources: object[] = []
+  const chosen: ControlInput<'setUpstreamConsent'>[] = []
   let isJudged = false
   let isUnreadable = false
   const control: Partial<Control> = {
@@ -112,11 +119,15 @@ export async function runImport(
       const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
       if (dryRun) return { ...about, outcome: outcomes[name] ?? 'added', ...(wouldBe && { status: wouldBe }) }
       const status: UpstreamStatus = { ...NOTES, name, state: 'starting' }
-      return { ...about, outcome: 'added', status, missing: renames }
+      return { ...about, outcome: 'added', status, missing: renames, ...(asks && { consent: input.consent }) }
     },
     upstreams: async () => {
-      const added = asked.map(({ name }) => ({ ...NOTES, name, state: states[0] ?? 'up' }))
+      const added = asked.map(({ name }) => ({ ...NOTES, name, asks, state: states[0] ?? 'up' }))
       return [...present, ...added].map(one => (isJudged ? { ...one, ...judged[one.name] } : one))
+    },
+    setUpstreamConsent: async input => {
+      chosen.push(input)
+      return input.names.map(name => ({ ...NOTES, name, asks: { ...ASKS, now: 3, first: ['a', 'b', 'c'] } }))
     },
     ...(agents && { agents: async () => agents }),
     ...(reviews && {
@@ -132,5 +143,5 @@ export async function runImport(
     ...more,
     host: { clientConfigs, packageVersion: async () => '3.0.0' },
   })
-  return { code: await runCli(['import', ...argv], host), asked, sources, ...seen }
+  return { code: await runCli(['import', ...argv], host), asked, sources, chosen, ...seen }
 }

@@ -1,10 +1,12 @@
 import type { AddedUpstream } from '../../contracts/index.ts'
+import { escapeLine } from './escape.ts'
 import { problemBlock } from './explain.ts'
 import { givenLine } from './given-text.ts'
 import { keptLines } from './kept-text.ts'
 import { paragraph } from './layout.ts'
 import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
+import { asksText } from './upstream-consent.ts'
 import { askedBy, upstreamSentence } from './upstream-text.ts'
 
 const OUTCOMES = {
@@ -26,6 +28,7 @@ export function addedText(
   const how = status ? `; ${upstreamSentence(status, askedBy(session))}` : ''
   const lines = [
     givenLine(name, added),
+    escapeLine(asksText(status)),
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(added),
     ...keptLines(added),

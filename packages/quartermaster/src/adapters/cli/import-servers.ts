@@ -7,6 +7,7 @@ import {
   isAppError,
   messageOf,
   type Problem,
+  type UpstreamConsent,
   type UpstreamStatus,
   type WishedUpstream,
 } from '../../contracts/index.ts'
@@ -17,11 +18,12 @@ import { createAnswers } from './foreign-answers.ts'
 import { type JudgedAgain, watchReview } from './judged-again.ts'
 import { notesBut, pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
+import { chooseConsent, DEFAULT_CONSENT } from './upstream-consent.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'isLeftInClear' | 'notes'>,
-    Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'>,
+    Pick<AddedUpstream, 'alsoHave' | 'madeAgent' | 'removedSecrets' | 'keptSecrets' | 'consent'>,
     Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'wouldBeReplaced' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
@@ -37,6 +39,8 @@ export interface ImportOptions {
   readonly pin: boolean
   readonly replace: boolean
   readonly isDryRun: boolean
+  readonly consent?: UpstreamConsent
+  readonly yes?: boolean
   readonly grant?: string[] | false
 }
 
@@ -80,7 +84,8 @@ export async function importServers(
     const settled = await withFirstStates(session, control, imported)
     // What the last of them brings may be what the first, or one that was there before, speaks of.
     const judgedAgain = await judged(imported.filter(isFresh).map(one => one.as))
-    const there = await withLastStates(session, control, settled)
+    const last = await withLastStates(session, control, settled)
+    const there = await chooseConsent(session, control, last, options)
     return { servers: there, judgedAgain, gatewayViews: await gatewayViews(session, control, there) }
   })
 }
@@ -134,7 +139,7 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
   const about = { ...aboutOf(server), secrets: Object.keys(server.secrets) }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: server.skipped }
   const pinned = await pinEntry(server.entry, { pin: options.pin, isDryRun: options.isDryRun, host: session.host })
-  const { entry } = pinned
+  const entry = { ...pinned.entry, ...defined({ consent: options.consent }) }
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
     const { missing, ...added } = await control.addUpstream({
@@ -144,6 +149,7 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       ...(unanswered.length > 0 && { missing: unanswered.map(({ secret }) => secret) }),
       replace: options.replace,
       wait: false,
+      consent: DEFAULT_CONSENT,
       ...defined({ grant: options.grant }),
       ...(options.isDryRun && { dryRun: { beside: [...beside] } }),
     })
@@ -166,12 +172,12 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
 }
 
 function told({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
-  const { alsoHave, madeAgent, removedSecrets, keptSecrets, keptSettings, goneSettings, keptVersions } = more
+  const { alsoHave, madeAgent, removedSecrets, keptSecrets, consent, keptSettings, goneSettings, keptVersions } = more
   return {
     outcome,
     granted,
     secrets,
-    ...defined({ alsoHave, madeAgent, removedSecrets, keptSecrets, keptSettings, goneSettings, keptVersions }),
+    ...defined({ alsoHave, madeAgent, removedSecrets, keptSecrets, consent, keptSettings, goneSettings, keptVersions }),
     problems,
     status,
   }

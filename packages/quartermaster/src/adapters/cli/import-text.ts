@@ -10,6 +10,7 @@ import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
 import { type Row, renderTable } from './table.ts'
+import { asksText } from './upstream-consent.ts'
 import { type Asked, askedBy, upstreamSentence } from './upstream-text.ts'
 
 const CLIENTS = {
@@ -149,6 +150,7 @@ function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {
 function doneLines(one: Imported): string[] {
   return [
     IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
+    asksText(one.status),
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
     ...releasedLines(one),
     ...keptLines(one),

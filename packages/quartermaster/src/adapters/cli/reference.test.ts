@@ -25,6 +25,7 @@ describe('docs/reference/cli.md', () => {
       'quartermaster upstreams review',
       'quartermaster upstreams accept',
       'quartermaster upstreams reject',
+      'quartermaster upstreams consent',
       'quartermaster upstreams restart',
       'quartermaster tools',
       'quartermaster capabilities',

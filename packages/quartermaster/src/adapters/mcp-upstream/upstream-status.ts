@@ -1,6 +1,6 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { hasLoginStep } from '../../core/kernel/index.ts'
-import { isWaiting, type Verdict, wantsDefinition } from '../../core/upstreams/index.ts'
+import { countAsking, isWaiting, type Verdict, wantsDefinition } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
 import type { ConnectionState } from './supervision/connection-state.ts'
 import type { Connections } from './supervision/connections.ts'
@@ -74,6 +74,7 @@ export function countsOf(
 ): Pick<
   UpstreamStatus,
   | 'tools'
+  | 'asks'
   | 'othersHeld'
   | 'warned'
   | 'unlisted'
@@ -94,12 +95,21 @@ export function countsOf(
   const warned = offered.filter(one => one.isWarned && isWanted(one)).length
   const rejected = count(left, 'tool') - count(waiting, 'tool')
   const othersHeld = waiting.length - count(waiting, 'tool')
+  const tools = offered.filter(one => one.kind === 'tool' && isWanted(one))
   return {
     tools: {
-      offered: count(offered.filter(isWanted), 'tool'),
+      offered: tools.length,
       held: count(waiting, 'tool'),
       ...(rejected > 0 ? { rejected } : {}),
     },
+    ...(tools.length > 0
+      ? {
+          asks: countAsking(
+            tools.map(({ value }) => value),
+            config,
+          ),
+        }
+      : {}),
     ...(othersHeld > 0 ? { othersHeld } : {}),
     ...(warned > 0 ? { warned } : {}),
     ...(unlisted ? { unlisted: [...unlisted] } : {}),

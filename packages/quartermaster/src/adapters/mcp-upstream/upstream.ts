@@ -188,7 +188,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
 
 /** What is said about how it is shown. Connections go on through a change of these. */
 const SHOWN: ReadonlySet<string> = new Set([
-  ...['title', 'short', 'prefix', 'offer', 'leaveOut', 'tools', 'prompts', 'resources'],
+  ...['title', 'short', 'prefix', 'offer', 'leaveOut', 'tools', 'consent', 'prompts', 'resources'],
   ...['newTools', 'findings', 'timeoutMs', 'maxResultBytes', 'maxBinaryBytes'],
 ])
 

@@ -1,5 +1,12 @@
 import { basename, join } from 'node:path'
-import { type AddedUpstream, AppError, isAppError, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
+import {
+  type AddedUpstream,
+  AppError,
+  isAppError,
+  type Problem,
+  type UpstreamConfig,
+  type UpstreamConsent,
+} from '../../contracts/index.ts'
 import { consentPrefix, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
 import { configText, type Fields } from './config-text.ts'
 import {
@@ -27,7 +34,7 @@ import { entryFaults, readUpstreams, SERVERS, tooMuchLike } from './upstream-ent
 import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
 
 /** An upstream that was written down. */
-export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'>, Succession {
+export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome' | 'consent'>, Succession {
   /** The names under which its secrets are kept. */
   readonly secrets: readonly string[]
   /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
@@ -38,7 +45,11 @@ export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'>, Su
   readonly spared: SparedSecrets
 }
 
-export type SetUpstreamOptions = Partial<WrittenSecrets> & { readonly replace: boolean }
+export type SetUpstreamOptions = Partial<WrittenSecrets> & {
+  readonly replace: boolean
+  /** Written into an entry that is not there yet and says nothing of it. */
+  readonly consent?: UpstreamConsent | undefined
+}
 
 export interface PreviewOptions extends SetUpstreamOptions {
   readonly env: Environment
@@ -77,6 +88,8 @@ export interface ConfigEditor {
   setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
   /** Answers what `setUpstream` would do, and throws as it would. Nothing is written. */
   previewUpstream(name: string, entry: Fields, options: PreviewOptions): Promise<PreviewedUpstream>
+  /** Says in these entries which of their tools ask a person first. Throws `NAME_UNKNOWN`. */
+  setConsent(names: readonly string[], consent: UpstreamConsent): Promise<void>
   /** Throws as `removeUpstream` would. Nothing is written. */
   requireUpstream(name: string): Promise<void>
   /** Takes one entry out, and answers the secrets it referred to. Throws `NAME_UNKNOWN`. */
@@ -104,6 +117,7 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
       edits(() => setUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
     previewUpstream: (name, entry, options) =>
       edits(() => previewUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
+    setConsent: (names, consent) => edits(() => setConsent(names, consent, config())),
     requireUpstream: name => edits(async () => void (await removeUpstream(name, config(), previewEdits()))),
     removeUpstream: name => edits(() => removeUpstream(name, config(), editText)),
     releaseSecrets: (unneeded, { keep, spared = {} }) =>
@@ -151,7 +165,7 @@ interface Changing extends Places {
 }
 
 function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: Changing) {
-  const { name, entry, replace, secrets = {}, missing = [] } = wish
+  const { name, entry, replace, consent, secrets = {}, missing = [] } = wish
   refuseName(name)
   return edit(config, async current => {
     const { fields, servers, withServers } = configText(current, config.file)
@@ -165,12 +179,22 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
     const isThere = present !== undefined && isSameServer(parts.stated, named.entry)
     const outcome = present === undefined ? 'added' : isThere ? 'unchanged' : 'replaced'
     if (outcome === 'replaced' && !replace) throw taken(name)
-    const next = isThere ? present : withKept(named.entry, parts.kept)
+    const whole = withKept(named.entry, parts.kept)
+    const chosen = isThere || Object.hasOwn(whole, 'consent') || consent === undefined ? {} : { consent }
+    const next = isThere ? present : { ...whole, ...chosen }
     const text = withServers({ ...servers, [name]: next })
     // Where nothing is written there is nothing to refuse: what is wrong in the file is told of like any other problem of it.
     if (!isThere) refuseFaults(name, parseDocument(text), config.file)
     const settings = outcome === 'replaced' ? settingsIn(parts, wanted) : {}
-    return { text, file: config.path, outcome, ...facts(named, next, parts), ...settings, ...versions } as const
+    return {
+      text,
+      file: config.path,
+      outcome,
+      ...chosen,
+      ...facts(named, next, parts),
+      ...settings,
+      ...versions,
+    } as const
   })
 }
 
@@ -256,6 +280,18 @@ function settingsWith(secret: string, settings: Fields): string[] {
 async function secretsNamedIn(file: string): Promise<readonly string[]> {
   const read = await readText(file)
   return read.kind === 'text' ? secretNamesIn(parseDocument(read.text).value) : []
+}
+
+async function setConsent(names: readonly string[], consent: UpstreamConsent, config: EditedFile): Promise<void> {
+  await editText(config, current => {
+    const { servers, withServers } = configText(current, config.file)
+    const changed = names.map(name => {
+      const entry = Object.hasOwn(servers, name) ? servers[name] : undefined
+      if (typeof entry !== 'object' || entry === null) throw unknown(name, Object.keys(servers))
+      return [name, { ...entry, consent }]
+    })
+    return { text: withServers({ ...servers, ...Object.fromEntries(changed) }) }
+  })
 }
 
 async function removeUpstream(name: string, config: EditedFile, edit: Edit) {

@@ -35,6 +35,8 @@ export {
   askableConsent,
   consentOperationsOf,
   contradictionIn,
+  countAsking,
+  isAnnotated,
   type ToolFactsOptions,
   toolFacts,
   type UpstreamTool,

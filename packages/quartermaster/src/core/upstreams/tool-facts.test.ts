@@ -45,6 +45,27 @@ describe('what is known about a tool of a server', () => {
     expect(factsOf({ annotations })).toMatchObject(expected)
   })
 
+  it.each([
+    ['drop', { destructiveHint: true }, { destructive: 'destructive', changing: 'destructive', all: 'destructive' }],
+    ['push', {}, { destructive: 'changing', changing: 'changing', all: 'changing' }],
+    ['getter', { readOnlyHint: false }, { destructive: 'changing', changing: 'changing', all: 'changing' }],
+    ['get_row', {}, { changing: 'changing', all: 'changing' }],
+    ['listRows', {}, { changing: 'changing', all: 'changing' }],
+    ['push', { destructiveHint: false }, { changing: 'changing', all: 'changing' }],
+    ['push', { readOnlyHint: true }, { all: 'reading' }],
+  ] as const)(
+    'asks for %s with %j by the choice for its server',
+    (name, annotations, asked: Record<string, string>) => {
+      for (const consent of ['destructive', 'changing', 'all', 'none']) {
+        const wanted = asked[consent] === undefined ? [] : [`github.${asked[consent]}`]
+        expect([consent, factsOf({ name, annotations }, { consent }).consent]).toEqual([consent, wanted])
+        const said = { consent, tools: { [name]: { consent: ['files.write'] } } }
+        expect(factsOf({ name, annotations }, said).consent).toEqual(['files.write'])
+      }
+      expect(factsOf({ name, annotations }, { consent: 'all' }).mutates).toBe(factsOf({ name, annotations }).mutates)
+    },
+  )
+
   it('is not whether an operation is repeated, whatever it says of itself', () => {
     const annotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false, retry: 'replay' }
     expect(factsOf({ annotations, retry: 'replay' })).not.toHaveProperty('retry')

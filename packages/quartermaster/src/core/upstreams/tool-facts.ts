@@ -5,6 +5,8 @@ import {
   type Problem,
   ToolFacts,
   type UpstreamConfig,
+  type UpstreamConsent,
+  type UpstreamStatus,
   type UpstreamToolOptions,
 } from '../../contracts/index.ts'
 import type { ToolDefinition } from '../catalogue/index.ts'
@@ -20,7 +22,7 @@ export interface ToolFactsOptions {
   readonly name: string
   /** As the server lists it. */
   readonly raw: Readonly<Record<string, unknown>>
-  readonly config: Pick<UpstreamConfig, 'tools' | 'timeoutMs' | 'maxResultBytes' | 'maxBinaryBytes'>
+  readonly config: Pick<UpstreamConfig, 'tools' | 'consent' | 'timeoutMs' | 'maxResultBytes' | 'maxBinaryBytes'>
 }
 
 /**
@@ -39,7 +41,7 @@ export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): Up
     ownName,
     short: options?.short ?? textIn(raw, 'description') ?? ownName,
     input: recordIn(raw, 'inputSchema') ?? { type: 'object' },
-    ...safetyOf(upstream, raw, options),
+    ...safetyOf(upstream, raw, options, config.consent),
     ...(title === undefined ? {} : { title }),
     ...(output === undefined ? {} : { output }),
     ...(icon === undefined ? {} : { icon }),
@@ -68,10 +70,39 @@ export function consentOperationsOf(
 }
 
 /** The consent operations that tools of this server can ask for: a word about any other would do nothing, silently. */
-export function askableConsent(upstream: string, { tools }: Pick<UpstreamConfig, 'tools'>): string[] {
+export function askableConsent(
+  upstream: string,
+  { tools, consent }: Pick<UpstreamConfig, 'tools' | 'consent'>,
+): string[] {
   const own = `${consentPrefix(upstream)}.`
   const named = Object.values(tools).flatMap(({ consent = [] }) => consent.filter(name => name.startsWith(own)))
-  return [...new Set([destructiveConsent(upstream), ...named])]
+  const kinds = consent === undefined ? ['destructive'] : ['destructive', 'changing', 'reading']
+  return [...new Set([...kinds.map(kind => own + kind), ...named])]
+}
+
+/** How many tools of a server ask a person first, as its entry stands and by each choice. */
+export function countAsking(
+  tools: readonly Readonly<Record<string, unknown>>[],
+  { tools: said, consent }: Pick<UpstreamConfig, 'tools' | 'consent'>,
+): NonNullable<UpstreamStatus['asks']> {
+  const asking = (choice: UpstreamConsent | undefined) =>
+    tools.flatMap(raw => {
+      const name = textIn(raw, 'name') ?? ''
+      const options = Object.hasOwn(said, name) ? said[name] : undefined
+      const isAsked = options?.consent ? options.consent.length > 0 : askedKind(raw, options, choice) !== undefined
+      return isAsked ? [name] : []
+    })
+  const now = asking(consent)
+  const count = (choice: UpstreamConsent) => asking(choice).length
+  const [destructive, changing, all] = [count('destructive'), count('changing'), count('all')]
+  return { now: now.length, first: now.slice(0, FIRST_ASKING), destructive, changing, all }
+}
+
+const FIRST_ASKING = 10
+
+/** Whether a server says of a tool whether it changes or destroys something. */
+export function isAnnotated(annotations: Readonly<Record<string, unknown>> = {}): boolean {
+  return [annotations['readOnlyHint'], annotations['destructiveHint']].some(hint => typeof hint === 'boolean')
 }
 
 /** A tool that says it changes nothing and destroys something is told of; the careful half is believed. */
@@ -91,23 +122,51 @@ export function contradictionIn(upstream: string, raw: Readonly<Record<string, u
 
 type Safety = Pick<UpstreamTool, 'mutates' | 'idempotent' | 'consent'>
 
-function safetyOf(upstream: string, raw: object, options: UpstreamToolOptions | undefined): Required<Safety> {
-  const hints = recordIn(raw, 'annotations') ?? {}
-  const isDestructive = hints.destructiveHint === true
-  const mutates = options?.mutates ?? (isDestructive || hints.readOnlyHint !== true)
+function safetyOf(
+  upstream: string,
+  raw: object,
+  options: UpstreamToolOptions | undefined,
+  choice: UpstreamConsent | undefined,
+): Required<Safety> {
+  const mutates = mayChange(raw, options)
+  const asked = askedKind(raw, options, choice)
   return {
     mutates,
-    idempotent: options?.idempotent ?? (!mutates || hints.idempotentHint === true),
-    consent: options?.consent ?? (isDestructive ? [destructiveConsent(upstream)] : []),
+    idempotent: options?.idempotent ?? (!mutates || hintsOf(raw).idempotentHint === true),
+    consent: options?.consent ?? (asked === undefined ? [] : [`${consentPrefix(upstream)}.${asked}`]),
   }
 }
 
-function destructiveConsent(upstream: string): string {
-  return `${consentPrefix(upstream)}.destructive`
+function hintsOf(raw: object): Record<string, unknown> {
+  return recordIn(raw, 'annotations') ?? {}
 }
+
+function mayChange(raw: object, options: UpstreamToolOptions | undefined): boolean {
+  const { destructiveHint, readOnlyHint } = hintsOf(raw)
+  return options?.mutates ?? (destructiveHint === true || readOnlyHint !== true)
+}
+
+/** What a person is asked to allow by the choice for the server; without one only what the server calls destructive. */
+function askedKind(
+  raw: object,
+  options: UpstreamToolOptions | undefined,
+  choice: UpstreamConsent | undefined,
+): 'destructive' | 'changing' | 'reading' | undefined {
+  const { destructiveHint } = hintsOf(raw)
+  if (choice === 'none') return undefined
+  if (destructiveHint === true) return 'destructive'
+  if (!mayChange(raw, options)) return choice === 'all' ? 'reading' : undefined
+  const isUnclear = typeof destructiveHint !== 'boolean' && !READING_NAME.test(textIn(raw, 'name') ?? '')
+  return choice === 'all' || choice === 'changing' || (choice === 'destructive' && isUnclear) ? 'changing' : undefined
+}
+
+/** `get_user`, `get-user` and `getUser`. */
+const READING_NAME = /^(?:get|list|search|read|find|describe)(?:[_-]|(?=[A-Z])|$)/
 
 function reasonFor(upstream: string, operation: string): string {
   if (operation.endsWith('.destructive')) return `The server "${upstream}" says that this can destroy something.`
+  if (operation.endsWith('.changing'))
+    return `The configuration asks for it: this may change something at "${upstream}".`
   return `The configuration asks for it before this tool of "${upstream}" runs.`
 }
 

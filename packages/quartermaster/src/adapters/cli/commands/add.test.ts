@@ -77,7 +77,13 @@ describe('add', () => {
   it('adds a program, and says how it is and who has it', async () => {
     const { code, asked, stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0', '--deep'])
     expect(asked).toEqual([
-      { name: 'notes', entry: { command: 'npx', args: ['-y', 'notes@1.0.0', '--deep'] }, secrets: {}, wait: false },
+      {
+        name: 'notes',
+        entry: { command: 'npx', args: ['-y', 'notes@1.0.0', '--deep'] },
+        secrets: {},
+        wait: false,
+        consent: 'destructive',
+      },
     ])
     expect(code).toBe(0)
     expect(stdout).toBe(
@@ -205,6 +211,7 @@ describe('add', () => {
         },
         secrets: { DB_PASSWORD: 'hush', DB_TOKEN: 'psst' },
         wait: false,
+        consent: 'destructive',
       },
     ])
     expect(stdout).toContain('Kept in the secrets file: DB_PASSWORD, DB_TOKEN.')

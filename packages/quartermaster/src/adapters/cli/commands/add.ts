@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type Command, type CommanderError, Option } from 'commander'
-import type { AddedUpstream } from '../../../contracts/index.ts'
+import type { AddedUpstream, UpstreamConsent } from '../../../contracts/index.ts'
 import { doubtfulArguments, emptyHeader, separateSecrets, withShellVariables } from '../../../core/kernel/index.ts'
 import { addedText } from '../added-text.ts'
 import { argumentNotes } from '../argument-notes.ts'
@@ -14,6 +14,7 @@ import { notesBut, pinEntry } from '../pinning.ts'
 import { addExamples, type Register } from '../register.ts'
 import { repeated } from '../repeated.ts'
 import type { Session } from '../session.ts'
+import { addConsentOptions, chooseConsent, DEFAULT_CONSENT } from '../upstream-consent.ts'
 
 interface AddOptions extends GrantChoice {
   env?: string[]
@@ -23,6 +24,8 @@ interface AddOptions extends GrantChoice {
   perAgent?: boolean
   pin?: boolean
   replace?: boolean
+  consent?: UpstreamConsent
+  yes?: boolean
 }
 
 export const registerAdd: Register = (program, act) => {
@@ -42,7 +45,7 @@ export const registerAdd: Register = (program, act) => {
   command.exitOverride(error => {
     throw withSeparator(error, command)
   })
-  addGrantOptions(command).action((name: string, words: string[], options: AddOptions) =>
+  addConsentOptions(addGrantOptions(command)).action((name: string, words: string[], options: AddOptions) =>
     act(session => add(session, name, words, options)),
   )
   addExamples(command, [
@@ -87,14 +90,24 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const { entry: open, secrets, note } = separateSecrets(name, written, { isToRun: true })
   const pinned = await session.attend('Looking for the version', () => pinEntry(open, { pin, host: session.host }))
   const { entry } = pinned
-  const request = { name, entry, secrets, wait: false, ...toGrant(options), ...defined({ replace }) }
+  const request = {
+    name,
+    entry,
+    secrets,
+    wait: false,
+    ...toGrant(options),
+    ...defined({ replace }),
+    consent: DEFAULT_CONSENT,
+  }
   const added = await session.connect(async control => {
     const judged = await watchReview(session, control)
     const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))
     const isStarting = written.status?.state === 'starting'
     const states = await firstStates(session, control, isStarting ? [name] : [])
     const judgedAgain = await judged([name])
-    return { ...written, ...defined({ status: states.get(name) ?? written.status }), judgedAgain }
+    const seen = { ...written, ...defined({ status: states.get(name) ?? written.status }) }
+    const [chosen = seen] = await chooseConsent(session, control, [seen], options)
+    return { ...chosen, judgedAgain }
   })
   const notes = notesBut(pinned, added.keptVersions)
   const left = note === undefined ? [] : [note]
@@ -122,8 +135,12 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
   const [first, ...args] = words
   if (first === undefined) throw new UsageError('say how to reach it: -- COMMAND ARGUMENTS, or an address.')
   if (first.startsWith('-')) throw new UsageError(`say which program "${first}" is for: -- COMMAND ARGUMENTS.`)
-  const { env = [], header = [], lazy, perAgent } = options
-  const common = { ...(lazy && { start: 'lazy' }), ...(perAgent && { connection: 'perAgent' }) }
+  const { env = [], header = [], lazy, perAgent, consent } = options
+  const common = {
+    ...(lazy && { start: 'lazy' }),
+    ...(perAgent && { connection: 'perAgent' }),
+    ...defined({ consent }),
+  }
   if (isAddress(first)) {
     if (args.length > 0) throw new UsageError('an address takes no arguments.')
     if (env.length > 0 || options.cwd !== undefined)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentSummary, ForeignServers } from '../../../contracts/index.ts'
-import { FOUND, runImport as run, server } from '../../../testing/import-desk.ts'
+import { ASKS, FOUND, runImport as run, server } from '../../../testing/import-desk.ts'
 
 describe('import', () => {
   it('has a line for each server and for each note, whatever a client calls them', async () => {
@@ -55,8 +55,16 @@ describe('import', () => {
         secrets: { TOKEN: 'hush' },
         replace: false,
         wait: false,
+        consent: 'destructive',
       },
-      { name: 'files', entry: { command: 'npx', args: ['-y', 'files'] }, secrets: {}, replace: false, wait: false },
+      {
+        name: 'files',
+        entry: { command: 'npx', args: ['-y', 'files'] },
+        secrets: {},
+        replace: false,
+        wait: false,
+        consent: 'destructive',
+      },
     ])
     expect(stdout).toContain(
       '✓ git-hub (Claude Desktop, "git hub" there): it is up, with 3 tools\n  Given to: default.\n  Kept in the secrets file: TOKEN.\n',
@@ -66,6 +74,29 @@ describe('import', () => {
     expect(stdout).toContain('- old (Claude Desktop): It uses the older transport "sse".\n')
     expect(stdout).toMatch(/\n2 imported, 1 skipped\.\n$/)
     expect(stdout).not.toContain('hush')
+  })
+
+  it('asks once which tools of all servers ask a person, with how many each choice stops', async () => {
+    const terminal = { stdin: true, stderr: true }
+    const { chosen, stdout, stderr, questions } = await run(['claude', '--pin'], {
+      asks: ASKS,
+      terminal,
+      answers: ['what?', 'chang'],
+    })
+    expect(questions).toEqual(['Choose [destructive]: ', 'Choose [destructive]: '])
+    expect(stderr).toContain(
+      'Which tools of git-hub, files ask a person before they run?\n  destructive 4 of 6 tools: ',
+    )
+    expect(stderr).toMatch(
+      /^ {2}changing {4}6 of 6 tools: .*\n {2}all {9}6 of 6 tools: .*\n {2}none {8}0 of 6 tools: /m,
+    )
+    expect(chosen).toEqual([{ names: ['git-hub', 'files'], consent: 'changing' }])
+    expect(stdout).toContain(
+      '  3 of 3 tools ask a person first: a, b, c. Change it: quartermaster upstreams consent files ',
+    )
+    for (const words of [['--yes'], ['--consent', 'destructive'], ['--json']])
+      expect(await run(['claude', ...words], { asks: ASKS, terminal })).toMatchObject({ chosen: [], questions: [] })
+    expect(await run(['claude'], { asks: ASKS, terminal, answers: [''] })).toMatchObject({ chosen: [] })
   })
 
   it('can be left, and says what was done until then', async () => {

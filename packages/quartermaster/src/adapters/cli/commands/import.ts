@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { AppError, type ForeignServer, type ForeignServers } from '../../../contracts/index.ts'
+import { AppError, type ForeignServer, type ForeignServers, type UpstreamConsent } from '../../../contracts/index.ts'
 import { whichThereAre } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
@@ -9,6 +9,7 @@ import { importServers } from '../import-servers.ts'
 import { choiceText, foundText, importedText } from '../import-text.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { addConsentOptions } from '../upstream-consent.ts'
 import { registerImportOpenapi } from './import-openapi.ts'
 
 interface ImportOptions extends GrantChoice {
@@ -16,6 +17,8 @@ interface ImportOptions extends GrantChoice {
   dryRun?: boolean
   pin?: boolean
   replace?: boolean
+  consent?: UpstreamConsent
+  yes?: boolean
 }
 
 export const registerImport: Register = (program, act) => {
@@ -33,8 +36,9 @@ export const registerImport: Register = (program, act) => {
     .option('--dry-run', 'only show what would be done')
     .option('--pin', 'write the present versions of npx packages into the commands')
     .addOption(new Option('--replace', 'take the place of upstreams that have the name'))
-  addGrantOptions(command).action((source: string | undefined, names: string[], options: ImportOptions) =>
-    act(session => importAll(session, wishOf(source, names), options)),
+  addConsentOptions(addGrantOptions(command)).action(
+    (source: string | undefined, names: string[], options: ImportOptions) =>
+      act(session => importAll(session, wishOf(source, names), options)),
   )
   addExamples(command, [
     ['quartermaster import', 'see what other clients have'],
@@ -66,7 +70,7 @@ async function importAll(session: Session, wish: Wish, given: ImportOptions): Pr
   refuseAbsent(wish, found)
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
   session.hints = { listing: ['import'] }
-  const options = { pin, replace, isDryRun, ...grant }
+  const options = { pin, replace, isDryRun, ...grant, ...defined({ consent: given.consent, yes: given.yes }) }
   const done = await importServers(session, chosen(found.servers, wish.names), options)
   const { servers: imported } = done
   if (session.json) await session.printJson({ places: found.places, ...done })

@@ -1,5 +1,5 @@
-import type { Command } from 'commander'
-import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
+import { Argument, type Command } from 'commander'
+import { AppError, UpstreamConsent, type UpstreamStatus } from '../../../contracts/index.ts'
 import { didYouMean, whichThereAre } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
@@ -7,6 +7,7 @@ import { escapeLine } from '../escape.ts'
 import { firstStates } from '../first-states.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { asksText, CONSENT_HELP } from '../upstream-consent.ts'
 import { askedBy, type Shown, upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
 import { registerDecisions, registerReview } from './upstreams-review.ts'
 
@@ -14,7 +15,7 @@ export const registerUpstreams: Register = (program, act) => {
   const upstreams = program
     .command('upstreams')
     .description('List the MCP servers of others: state, tools, restarts, latency, last error.')
-    .usage('[show | review | accept | reject | restart] [options]')
+    .usage('[show | review | accept | reject | consent | restart] [options]')
     // Otherwise a mistyped subcommand would be told to be "too many arguments".
     .allowExcessArguments()
     .action((_options: object, command: Command) => act(session => list(session, command.args)))
@@ -25,6 +26,7 @@ export const registerUpstreams: Register = (program, act) => {
   registerShow(upstreams, act)
   registerReview(upstreams, act)
   registerDecisions(upstreams, act)
+  registerConsent(upstreams, act)
   registerRestart(upstreams, act)
 }
 
@@ -37,6 +39,27 @@ const registerShow: Register = (upstreams, act) => {
   addExamples(show, [['quartermaster upstreams show github', 'where it is, how it is and what it brings']])
 }
 
+const registerConsent: Register = (upstreams, act) => {
+  const consent = upstreams
+    .command('consent')
+    .description('Say which of its tools ask a person before they run.')
+    .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
+    .addArgument(new Argument('<CHOICE>', CONSENT_HELP).choices(UpstreamConsent.options))
+    .action((name: string, choice: UpstreamConsent) => act(session => setConsent(session, name, choice)))
+  addExamples(consent, [['quartermaster upstreams consent github changing', 'all but what it says only reads']])
+}
+
+async function setConsent(session: Session, name: string, consent: UpstreamConsent): Promise<number> {
+  session.hints = { upstream: name }
+  const input = { names: [name], consent }
+  const [status] = await session.connect(control =>
+    session.attend('Writing', options => control.setUpstreamConsent(input, options)),
+  )
+  if (session.json) await session.printJson(status)
+  else await session.out.write(`"consent": "${consent}" stands in the entry of "${name}" now. ${asksText(status)}\n`)
+  return EXIT.done
+}
+
 const registerRestart: Register = (upstreams, act) => {
   const restart = upstreams
     .command('restart')
@@ -46,7 +69,7 @@ const registerRestart: Register = (upstreams, act) => {
   addExamples(restart, [['quartermaster upstreams restart github', 'after you mended it']])
 }
 
-const SUBCOMMANDS = ['show', 'review', 'accept', 'reject', 'restart']
+const SUBCOMMANDS = ['show', 'review', 'accept', 'reject', 'consent', 'restart']
 
 async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
   if (unknown !== undefined) {
