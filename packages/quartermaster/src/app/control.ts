@@ -90,13 +90,14 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       await agents.reload()
       return { file, agent: config, check: checkAgent(runtime, request.agent) }
     },
-    async call({ agent, waits = false, ...given }, options = {}) {
+    async call({ agent, waits = false, evenIfDisabled, ...given }, options = {}) {
       const { signal, onProgress, trace, openPage } = options
       // A client of `up` that is gone comes back for the result of a call with a key; `operations cancel` ends it.
       const runsOn = parts.from === 'up' && given.idempotencyKey !== undefined
       const answer = await calls.call({
         ...given,
         input: given.input,
+        whenDisabled: given.whenDisabled ?? (evenIfDisabled ? 'run' : undefined),
         seat: agents.seat(agent),
         unallowed: waits ? 'wait' : 'refuse',
         signal: runsOn ? undefined : signal,

@@ -51,8 +51,8 @@ function controlOver(toolbox: RemoteToolbox): AgentControl {
   return {
     tools: async ({ agent: _own, ...filter }) => filterTools(await toolbox.list(), filter),
     tool: ({ name }) => toolbox.detail(name),
-    async call({ tool, input, idempotencyKey }, { signal, onProgress } = {}) {
-      return toCallAnswer(await toolbox.call(tool, input ?? {}, { signal, onProgress, idempotencyKey }))
+    async call({ tool, input, idempotencyKey, whenDisabled }, { signal, onProgress } = {}) {
+      return toCallAnswer(await toolbox.call(tool, input ?? {}, { signal, onProgress, idempotencyKey, whenDisabled }))
     },
     readResult: ({ resultId, offset }) => toolbox.page(resultId, offset),
     async prompt({ agent, ...options }) {

@@ -27,6 +27,8 @@ export const AgentConfig = z.strictObject({
       askClient: z.boolean().optional(),
     })
     .optional(),
+  /** Whether its calls may run a tool although something it needs is missing: `whenDisabled: run`. */
+  runDisabled: z.boolean().optional(),
   /** How it sees its tools; by their number when absent. */
   view: ViewKind.optional(),
   /** The agent's working folder; relative ones count from the project folder. */

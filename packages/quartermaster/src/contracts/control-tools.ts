@@ -5,7 +5,7 @@ import { CapabilityDescriptor } from './capability.ts'
 import { AgentCheck, ToolDetail, ToolSummary } from './control-report.ts'
 import { type ControlTable, nothing } from './control-table.ts'
 import { RecheckAnswer } from './dependency.ts'
-import { IdempotencyKey } from './operation.ts'
+import { IdempotencyKey, WhenDisabled } from './operation.ts'
 import { CallAnswer, ResultPage } from './result.ts'
 
 /** Agents, what they have, and their calls. */
@@ -49,7 +49,10 @@ export const TOOL_CONTROL = {
       tool: z.string(),
       /** The tool's arguments; none when absent. */
       input: z.unknown().optional(),
+      /** The same as `whenDisabled: 'run'`. */
       evenIfDisabled: z.boolean().optional(),
+      /** What the call of a disabled tool does; it fails when absent. */
+      whenDisabled: WhenDisabled.optional(),
       timeoutMs: z.number().int().positive().optional(),
       /** The folder owner's answer, given at the terminal: these operations, for exactly these arguments. */
       consented: z.strictObject({ operations: z.array(z.string()), digest: z.string() }).optional(),

@@ -15,6 +15,13 @@ export type IdempotencyKey = z.infer<typeof IdempotencyKey>
 export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
+/** What a call of a disabled tool does: it fails, waits on record until the tool is active again, or runs anyway. */
+export const WhenDisabled = z.enum(['fail', 'wait', 'run'])
+export type WhenDisabled = z.infer<typeof WhenDisabled>
+
+/** Where MCP carries it: in the `_meta` of a call. */
+export const WHEN_DISABLED_META = 'quartermaster/whenDisabled'
+
 /** An operation as lists show it. */
 export const OperationSummary = z.object({
   id: z.string(),

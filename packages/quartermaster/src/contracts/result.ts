@@ -70,6 +70,8 @@ export const WaitingHandle = z.object({
   operationId: z.string(),
   /** A person's answer, something its tool needs, the next try, or the end of a run somewhere else. */
   for: z.enum(['approval', 'dependency', 'retry', 'run']),
+  /** Of a call whose tool is disabled: the dependencies that it waits for. */
+  missing: z.array(z.string()).optional(),
   /** When it is tried again, where that is known. */
   nextAttemptAt: z.number().optional(),
   /** When it expires, where it waits for no run. */

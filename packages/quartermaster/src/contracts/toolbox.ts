@@ -1,5 +1,6 @@
 import type { AgentView } from './agent-view.ts'
 import { AppError } from './errors.ts'
+import type { WhenDisabled } from './operation.ts'
 import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
 import type { Progress, ResultPage, ToolResult } from './result.ts'
 
@@ -22,6 +23,8 @@ export interface ToolboxCallOptions {
   readonly signal?: AbortSignal | undefined
   /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
   readonly idempotencyKey?: string | undefined
+  /** What the call of a disabled tool does; it fails when absent. `run` needs `runDisabled` in the agent's file. */
+  readonly whenDisabled?: WhenDisabled | undefined
   onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { IdempotencyKey } from '../../contracts/index.ts'
+import { IdempotencyKey, WhenDisabled } from '../../contracts/index.ts'
 import { CompletingOption } from './completion/kinds.ts'
 import { parseDuration } from './duration.ts'
 
@@ -7,6 +7,7 @@ import { parseDuration } from './duration.ts'
 export interface CallOptions {
   agent: string
   evenIfDisabled?: boolean
+  whenDisabled?: WhenDisabled
   timeout?: number
   all?: boolean
   idempotencyKey?: string
@@ -16,7 +17,13 @@ export interface CallOptions {
 export function addCallOptions(command: Command): Command {
   return command
     .addOption(new CompletingOption('--agent <NAME>', 'the agent to call as', 'agent').default('default'))
-    .option('--even-if-disabled', 'run it although something it needs is missing')
+    .addOption(
+      new Option(
+        '--when-disabled <WHAT>',
+        'while something it needs is missing: fail, wait for it, or run anyway',
+      ).choices(WhenDisabled.options),
+    )
+    .addOption(new Option('--even-if-disabled', 'the same as --when-disabled run').conflicts('whenDisabled'))
     .addOption(
       new Option('--timeout <DURATION>', "how long to wait, such as 30s; the tool's own limit holds too").argParser(
         toMs,

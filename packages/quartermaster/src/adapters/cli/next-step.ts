@@ -117,8 +117,9 @@ function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string |
     missing.length > 0 && missing.every(isSwitchedOff)
       ? 'Switch on what is switched off, then call it again.'
       : `Mend what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
-  // The option counts for the tool that is called, not for those it calls.
-  return tool === called ? `${step}\nOr run it anyway: add --even-if-disabled` : step
+  // The options count for the tool that is called, not for those it calls.
+  const others = 'Or have it run later: add --when-disabled wait\nOr run it anyway: add --even-if-disabled'
+  return tool === called ? `${step}\n${others}` : step
 }
 
 function allow({ agent = 'AGENT', capability = 'CAPABILITY', tool }: Hints, error: AppError): string {

@@ -43,6 +43,7 @@ export async function runCall(
     input,
     ...defined({
       evenIfDisabled: options.evenIfDisabled,
+      whenDisabled: options.whenDisabled,
       timeoutMs: options.timeout,
       idempotencyKey: options.idempotencyKey,
       // Nobody is here who could be asked, so somebody else may be, as for an agent.

@@ -25,16 +25,23 @@ export function nextAttemptText({ from, host }: Session, nextAttemptAt: number |
   return nextAttemptAt <= host.clock.now() ? 'now' : `in ${aheadInWords(nextAttemptAt - host.clock.now())}`
 }
 
-function waitingText(session: Session, tool: string, { operationId, for: what, nextAttemptAt }: WaitingHandle): string {
+function waitingText(session: Session, tool: string, waiting: WaitingHandle): string {
+  const { operationId, for: what, nextAttemptAt } = waiting
   const id = escapeLine(operationId)
   const lines = {
     approval: `"${tool}" waits for a person to allow it.`,
-    dependency: `"${tool}" waits for what it needs, and runs automatically once that is available.`,
+    dependency: `"${tool}" waits for ${missingText(session, waiting)}.`,
     retry: `"${tool}" could not be done now. It is tried again by itself, ${nextAttemptText(session, nextAttemptAt)}.`,
     run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
   const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${nextStep(what, id)}`
   return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster ${look}\n`
+}
+
+function missingText({ from, host }: Session, { missing = [], expiresAt }: WaitingHandle): string {
+  const names = missing.length > 0 ? missing.join(', ') : 'what it needs'
+  const by = expiresAt === undefined ? '' : `, within ${aheadInWords(expiresAt - host.clock.now())}`
+  return `${names}, and runs automatically once that is available${from === 'process' ? ' and an `up` runs' : ''}${by}`
 }
 
 function nextStep(what: WaitingHandle['for'], id: string): string {

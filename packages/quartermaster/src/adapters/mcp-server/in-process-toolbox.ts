@@ -14,7 +14,7 @@ import {
 import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
-import type { Calls } from '../../core/operations/index.ts'
+import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'
 import { checkedKey } from './idempotency-key.ts'
 import { type Era, listedOutput, showsOutput, toMcpResult } from './render.ts'
 import { find, listed, notOnShelf, type Shelf, versionsOf } from './shelf.ts'
@@ -56,7 +56,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
       open()
       return agentViewOf(seat)
     },
-    async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
+    async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
       open()
       try {
         if (!find(shelf, name)) await deps.calls.meet({ seat, tool: name, signal })
@@ -77,6 +77,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
           client,
           onProgress,
           idempotencyKey: key,
+          whenDisabled: checkWhenDisabled(whenDisabled, seat),
           canAnswer,
           ask: askHost,
         }

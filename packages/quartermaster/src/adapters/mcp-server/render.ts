@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/server'
 import {
+  AppError,
   type CallAnswer,
   KEPT_META,
   KeptResult,
@@ -75,6 +76,13 @@ export function listedOutput(tool: Tool): Readonly<Record<string, unknown>> {
   if (MOVES_BADLY.test(JSON.stringify(outputSchema))) return root
   const shared = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) }
   return { ...root, ...shared, anyOf: [promised, HANDLE] }
+}
+
+/** Refuses to have a call wait where its handle would be a result that the client refuses. */
+export function refuseUnfitHandle(tool: Tool, era: Era): void {
+  if (!showsOutput(tool, era) || listedOutput(tool) !== tool.outputSchema) return
+  const message = `A call of "${tool.name}" cannot wait: a handle is not what its server promises as a result.`
+  throw new AppError('INPUT_INVALID', `${message} Call it again when the tool is active.`)
 }
 
 const MOVES_BADLY = /"\$(?:id|anchor|dynamicAnchor)":|"\$(?:ref|dynamicRef)":"#(?!\/(?:\$defs|definitions)\/)/

@@ -1,14 +1,20 @@
 import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
-import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
+import { AppError, type CallAnswer, isAppError, WHEN_DISABLED_META } from '../../contracts/index.ts'
 import type { Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
-import type { Calls, Exchange, Exchanges } from '../../core/operations/index.ts'
+import {
+  type CallRequest,
+  type Calls,
+  checkWhenDisabled,
+  type Exchange,
+  type Exchanges,
+} from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import { checkedKey } from './idempotency-key.ts'
 import { hasGone, type McpRequest } from './mcp-request.ts'
 import { toEarlyAnswers } from './questions.ts'
-import { showsOutput, toMcpResult } from './render.ts'
+import { refuseUnfitHandle, showsOutput, toMcpResult } from './render.ts'
 import { askClient, audienceOf, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
 import { find, notOnShelf, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
@@ -52,11 +58,13 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     let exchange: Exchange<CallAnswer> | undefined
     try {
       const idempotencyKey = checkedKey(request.idempotencyKey)
+      const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], shelf.seat)
+      if (whenDisabled === 'wait') refuseUnfitHandle(grant.tool, request)
       const target = targetOf(deps.calls, { shelf, grant, input })
       seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
       if (isOnRecordAlone(request, exchanges))
         return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
-      const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
+      const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey, whenDisabled })
       exchange = enterExchange(exchanges, work, request)
       if (idempotencyKey !== undefined && request.holder !== undefined)
         keep(exchange, keyedName(request.holder, idempotencyKey))
@@ -144,16 +152,14 @@ function refused(error: AppError): ToolCallResult {
   return toErrorResult(error, { isBare: true })
 }
 
-interface OneCall {
+interface OneCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey' | 'whenDisabled'> {
   readonly shelf: Shelf
   readonly grant: Grant
-  readonly input: unknown
   readonly seed: TaskSeed | undefined
-  readonly trace: TraceContext | undefined
-  readonly idempotencyKey: string | undefined
 }
 
-function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey }: OneCall): RoundWork<CallAnswer> {
+function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
+  const { shelf, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
   const { seat } = shelf
   const tool = grant.tool.name
   // A host that offers to answer is asked directly; the client is asked where there is none.
@@ -169,6 +175,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
         trace,
         client,
         idempotencyKey,
+        whenDisabled,
         signal,
         isHeard,
         onProgress,

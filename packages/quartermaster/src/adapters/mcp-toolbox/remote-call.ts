@@ -8,6 +8,7 @@ import {
   type ToolDetail,
   type ToolResult,
   toAppError,
+  WHEN_DISABLED_META,
 } from '../../contracts/index.ts'
 import { errorResult, inputObject, unmarked } from '../../core/kernel/index.ts'
 import { type Errand, unanswered } from './toolbox-error.ts'
@@ -50,18 +51,21 @@ export async function callRemote(call: RemoteCall, deps: RemoteCallDeps): Promis
 }
 
 async function sent(
-  { name, input, signal, onProgress, idempotencyKey }: RemoteCall,
+  { name, input, signal, onProgress, idempotencyKey, whenDisabled }: RemoteCall,
   { client, reached }: RemoteCallDeps,
 ): Promise<ToolResult> {
   // The wire carries nothing but objects, so what is none is refused here.
   const given = inputObject(name, input)
-  const _meta = idempotencyKey === undefined ? {} : { _meta: { [IDEMPOTENCY_META]: idempotencyKey } }
+  const _meta = {
+    ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_META]: idempotencyKey }),
+    ...(whenDisabled === undefined ? {} : { [WHEN_DISABLED_META]: whenDisabled }),
+  }
   const options = {
     timeout: NO_LIMIT_MS,
     ...(signal ? { signal } : {}),
     ...(onProgress ? { onprogress: onProgress } : {}),
   }
-  const work = () => client.callTool({ name, arguments: given, ..._meta }, options)
+  const work = () => client.callTool({ name, arguments: given, _meta }, options)
   const result = await reached(
     () =>
       work().catch(thrown => {

@@ -65,6 +65,10 @@ const AGENT_TEXTS: Readonly<Record<string, EditorText>> = {
   'capabilities.*.tools': { description: 'Only these tools. Left out: all of the capability. []: none.' },
   consent: { title: 'Consent', description: 'What the owner has said about asking.' },
   'consent.allow': { description: 'Operations that the owner allows this agent for good, such as "files.write".' },
+  runDisabled: {
+    title: 'Run disabled',
+    description: 'Whether its calls may run a disabled tool anyway, with whenDisabled: run.',
+  },
   view: {
     title: 'View',
     description:

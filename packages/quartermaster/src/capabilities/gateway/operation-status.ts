@@ -93,7 +93,9 @@ export function operationText({ id, tool, state, nextAttemptAt, error, result, n
   const why = error === undefined ? '' : ` ${error.code}: ${line(error.message, ERROR_CHARACTERS)}`
   const texts = (result?.content ?? []).flatMap(block => (block.type === 'text' ? [block.text] : []))
   const rest = nextOffset === undefined ? [] : [`[It goes on: ask again with "offset": ${nextOffset}.]`]
-  return [`- ${id} (${tool}): ${IN_WORDS[state]}${next}${why}`, ...texts, ...rest].join('\n')
+  const isBlocked = state === 'queued' && nextAttemptAt === undefined && error !== undefined
+  const how = isBlocked ? 'waits for what it needs, and runs automatically. Do not call it again.' : IN_WORDS[state]
+  return [`- ${id} (${tool}): ${how}${next}${why}`, ...texts, ...rest].join('\n')
 }
 
 const IN_WORDS: Readonly<Record<OperationState, string>> = {

@@ -53,6 +53,7 @@ export const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'json',
   'timeout',
   'url',
+  'when-disabled',
 ])
 
 /** How a tool's input schema becomes a command line; nothing for a tool that has no command. */

@@ -37,7 +37,7 @@ export {
 } from './exchange/exchanges.ts'
 export { type Admission, createAdmission } from './path/admission.ts'
 export { type CallPathDeps, createCalls } from './path/call-path.ts'
-export type { CallRequest, Calls } from './path/call-request.ts'
+export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-request.ts'
 export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'

@@ -105,7 +105,11 @@ export function createCalls(deps: CallPathDeps): Calls {
       if (journey.resumed) refuseChanged(journey.resumed, tool)
       const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(journey, deadline)
       if (first) return first
-      if (!request.evenIfDisabled && !isReady(tool, health)) await passHealth(tool, deadline)
+      if (request.whenDisabled !== 'run' && !isReady(tool, health)) {
+        const passing = passHealth(tool, deadline)
+        const waiting = await passing.catch(error => entrance.waitForTool(journey, tool, error, deadline))
+        if (waiting) return waiting
+      }
       const entering = entrance.enter(journey, tool, deadline)
       const instead = entering && (await entering)
       if (instead) return instead

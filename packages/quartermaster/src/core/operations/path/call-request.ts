@@ -1,10 +1,13 @@
-import type {
-  Answer,
-  CallAnswer,
-  OperationRow,
-  Question,
-  QuestionKind,
-  TraceContext,
+import {
+  type Answer,
+  AppError,
+  type CallAnswer,
+  type OperationRow,
+  type Question,
+  type QuestionKind,
+  type TraceContext,
+  WHEN_DISABLED_META,
+  WhenDisabled,
 } from '../../../contracts/index.ts'
 import type { Grant, Seat } from '../../agents/index.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
@@ -24,8 +27,8 @@ export interface CallRequest {
   readonly isHeard?: IsHeard | undefined
   /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
   readonly timeoutMs?: number | undefined
-  /** Runs the tool although something it needs is missing. Consent and record still apply. */
-  readonly evenIfDisabled?: boolean | undefined
+  /** What the call of a disabled tool does; it fails when absent. Consent and record apply to all. */
+  readonly whenDisabled?: WhenDisabled | undefined
   /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
   readonly consented?: ConsentedOnce | undefined
   /** What a call does that nobody has allowed yet: it waits for a person, or is refused at once with all that is missing. */
@@ -85,4 +88,15 @@ export interface Calls extends RunningCalls {
   running(): number
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
+}
+
+/** What an agent's call gave as `whenDisabled`. Running a disabled tool takes the word of the agent's file. */
+export function checkWhenDisabled(given: unknown, seat: Pick<Seat, 'agent' | 'caller'>): WhenDisabled | undefined {
+  if (given === undefined) return undefined
+  const { data } = WhenDisabled.safeParse(given)
+  if (data === undefined)
+    throw new AppError('INPUT_INVALID', `"${WHEN_DISABLED_META}" must be "fail", "wait" or "run".`)
+  if (data !== 'run' || seat.agent()?.runDisabled === true) return data
+  const message = `"${seat.caller.name}" may not run disabled tools. Its file allows that with "runDisabled": true.`
+  throw new AppError('REQUEST_REFUSED', message)
 }

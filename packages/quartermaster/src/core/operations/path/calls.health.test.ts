@@ -82,7 +82,7 @@ describe('health', () => {
     const mail = fakeService('mail', DOWN)
     const hub = await workerHub([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
     await hub.health.probeNew()
-    const answer = await hub.callAs('worker', 'send', {}, { evenIfDisabled: true })
+    const answer = await hub.callAs('worker', 'send', {}, { whenDisabled: 'run' })
     expect(answer.result.isError).toBeUndefined()
   })
 })

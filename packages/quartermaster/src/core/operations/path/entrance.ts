@@ -1,7 +1,10 @@
-import { AppError, type CallAnswer } from '../../../contracts/index.ts'
+import { AppError, type CallAnswer, isAppError, type Settings } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
+import { giveUpAt } from '../record/standing.ts'
+import { waitingAnswer } from '../record/waiting-answer.ts'
 import type { Admission } from './admission.ts'
 import type { Deadline } from './deadline.ts'
 import { type Journey, whetherHeard } from './journey.ts'
@@ -15,15 +18,19 @@ export interface Entrance {
    * has to be waited for when the call has no record and needs nobody's consent.
    */
   enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
+  /** Records the call of a disabled tool as one that runs when the tool is active again, if it asks for that; else throws `reason`. */
+  waitForTool(journey: Journey, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
 }
 
 export interface EntranceDeps {
-  readonly operations: Pick<OperationLog, 'begin'>
+  readonly operations: Pick<OperationLog, 'begin' | 'queue'>
   readonly idempotency: Pick<Idempotency, 'first'>
   readonly admission: Admission
+  readonly clock: Clock
+  readonly settings: Pick<Settings, 'retryMaxAgeMinutes'>
 }
 
-export function createEntrance({ operations, idempotency, admission }: EntranceDeps): Entrance {
+export function createEntrance({ operations, idempotency, admission, clock, settings }: EntranceDeps): Entrance {
   async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
     const { seat, tool, idempotencyKey: key } = journey.request
     if (key === undefined) return undefined
@@ -56,6 +63,18 @@ export function createEntrance({ operations, idempotency, admission }: EntranceD
       if (record.needsConsent) return orBeaten(admission.admit({ journey, tool, record, deadline }), journey, deadline)
       const writing = journey.resumed ? undefined : operations.begin(record)
       return writing && orBeaten(entered(journey, writing), journey, deadline)
+    },
+    async waitForTool(journey, tool, reason, deadline) {
+      const isDisabled = isAppError(reason) && reason.code === 'TOOL_DISABLED'
+      if (!isDisabled || journey.request.whenDisabled !== 'wait') throw reason
+      const { operationId: id, startedAt } = journey
+      const createdAt = Math.round(startedAt)
+      const expiresAt = giveUpAt({ createdAt, startedAt: null, expiresAt: null }, settings)
+      const waiting = { error: reason.toJSON(), expiresAt }
+      if ((await operations.queue(recordFor(journey, tool), waiting)) === 'known')
+        return await beaten(journey, deadline)
+      journey.request.onRecorded?.(id)
+      return waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null, ...waiting }, clock.now())
     },
   }
 }

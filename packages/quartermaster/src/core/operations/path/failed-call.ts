@@ -78,13 +78,14 @@ async function tryLater(
 }
 
 function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
-  const { tool, resumed, hasRun, startedAt } = journey
+  const { tool, resumed, hasRun, startedAt, request } = journey
   const { attempts } = resumed ?? FIRST
   const by = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
   const policy = tool ? (resumed?.retry ?? policyOf(tool, journey)) : 'manual'
   const mutates = tool?.mutates ?? false
+  const waits = request.whenDisabled === 'wait' || resumed?.error?.code === 'TOOL_DISABLED'
   const now = deps.clock.now()
-  return afterFailure({ policy, mutates, failure, hasRun, attempts, giveUpAt: by, now }, deps)
+  return afterFailure({ policy, mutates, waits, failure, hasRun, attempts, giveUpAt: by, now }, deps)
 }
 
 /** The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed. */

@@ -85,7 +85,7 @@ function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Pr
   const late = deadline.reason()
   if (late) throw late
   permit(journey.request.seat, tool.name)
-  if (!journey.request.evenIfDisabled) refuseDisabled(tool, health)
+  if (journey.request.whenDisabled !== 'run') refuseDisabled(tool, health)
   return tool.consent.length > 0 ? refuseRevoked(ready, gate) : undefined
 }
 

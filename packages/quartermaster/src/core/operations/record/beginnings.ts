@@ -4,8 +4,8 @@ import { insert, type Store, type Write } from '../../store/index.ts'
 import type { DurableWriter } from './durable-writer.ts'
 import { GRANT_GUARD } from './grant-guard.ts'
 import { endTerms } from './keep-until.ts'
-import type { Begun, OperationRecord } from './operation-log.ts'
-import { rowOf, waitingRowOf } from './operation-row.ts'
+import type { Begun, OperationLog, OperationRecord } from './operation-log.ts'
+import { rowOf, type WaitingTerms, waitingRowOf } from './operation-row.ts'
 import { toldWrite } from './receipts.ts'
 import { firstStanding, type RunningCall } from './running-call.ts'
 import type { StorageAccess } from './storage.ts'
@@ -22,6 +22,8 @@ export interface Beginnings {
     approval: NewRow<'approvals'>,
     awaitedUntil?: number | null,
   ): Promise<Exclude<Begun, 'unallowed'>>
+  /** As one that waits for what its tool needs. */
+  readonly queue: OperationLog['queue']
 }
 
 export interface BeginningsDeps {
@@ -54,10 +56,10 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
   }
 
   /** Whoever asked for it was told that it was not run: then nobody is to be asked about it, and nobody to run it. */
-  function takeBack(record: OperationRecord, failure: AppError): void {
+  function takeBack(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
     const { id, ttlMs = null } = record
     const now = Math.round(clock.now())
-    const parked = { ...firstStanding(record), state: 'waitingForApproval', fence: 0, startedAt: null } as const
+    const waiting = { ...firstStanding(record), state, fence: 0, startedAt: null }
     const end = {
       state: 'cancelled',
       outcome: undefined,
@@ -65,10 +67,24 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
       error: failure.toJSON(),
       isTold: true,
     } as const
-    const { writes, tellAt } = ended(parked, end, endTerms(now, { ttlMs }, settings))
+    const { writes, tellAt } = ended(waiting, end, endTerms(now, { ttlMs }, settings))
     writer.write([...writes, toldWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
       // The writer has logged it, and tries on where it can.
     })
+  }
+
+  async function wait(record: OperationRecord, terms: WaitingTerms, more: readonly Write[]) {
+    let isPerhapsThere = false
+    const onUnseen = () => (isPerhapsThere = true)
+    try {
+      const { store, sealer } = await storage.open()
+      const row = waitingRowOf(record, { ...terms, node: owner, sealer })
+      return (await open(store, { row, more, onUnseen })) === 'begun' ? 'begun' : 'known'
+    } catch (error) {
+      const failure = notRecorded(record, error)
+      if (isPerhapsThere) takeBack(record, terms.state, failure)
+      throw failure
+    }
   }
 
   return {
@@ -84,20 +100,11 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
         throw notRecorded(call.record, error)
       }
     },
-    async park(record, approval, awaitedUntil = null) {
-      let isPerhapsThere = false
-      const onUnseen = () => (isPerhapsThere = true)
-      try {
-        const { store, sealer } = await storage.open()
-        const row = waitingRowOf(record, { node: owner, awaitedUntil, expiresAt: approval.expiresAt, sealer })
-        const begun = await open(store, { row, more: [insert('approvals', approval)], onUnseen })
-        return begun === 'begun' ? 'begun' : 'known'
-      } catch (error) {
-        const failure = notRecorded(record, error)
-        if (isPerhapsThere) takeBack(record, failure)
-        throw failure
-      }
+    park(record, approval, awaitedUntil = null) {
+      const { expiresAt } = approval
+      return wait(record, { state: 'waitingForApproval', awaitedUntil, expiresAt }, [insert('approvals', approval)])
     },
+    queue: (record, waiting) => wait(record, { state: 'queued', ...waiting }, []),
   }
 }
 

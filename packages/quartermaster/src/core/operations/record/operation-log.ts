@@ -5,6 +5,7 @@ import type {
   KeptEffect,
   NewRow,
   OperationOutcome,
+  OperationRow,
   OperationState,
   ResultPage,
   RetryPolicy,
@@ -92,6 +93,11 @@ export interface OperationLog {
     record: OperationRecord,
     approval: NewRow<'approvals'>,
     awaitedUntil?: number | null,
+  ): Promise<Exclude<Begun, 'unallowed'>>
+  /** Resolves when a call is on record as one that waits for what its tool needs: why, and until when. */
+  queue(
+    record: OperationRecord,
+    waiting: Pick<OperationRow, 'error' | 'expiresAt'>,
   ): Promise<Exclude<Begun, 'unallowed'>>
   /** An operation that waited runs here from now on. It was leased for this process. */
   adopt(record: OperationRecord, standing: Standing, options?: { readonly isAwaited: boolean }): void

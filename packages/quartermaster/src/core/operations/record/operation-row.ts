@@ -34,12 +34,17 @@ export function rowOf(
   }
 }
 
-/** The row of a call that waits for a person. */
+/** How a call waits that was not run: for a person, or for what its tool needs. */
+export type WaitingTerms = Pick<NewRow<'operations'>, 'expiresAt' | 'awaitedUntil' | 'error'> & {
+  readonly state: 'waitingForApproval' | 'queued'
+}
+
+/** The row of a call that waits before it is run. */
 export function waitingRowOf(
   record: OperationRecord,
-  { sealer, ...terms }: { node: string; awaitedUntil: number | null; expiresAt: number; sealer: Sealer },
+  { sealer, ...terms }: WaitingTerms & { node: string; sealer: Sealer },
 ): NewRow<'operations'> {
-  return { ...factsFor(record, sealer), ...terms, state: 'waitingForApproval', attempts: 0, fence: 0 }
+  return { ...factsFor(record, sealer), ...terms, attempts: 0, fence: 0 }
 }
 
 function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operations'>, 'state'> {

@@ -6,6 +6,8 @@ import type { EndState } from './operation-log.ts'
 export interface FailedRun {
   readonly policy: RetryPolicy
   readonly mutates: boolean
+  /** Whether it waits while its tool is disabled, whatever the policy. */
+  readonly waits?: boolean
   readonly failure: AppError
   /** Whether the tool was run at all, this time. */
   readonly hasRun: boolean
@@ -38,13 +40,15 @@ export interface RetryTerms {
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   const { policy, failure, attempts, giveUpAt, now } = run
   const { retryAttempts } = terms.settings
-  if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(run) }
+  const isDisabled = failure.code === 'TOOL_DISABLED' && !run.hasRun
+  const isRetried = policy !== 'manual' && run.mutates && mayPass(failure)
+  if (!isRetried && !(isDisabled && run.waits)) return { kind: 'end', state: endOf(run) }
   // Its caller sends it again to the next process, which answers it at once.
   if (failure.code === 'STOPPING' && !run.hasRun) return { kind: 'end', state: 'failed' }
   if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
   // Waiting for what is missing is no attempt; whoever brings it back brings the operation back. A tool that was run and met a
   // disabled one inside it has made an attempt: nothing that it needs itself is missing.
-  if (failure.code === 'TOOL_DISABLED' && !run.hasRun) return { kind: 'again', dueAt: undefined }
+  if (isDisabled) return { kind: 'again', dueAt: undefined }
   if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }
   return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
 }

@@ -71,6 +71,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
       return undefined
     },
     park: beginnings.park,
+    queue: beginnings.queue,
     adopt: (record, standing, options = { isAwaited: false }) => void enter(adoptedCall(record, standing, options)),
     progress(id, text) {
       const call = running.get(id)

@@ -1,5 +1,8 @@
+import { z } from 'zod'
 import {
   type CallAnswer,
+  type ErrorBody,
+  MissingDependency,
   type OperationRow,
   type OperationState,
   TOLD_TOOLS,
@@ -9,7 +12,7 @@ import {
 type Unfinished = Pick<OperationRow, 'id' | 'tool' | 'state' | 'dueAt' | 'expiresAt'> & {
   readonly attempts?: number | undefined
   /** Why it was not done so far. */
-  readonly error?: { readonly message: string } | null | undefined
+  readonly error?: Pick<ErrorBody, 'message' | 'details'> | null | undefined
 }
 
 type Status = Pick<Unfinished, 'tool' | 'state' | 'attempts' | 'error'> & { readonly dueAt?: number | null | undefined }
@@ -27,6 +30,7 @@ export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
     status: 'waiting',
     operationId: id,
     for: what,
+    ...(what === 'dependency' ? missingIn(operation) : {}),
     ...(what === 'retry' && dueAt !== null ? { nextAttemptAt: dueAt } : {}),
     ...(expiresAt === null ? {} : { expiresAt: Math.round(expiresAt) }),
   }
@@ -38,6 +42,13 @@ export function waitingAnswer(operation: Unfinished, now: number): CallAnswer {
   ].join(' ')
   return { operationId: id, result: { content: [{ type: 'text', text }] }, waiting }
 }
+
+function missingIn({ error }: Unfinished): Pick<WaitingHandle, 'missing'> {
+  const missing = MissingNames.safeParse(error?.details?.missing)
+  return missing.success ? { missing: missing.data.map(({ dependency }) => dependency) } : {}
+}
+
+const MissingNames = z.array(MissingDependency.pick({ dependency: true }))
 
 function waitsFor({ state, attempts, dueAt }: Omit<Status, 'tool'>): WaitingHandle['for'] {
   if (state === 'waitingForApproval') return 'approval'
