@@ -125,7 +125,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
     await expect.poll(() => at.control('status'), { timeout: 20_000 }).toMatchObject({ running: 1 })
     const ended = at.up.stop()
     expect(await allowed).toMatch(/op_/)
-    expect(await message).toContain('No message')
+    expect(await message).toContain('STOPPING')
     expect(await ended).toBe(0)
   })
 

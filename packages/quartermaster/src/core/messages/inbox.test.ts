@@ -58,7 +58,7 @@ describe('waiting', () => {
     expect(messages.watchers.count()).toBe(0)
   })
 
-  it('ends with nothing when the time is over, when whoever waits goes, and when everything stops', async () => {
+  it('ends with nothing when the time is over or the reader goes, and is to be repeated when everything stops', async () => {
     const { messages, workspaces, clock } = await openMessages()
     const { bob } = await workspaces('bob')
     const going = new AbortController()
@@ -72,7 +72,7 @@ describe('waiting', () => {
     expect((await gone).rows).toEqual([])
     expect(messages.watchers.count()).toBe(1)
     messages.stop()
-    expect((await stopped).rows).toEqual([])
+    await expect(stopped).rejects.toMatchObject({ code: 'STOPPING', retry: 'later' })
     expect(messages.watchers.count()).toBe(0)
   })
 

@@ -218,6 +218,9 @@ export function createInbox(deps: InboxDeps): Inbox {
     const { workspace, reader, signal, onWaiting } = request
     const inTurn = looks.inTurn({ workspaceId: workspace.id, reader }, () => look(request))
     const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
+    // That no message came in the time that was given would not be true.
+    if (!taken && !signal?.aborted && watchers.isStopped())
+      throw new AppError('STOPPING', 'Quartermaster is stopping. Wait again in a moment.')
     return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
   }
 
