@@ -39,7 +39,7 @@ function renderTool(tool: Tool, era: Era): McpTool {
       title: tool.title,
       readOnlyHint: !tool.mutates,
       idempotentHint: tool.idempotent,
-      // Our facts do not tell deleting from adding; what does not say counts as the worse.
+      // As in MCP, a tool that changes something is destructive unless its definition says otherwise.
       ...(tool.mutates ? { destructiveHint: annotations?.destructiveHint !== false } : {}),
     },
     ...(showsOutput(tool, era) ? { outputSchema: listedOutput(tool) as NonNullable<McpTool['outputSchema']> } : {}),

@@ -53,7 +53,7 @@ const Output = z.object({
     .optional()
     .describe('With the first page of a list: what there is.'),
   nextCursor: z.string().optional().describe('There: the list goes on.'),
-  note: z.string().optional().describe('What to use in place of a name in the question that is not used here.'),
+  note: z.string().optional().describe('Which tool or command to use in place of a name from another gateway.'),
 })
 type Output = z.infer<typeof Output>
 

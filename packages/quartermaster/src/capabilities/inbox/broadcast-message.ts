@@ -26,10 +26,10 @@ export function createBroadcastMessage(inbox: Platform['inbox']) {
         .min(1)
         .max(200)
         .optional()
-        .describe('With the same key and text, nobody gets the message twice, however often you send it.'),
+        .describe('With the same key and text, no peer gets the message twice, however often you send it.'),
     }),
     output: Output,
-    examples: [{ query: 'tell everybody that the release is out', input: { message: 'Version 2 is out.' } }],
+    examples: [{ query: 'tell all peers that the release is out', input: { message: 'Version 2 is out.' } }],
     mutates: true,
     mcp: { annotations: { destructiveHint: false } },
     async handler({ message, idempotency_key: key }, context) {

@@ -74,7 +74,7 @@ export interface KnownTools {
   isOffered(tool: string): boolean
 }
 
-/** The tool that was probably meant by a name that there is not, to be put behind a message; only of those the agent may see. */
+/** Suggests a tool for an unknown name, to be put behind a message. Only tools that the agent may see. */
 export function suggestTool(name: string, { names, isOffered }: KnownTools): string {
   const foreign = Object.hasOwn(FOREIGN_TOOLS, name) ? FOREIGN_TOOLS[name] : undefined
   if (!foreign) return didYouMean(name, names)

@@ -205,7 +205,7 @@ const DEPRECATED =
   /(?:^\W*|[.!:] |[([]|\bthis (?:tool|function|method|operation|endpoint) (?:is|was) (?:now )?)deprecated\b/i
 const judged = new WeakMap<object, boolean>()
 
-/** Whether a tool says of itself that another one took its place: servers have no field for it but their words. */
+/** Whether a tool is deprecated, by its own words: MCP has no field for it. */
 export function isDeprecated(tool: Pick<Tool, 'title' | 'short' | 'mcp'>): boolean {
   const known =
     judged.get(tool) ??
