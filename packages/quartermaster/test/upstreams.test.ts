@@ -128,7 +128,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
       expect(await add({})).toMatchObject({
         isError: true,
         content: [
-          { text: expect.stringContaining('its result is not what its definition promises. sum: ') },
+          { text: expect.stringContaining('its result is not what its definition promises. sum must be a number') },
           { text: '{"sum":null}' },
         ],
         _meta: { 'quartermaster/error': { code: 'OUTPUT_INVALID' } },

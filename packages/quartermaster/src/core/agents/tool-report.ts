@@ -76,6 +76,8 @@ export interface KnownTools {
 
 /** Suggests a tool for an unknown name, to be put behind a message. Only tools that the agent may see. */
 export function suggestTool(name: string, { names, isOffered }: KnownTools): string {
+  // Programs without types call by anything.
+  if (typeof name !== 'string') return ''
   const foreign = Object.hasOwn(FOREIGN_TOOLS, name) ? FOREIGN_TOOLS[name] : undefined
   if (!foreign) return didYouMean(name, names)
   return isOffered(foreign.tool) ? ` Use "${foreign.tool}".` : ` ${foreign.otherwise}`
