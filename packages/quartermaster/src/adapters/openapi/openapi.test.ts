@@ -30,6 +30,11 @@ const json = (schema: object, more: object = {}) => ({ content: { 'application/j
 const upload = (more: object = {}) => ({ content: { 'application/octet-stream': {} }, ...more })
 
 describe('reading a document', () => {
+  it('says of an operation that it is deprecated, so that its tool comes last', () => {
+    expect(made({ summary: 'Adds it.', deprecated: true })).toMatchObject({ short: 'Deprecated. Adds it.' })
+    expect(made({ summary: 'Adds it.' })).toMatchObject({ short: 'Adds it.' })
+  })
+
   it('reads YAML as it was, piece by piece, and lets others have their turn meanwhile', () => {
     const summary = 'It is so. '.repeat(40)
     const paths = Array.from(

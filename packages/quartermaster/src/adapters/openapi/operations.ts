@@ -83,7 +83,7 @@ const LONGEST_SHORT = 300
 function shortOf(node: Node, method: string, path: string): string {
   const said =
     textIn(node, 'summary') ?? firstSentence(textIn(node, 'description')) ?? `${method.toUpperCase()} ${path}`
-  const line = said.replace(/\s+/g, ' ')
+  const line = `${node.deprecated === true ? 'Deprecated. ' : ''}${said}`.replace(/\s+/g, ' ')
   const cut = line.length > LONGEST_SHORT ? `${line.slice(0, LONGEST_SHORT - 1)}…` : line
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`
 }
