@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonSchema } from '../../contracts/index.ts'
-import { type FoundIssue, fewIssues, isLibraryText } from '../kernel/index.ts'
+import { type FoundIssue, fewIssues, isLibraryText, issueSentence } from '../kernel/index.ts'
 import { describeSchema, isPaired, isStandardSchema } from './describe-schema.ts'
 import type { SchemaCompiler, SchemaLike, SchemaSide, Validate, Validated } from './schema.ts'
 
@@ -43,7 +43,7 @@ function isAround(one: readonly PropertyKey[], other: readonly PropertyKey[]): b
 
 function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
   const path = (issue.path ?? []).map(segment => (typeof segment === 'object' ? segment.key : segment))
-  return { ...issue, path, message: issue.message }
+  return { ...issue, path, message: issueSentence(issue) }
 }
 
 type Lazy = (value: unknown) => Validated
