@@ -25,7 +25,7 @@ describe('a kind of effect of one’s own', () => {
   it('says what is wrong with a spec: missing and misspelled fields, bad placeholders', () => {
     const problems = ticket.check({ name: 'ticket', kind: 'ticketOpened', id: '{input}', lits: 'a' })
     expect(problems.join('\n')).toContain('"lits" is not a field of ticketOpened. Did you mean "list"?')
-    expect(problems.join('\n')).toContain('list: ')
+    expect(problems.join('\n')).toContain('list fits none of the allowed forms.')
     expect(problems.join('\n')).toContain('id: {input} is no way to a value')
   })
 

@@ -52,7 +52,7 @@ describe('validation', () => {
     const hub = await workerHub([add])
     await expect(hub.callAs('worker', 'add', { a: 'x', c: 3 })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
-      details: { issues: [{ path: ['a'] }, { path: ['b'] }, { path: [] }] },
+      details: { issues: [{ path: ['a'] }, { path: ['b'] }, { path: ['c'] }] },
     })
   })
 
