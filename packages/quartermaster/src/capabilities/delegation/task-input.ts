@@ -16,9 +16,7 @@ export const TaskInput = z.object({
     .min(1)
     .max(128)
     .describe('The workspace that should do it: its workspace_id from list_peers.'),
-  task: keepableText()
-    .min(1)
-    .describe('What the peer should do, with everything it has to know: it sees nothing of your conversation.'),
+  task: keepableText().min(1).describe('What the peer should do, written so that somebody new to it could start.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
   deadline_secs: wholeNumber()
     .optional()
