@@ -1,29 +1,49 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempProject } from '../src/testing/temp-project.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+const PROGRAM = join(PACKAGE, 'dist/bin/quartermaster.js')
 /** A package that a line of the build imports, as the bundler writes it. */
 const IMPORTED = /(?:^import|\bfrom|\bimport\() ?"(?!node:)((?:@[\w.-]+\/)?[a-z][\w.-]*)(?:\/[^"]*)?"\)?;$/gm
 
-let packed: Promise<string[]> | undefined
+const run = promisify(execFile)
+const isWindows = process.platform === 'win32'
 
-/** What npm would put into the package. Asked once: npm takes its time. */
-function packedFiles(): Promise<string[]> {
-  packed ??= pack()
+interface Packed {
+  readonly tarball: string
+  readonly files: readonly string[]
+}
+
+let packed: Promise<Packed> | undefined
+
+/** What npm puts into the package. Packed once: npm takes its time. */
+function pack(): Promise<Packed> {
+  packed ??= packInto(folder)
   return packed
 }
 
-async function pack(): Promise<string[]> {
-  const options = { cwd: PACKAGE, shell: process.platform === 'win32', maxBuffer: 16 * 1024 * 1024 }
-  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], options)
-  const [listed] = JSON.parse(stdout) as { files: { path: string }[] }[]
-  return listed?.files.map(({ path }) => path) ?? []
+async function packInto(dir: string): Promise<Packed> {
+  const options = { cwd: PACKAGE, shell: isWindows, maxBuffer: 16 * 1024 * 1024 }
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], options)
+  const [listed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[]
+  return { tarball: join(dir, listed?.filename ?? ''), files: listed?.files.map(({ path }) => path) ?? [] }
 }
+
+async function packedFiles(): Promise<readonly string[]> {
+  return (await pack()).files
+}
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'package-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 it('the package holds the build, the schemas, what it is and its licence, and nothing of how it was made', async () => {
   const files = await packedFiles()
@@ -76,7 +96,7 @@ it('the package needs no SDK of an agent framework, except where one is asked fo
     const { agentTools } = await import('quartermaster/openai')
     await agentTools({}).catch(error => console.log(error.message))`
   await writeFile(join(dir, 'program.mjs'), program)
-  const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: dir })
+  const { stdout } = await run(process.execPath, ['program.mjs'], { cwd: dir })
   expect(stdout.split('\n')).toEqual([
     'quartermaster',
     'quartermaster/probes',
@@ -122,6 +142,60 @@ async function linkInto(modules: string, name: string): Promise<void> {
   await mkdir(dirname(join(modules, name)), { recursive: true })
   await symlink(installed, join(modules, name), 'junction')
 }
+
+describe('a project that `init` made', () => {
+  const weather = new URL('../../../examples/hello/capabilities/weather.ts', import.meta.url)
+
+  async function makeProject(dir: string, program: string): Promise<{ install: string[]; dependency: string }> {
+    const { stdout } = await run(process.execPath, [program, 'init', '--json', dir])
+    await cp(weather, join(dir, 'capabilities/weather.ts'))
+    const manifest = JSON.parse(await readFile(join(dir, 'package.json'), 'utf8')) as {
+      devDependencies: { quartermaster: string }
+    }
+    return { ...JSON.parse(stdout), dependency: manifest.devDependencies.quartermaster }
+  }
+
+  /** What an editor underlines: as the project says, and for those who want what Node itself takes. */
+  async function complaints(dir: string): Promise<string[]> {
+    const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
+    const check = (...more: string[]) =>
+      run(process.execPath, [compiler, '-p', dir, ...more]).then(
+        () => '',
+        (error: { stdout?: string; message: string }) => error.stdout || error.message,
+      )
+    return [await check(), await check('--module', 'nodenext')]
+  }
+
+  it('has no type error when it is made from a clone and installed, and has the command', async () => {
+    const { dir } = await tempProject()
+    const { install, dependency } = await makeProject(dir, PROGRAM)
+    expect([install, dependency]).toEqual([['npm', 'install'], `file:${PACKAGE.replace(/[\\/]$/, '')}`])
+    // The types of Node come from a registry, which a test does not ask.
+    const types = fileURLToPath(new URL('../../../node_modules/@types/node', import.meta.url))
+    const manifest = { type: 'module', devDependencies: { '@types/node': `file:${types}`, quartermaster: dependency } }
+    await writeFile(join(dir, 'package.json'), JSON.stringify(manifest))
+    await run('npm', ['install', '--offline', '--ignore-scripts'], { cwd: dir, shell: isWindows })
+    expect(await complaints(dir)).toEqual(['', ''])
+    const { stdout } = await run('npx', ['--no-install', 'quartermaster', '--version'], { cwd: dir, shell: isWindows })
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+/)
+  })
+
+  it('has no type error when it is made from the packed package', async () => {
+    const [{ dir }, { dir: home }] = [await tempProject(), await tempProject()]
+    const installed = join(home, 'node_modules/quartermaster')
+    await mkdir(installed, { recursive: true })
+    await run('tar', ['-xzf', (await pack()).tarball, '-C', installed, '--strip-components=1'])
+    const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
+    for (const name of Object.keys(dependencies)) await linkInto(join(home, 'node_modules'), name)
+    const { dependency } = await makeProject(dir, join(installed, 'dist/bin/quartermaster.js'))
+    expect(dependency).toBe(`file:${(await realpath(installed)).replaceAll('\\', '/')}`)
+    // What `npm install` does with such a dependency.
+    await mkdir(join(dir, 'node_modules'))
+    await symlink(installed, join(dir, 'node_modules/quartermaster'), 'junction')
+    await linkInto(join(dir, 'node_modules'), '@types/node')
+    expect(await complaints(dir)).toEqual(['', ''])
+  })
+})
 
 it('the package has the licence of the whole', async () => {
   const licence = await readFile(new URL('../../../LICENSE', import.meta.url), 'utf8')

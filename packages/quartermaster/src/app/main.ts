@@ -15,7 +15,7 @@ import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters
 import { DEFAULT_SETTINGS, type OperationChange, SETTINGS, type Settings, stackOf } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
-import { VERSION } from './version.ts'
+import { PACKAGE_DIR, VERSION } from './version.ts'
 
 /** A process as its commands see it. */
 export interface OwnProcess extends ProcessLike {
@@ -115,7 +115,7 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       const { moveStore } = await import('./move-store.ts')
       return moveStore({ from: cwd, ...options, log: quiet })
     },
-    init: ({ dir }) => initProject({ dir }),
+    init: ({ dir }) => initProject({ dir, packageDir: PACKAGE_DIR }),
   }
 }
 

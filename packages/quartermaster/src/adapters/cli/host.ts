@@ -155,5 +155,5 @@ export interface CliHost {
     data?: string
     onProgress(progress: Progress): void
   }): Promise<MovedStore>
-  init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
+  init(options: { dir: string }): Promise<{ created: string[]; kept: string[]; install: string[] }>
 }

@@ -1,4 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { collectDefinitions } from '../../core/catalogue/index.ts'
@@ -15,27 +16,33 @@ import {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
+const start = (dir: string, { force = false } = {}) => initProject({ dir, packageDir: '/quarters/master', force })
+
 const FILES = [
   'quartermaster.config.json',
   'agents/default.json',
   'capabilities/hello.ts',
+  'package.json',
+  'tsconfig.json',
   '.gitignore',
   '.quartermaster/schemas/config.schema.json',
   '.quartermaster/schemas/agent.schema.json',
 ]
 
 describe('starting a project', () => {
-  it('writes the configuration, a first agent, a first tool, the schemas and a line for git, and nothing more', async () => {
+  it('writes the configuration, a first agent, a first tool, what an editor needs, the schemas and lines for git, and nothing more', async () => {
     const project = await tempProject()
-    expect(await initProject({ dir: project.dir })).toEqual({ created: FILES, kept: [] })
+    expect(await start(project.dir)).toEqual({ created: FILES, kept: [], install: ['npm', 'install'] })
     expect((await readdir(project.dir)).sort()).toEqual([
       '.gitignore',
       '.quartermaster',
       'agents',
       'capabilities',
+      'package.json',
       'quartermaster.config.json',
+      'tsconfig.json',
     ])
-    expect(await project.read('.gitignore')).toBe('.quartermaster/\n')
+    expect(await project.read('.gitignore')).toBe('.quartermaster/\nnode_modules/\n')
     expect(JSON.parse(await project.read('quartermaster.config.json'))).toMatchObject({
       $schema: './.quartermaster/schemas/config.schema.json',
     })
@@ -49,18 +56,18 @@ describe('starting a project', () => {
 
   it('makes a folder that does not exist yet', async () => {
     const project = await tempProject()
-    expect((await initProject({ dir: project.path('new/one') })).created).toEqual(FILES)
+    expect((await start(project.path('new/one'))).created).toEqual(FILES)
   })
 
   it.skipIf(process.platform === 'win32')('makes a data folder that only its owner can enter', async () => {
     const project = await tempProject()
-    await initProject({ dir: project.dir })
+    await start(project.dir)
     expect((await stat(project.path('.quartermaster'))).mode & 0o777).toBe(0o700)
   })
 
   it('writes files that read without a problem', async () => {
     const project = await tempProject()
-    await initProject({ dir: project.dir })
+    await start(project.dir)
     const { configFile = '' } = await findProject({ from: project.dir })
     const { secrets, problems } = await readProjectConfig({
       configFile,
@@ -79,7 +86,7 @@ describe('starting a project', () => {
 
   it('writes a first tool that works and needs nothing but us', async () => {
     const project = await tempProject()
-    await initProject({ dir: project.dir })
+    await start(project.dir)
     const source = await project.read('capabilities/hello.ts')
     expect(source.match(/from '([^']+)'/g)).toEqual(["from 'quartermaster'"])
     // The published name stands for the same two functions.
@@ -103,36 +110,60 @@ describe('starting a project', () => {
       'agents/default.json': '{ "capabilities": {} }',
       'capabilities/hello.ts': '// mine',
     })
-    const { created, kept } = await initProject({ dir: project.dir })
+    const { created, kept } = await start(project.dir)
     expect(kept).toEqual(['agents/default.json', 'capabilities/hello.ts'])
     expect(created).not.toContain('agents/default.json')
     expect(await project.read('agents/default.json')).toBe('{ "capabilities": {} }')
-    expect(await initProject({ dir: project.dir })).toEqual({ created: [], kept: FILES })
+    expect(await start(project.dir)).toMatchObject({ created: [], kept: FILES })
+  })
+
+  it('writes a package.json that names the package it was made by, and Node types of the version that is here', async () => {
+    const project = await tempProject()
+    await start(project.dir)
+    const here = createRequire(import.meta.url)('@types/node/package.json') as { version: string }
+    expect(JSON.parse(await project.read('package.json'))).toEqual({
+      private: true,
+      type: 'module',
+      devDependencies: { '@types/node': here.version, quartermaster: 'file:/quarters/master' },
+    })
+  })
+
+  it('leaves a package.json and a tsconfig.json alone, also by force, and says what to install', async () => {
+    const project = await tempProject({ 'package.json': '{ "name": "mine" }', 'tsconfig.json': '{}' })
+    const { kept, install } = await start(project.dir, { force: true })
+    expect(kept).toEqual(['package.json', 'tsconfig.json'])
+    expect(install.join(' ')).toMatch(/^npm install --save-dev file:\/quarters\/master @types\/node@[\d.]+$/)
+    expect([await project.read('package.json'), await project.read('tsconfig.json')]).toEqual([
+      '{ "name": "mine" }',
+      '{}',
+    ])
+    await project.write('package.json', '{ "dependencies": { "quartermaster": "file:quartermaster-0.1.0.tgz" } }')
+    expect((await start(project.dir)).install).toEqual(['npm', 'install'])
   })
 
   it('overwrites by force', async () => {
     const project = await tempProject({ 'agents/default.json': 'x' })
-    expect((await initProject({ dir: project.dir, force: true })).kept).toEqual([])
+    expect((await start(project.dir, { force: true })).kept).toEqual([])
     expect(JSON.parse(await project.read('agents/default.json'))).toHaveProperty('capabilities')
   })
 
   it.each([
     ['node_modules/\n', 'node_modules/\n.quartermaster/\n'],
     ['node_modules/', 'node_modules/\n.quartermaster/\n'],
-    ['a\r\nb\r\n', 'a\r\nb\r\n.quartermaster/\r\n'],
-    ['.quartermaster/cache\n', '.quartermaster/cache\n.quartermaster/\n'],
-    ['a\n.quartermaster/\nb\n', 'a\n.quartermaster/\nb\n'],
-    ['/.quartermaster\r\n', '/.quartermaster\r\n'],
+    ['a\r\nb\r\n', 'a\r\nb\r\n.quartermaster/\r\nnode_modules/\r\n'],
+    ['.quartermaster/cache\n', '.quartermaster/cache\n.quartermaster/\nnode_modules/\n'],
+    ['a\n.quartermaster/\nb\n', 'a\n.quartermaster/\nb\nnode_modules/\n'],
+    ['/.quartermaster\r\n/node_modules\r\n', '/.quartermaster\r\n/node_modules\r\n'],
   ])('turns the .gitignore %j into %j, also when done twice or by force', async (before, after) => {
     const project = await tempProject({ '.gitignore': before })
-    await initProject({ dir: project.dir })
-    await initProject({ dir: project.dir, force: true })
+    await start(project.dir)
+    await start(project.dir, { force: true })
     expect(await project.read('.gitignore')).toBe(after)
   })
 
   it('brings the schemas up to date', async () => {
     const project = await tempProject({ '.quartermaster/schemas/agent.schema.json': '{}' })
-    expect((await initProject({ dir: project.dir })).created).toContain('.quartermaster/schemas/agent.schema.json')
+    expect((await start(project.dir)).created).toContain('.quartermaster/schemas/agent.schema.json')
     expect(JSON.parse(await project.read('.quartermaster/schemas/agent.schema.json'))).toEqual(agentJsonSchema())
   })
 })
@@ -141,7 +172,7 @@ describe('the first agent', () => {
   it('is the one that a new project begins with, alone', async () => {
     const [project, started] = [await tempProject(), await tempProject()]
     expect(await writeFirstAgent({ dir: project.dir })).toBe('default')
-    await initProject({ dir: started.dir })
+    await start(started.dir)
     expect(await project.read('agents/default.json')).toBe(await started.read('agents/default.json'))
     expect((await readdir(project.dir)).sort()).toEqual(['.quartermaster', 'agents'])
     expect(JSON.parse(await project.read('.quartermaster/schemas/agent.schema.json'))).toEqual(agentJsonSchema())

@@ -29,6 +29,47 @@ export default defineCapability({ key: 'hello', short: 'Greets people.', tools: 
 `,
 }
 
+/** The version that this repository has too, so that what a clone has installed is found without a network. */
+const NODE_TYPES = '20.19.43'
+
+/**
+ * What an editor and npm need of a new project, by path. `quartermaster` is the very package that makes the project, wherever
+ * it is: that works from a clone and from a packed file, without a registry.
+ */
+export function packageFiles(packageDir: string): Readonly<Record<string, string>> {
+  return {
+    'package.json': json({
+      private: true,
+      type: 'module',
+      devDependencies: { '@types/node': NODE_TYPES, quartermaster: linkTo(packageDir) },
+    }),
+    // Imports may be written in all the ways that the bundler of project code understands.
+    'tsconfig.json': json({
+      compilerOptions: {
+        target: 'es2023',
+        module: 'preserve',
+        types: ['node'],
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        skipLibCheck: true,
+      },
+    }),
+  }
+}
+
+/** The command that installs these types, for a `package.json` that somebody else wrote or that is ours. */
+export function installCommand(packageDir: string, manifest: string | undefined): string[] {
+  if (manifest === undefined || NAMED.test(manifest)) return ['npm', 'install']
+  return ['npm', 'install', '--save-dev', linkTo(packageDir), `@types/node@${NODE_TYPES}`]
+}
+
+const NAMED = /"quartermaster"\s*:\s*"/
+
+function linkTo(packageDir: string): string {
+  return `file:${packageDir.replaceAll('\\', '/')}`
+}
+
 function json(value: unknown): string {
   return `${printLines(value, { unit: '  ', eol: '\n' })}\n`
 }

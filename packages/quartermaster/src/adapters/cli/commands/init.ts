@@ -10,7 +10,7 @@ export const registerInit: Register = (program, act) => {
   const command = program
     .command('init')
     .description(
-      'Make a project: a configuration, a first agent and a first tool. Files that are there stay as they are.',
+      'Make a project: a configuration, a first agent, a first tool, and what an editor needs. Files that are there stay as they are.',
     )
     .addArgument(new CompletingArgument('[DIR]', 'its folder (default: this one)', 'dirs'))
     .action((dir: string | undefined) => act(session => init(session, dir)))
@@ -24,8 +24,9 @@ async function init(session: Session, dir = '.'): Promise<number> {
   const { host } = session
   const made = await session.attend('Making the project', () => host.init({ dir: resolve(host.cwd, dir) }))
   await (session.json ? session.printJson(made) : session.out.write(initText(made, session)))
+  const next = [...(dir === '.' ? [] : [['cd', dir]]), made.install, ['npx', 'quartermaster', 'up']]
   if (!session.json)
-    await session.notices.write(`Next: ${dir === '.' ? '' : `cd ${shellWord(dir)} && `}quartermaster up\n`)
+    await session.notices.write(`Next: ${next.map(words => words.map(shellWord).join(' ')).join(' && ')}\n`)
   return EXIT.done
 }
 

@@ -328,13 +328,18 @@ describe('up', () => {
 })
 
 describe('init', () => {
+  const made = {
+    created: ['quartermaster.config.json'],
+    kept: ['agents/default.json'],
+    install: ['npm', 'install', 'file:/my quarters'],
+  }
   const init = async (argv: string[]) => {
     const dirs: string[] = []
     const { host, seen } = createFakeCliHost({
       host: {
         init: async ({ dir }) => {
           dirs.push(dir)
-          return { created: ['quartermaster.config.json'], kept: ['agents/default.json'] }
+          return made
         },
       },
     })
@@ -346,20 +351,20 @@ describe('init', () => {
       code: 0,
       dirs: [resolve('/project')],
       stdout: 'created  quartermaster.config.json\nkept     agents/default.json\n',
-      stderr: 'Next: quartermaster up\n',
+      stderr: "Next: npm install 'file:/my quarters' && npx quartermaster up\n",
     })
   })
 
   it('makes it in another folder, counted from the working folder', async () => {
     expect(await init(['my tools'])).toMatchObject({
       dirs: [resolve('/project', 'my tools')],
-      stderr: "Next: cd 'my tools' && quartermaster up\n",
+      stderr: "Next: cd 'my tools' && npm install 'file:/my quarters' && npx quartermaster up\n",
     })
   })
 
-  it('answers a program with the two lists', async () => {
+  it('answers a program with the same', async () => {
     const { stdout, stderr } = await init(['--json'])
-    expect(JSON.parse(stdout)).toEqual({ created: ['quartermaster.config.json'], kept: ['agents/default.json'] })
+    expect(JSON.parse(stdout)).toEqual(made)
     expect(stderr).toBe('')
   })
 })
