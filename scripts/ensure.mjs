@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { contentOf, hashOf } from './hash.mjs'
 import { withLock } from './lock.mjs'
 import { packagesOf } from './packages.mjs'
-import { compiler, Failure, runMain, runQuietly } from './run.mjs'
+import { compiler, Failure, runMain, runQuietly, withProgress } from './run.mjs'
 
 /** The folder of the checkout. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -44,7 +44,7 @@ export async function ensureInstalledIn(folder) {
 /** Builds the product where its build is missing or older than its sources. */
 export async function ensureBuilt() {
   requireNode()
-  await unlessFresh(isBuilt, build)
+  await unlessFresh(isBuilt, () => withProgress(() => 'Still building', build))
 }
 
 function requireNode() {

@@ -1,6 +1,7 @@
 import { readFileSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { delimiter, join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { packagesOf } from './packages.mjs'
 import { makeCheckout } from './testing/checkout.ts'
 
 const ENSURE = 'scripts/ensure.mjs'
@@ -9,6 +10,12 @@ const INSTALLING = 'Installing the locked dependencies with npm ci.\n'
 const BUILDING = 'Building packages/quartermaster.\n'
 const SOURCE = 'packages/quartermaster/src/capabilities/files.ts'
 const BUILT = 'packages/quartermaster/dist/modules/capabilities/files.js'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
 
 describe('a fresh checkout', () => {
   it('is installed and built, with a line for each', async () => {
@@ -60,6 +67,38 @@ describe('installing', () => {
     await checkout.run(ENSURE)
     expect(await checkout.run(ENSURE)).toEqual({ code: 0, stdout: '', stderr: '' })
     expect(checkout.calls()).toEqual([NPM_CI])
+  })
+
+  it('is not repeated after a plain npm ci, and is when that left something out', async () => {
+    const checkout = makeCheckout()
+    const lock = (packages: object) => JSON.stringify({ lockfileVersion: 3, packages: { '': {}, ...packages } })
+    const one = { version: '1.0.0', integrity: 'sha512-one' }
+    checkout.write('package-lock.json', lock({ 'node_modules/one': one, 'node_modules/mac': { optional: true } }))
+    await checkout.npm('ci')
+    checkout.write('node_modules/.package-lock.json', lock({ 'node_modules/one': one }))
+    expect(await checkout.run(ENSURE)).toMatchObject({ code: 0, stderr: BUILDING })
+    expect(checkout.calls()).toEqual(['npm ci'])
+    checkout.write('node_modules/.package-lock.json', lock({}))
+    expect(await checkout.run(ENSURE)).toMatchObject({ code: 0, stderr: INSTALLING })
+  })
+
+  it('says how far it is', async () => {
+    const checkout = makeCheckout()
+    checkout.write(
+      'package-lock.json',
+      '{ "packages": { "": {}, "node_modules/first": {}, "node_modules/other": {} } }',
+    )
+    vi.stubEnv('PATH', `${join(checkout.root, 'path')}${delimiter}${process.env.PATH}`)
+    vi.stubEnv('NPM', 'waits')
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const installing = packagesOf(checkout.root).install()
+    await vi.waitUntil(() => checkout.calls().includes('first'), { timeout: 10_000 })
+    said.mockClear()
+    vi.advanceTimersByTime(10_000)
+    checkout.write('go', '')
+    await installing
+    expect(said.mock.lastCall).toEqual(['  1 of 2 packages after 10 s'])
   })
 
   it.each([

@@ -54,6 +54,28 @@ export async function runQuietly([program, ...args], cwd) {
   return { code, output: output.trimEnd() }
 }
 
+const PROGRESS_MS = 5_000
+
+/**
+ * Says every few seconds how far a long step is.
+ * @template T
+ * @param {() => string} state
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withProgress(state, work) {
+  let seconds = 0
+  const timer = setInterval(() => {
+    seconds += PROGRESS_MS / 1_000
+    console.error(`  ${state()} after ${seconds} s`)
+  }, PROGRESS_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
 /**
  * The command line of a tool among the installed packages. Its script is started with this Node rather than through
  * `node_modules/.bin`, which holds shell scripts on Windows.

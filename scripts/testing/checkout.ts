@@ -25,6 +25,8 @@ export interface Checkout {
   readonly root: string
   start(script: string, args?: readonly string[], environment?: Environment): Started
   run(script: string, args?: readonly string[], environment?: Environment): Promise<Finished>
+  /** What a person does without our scripts. */
+  npm(...args: string[]): Promise<Finished>
   write(path: string, text: string): void
   remove(path: string): void
   has(path: string): boolean
@@ -96,6 +98,7 @@ export function makeCheckout(): Checkout {
     root,
     start,
     run: (...options) => start(...options).finished,
+    npm: (...args) => start(NPM, args).finished,
     write: (path, text) => write(path, text),
     remove: path => rmSync(join(root, path), { recursive: true }),
     has: path => existsSync(join(root, path)),
@@ -115,9 +118,11 @@ function startIn(root: string, args: readonly string[], environment: Environment
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', text => (stdout += text))
   child.stderr.setEncoding('utf8').on('data', text => (stderr += text))
+  // How often it says how far it is depends on the machine.
+  const kept = () => stderr.replace(/^ {2}.* after \d+ s\n/gm, '')
   const finished = new Promise<Finished>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', code => resolve({ code, stdout, stderr }))
+    child.once('close', code => resolve({ code, stdout, stderr: kept() }))
   })
   return { kill: signal => void child.kill(signal), stdout: () => stdout, finished }
 }
