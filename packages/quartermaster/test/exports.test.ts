@@ -60,5 +60,5 @@ it('has exactly these entry points', () => {
     './prompt',
     './package.json',
   ])
-  expect(Object.keys(manifest.bin)).toEqual(['quartermaster'])
+  expect(manifest.bin).toEqual({ quartermaster: './bin/quartermaster.js' })
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { tempProject } from '../src/testing/temp-project.ts'
@@ -91,6 +91,18 @@ describe('connect --print', () => {
         },
       },
     })
+  })
+
+  it('counts on no command that only npm or npx has on its search path', async () => {
+    const { dir, path, write } = await tempProject({ 'quartermaster.config.json': '{}' })
+    await write('node_modules/.bin/quartermaster', '', 0o755)
+    const print = async (folder: string) => {
+      const env = { PATH: [folder, dirname(process.execPath)].join(delimiter) }
+      return (await quartermaster(['connect', '--print', 'claude'], { cwd: dir, env })).stdout
+    }
+    expect(await print(path('node_modules/.bin'))).toContain(` -- ${process.execPath} `)
+    await write('bin/quartermaster', '', 0o755)
+    expect(await print(path('bin'))).toContain(' -- quartermaster connect ')
   })
 
   it('knows its clients', async () => {

@@ -52,11 +52,12 @@ it('the package holds the build, the schemas, what it is and its licence, and no
       'README.md',
       'LICENSE',
       'package.json',
+      'bin/quartermaster.js',
       'dist/bin/quartermaster.js',
       'dist/knowledge.json',
     ]),
   )
-  const others = files.filter(path => !/^(?:README\.md|LICENSE|package\.json|(?:dist|schemas)\/.*)$/.test(path))
+  const others = files.filter(path => !/^(?:README\.md|LICENSE|package\.json|(?:bin|dist|schemas)\/.*)$/.test(path))
   expect([others, files.filter(path => path.split('/').some(part => part.startsWith('.')))]).toEqual([[], []])
 })
 
@@ -187,7 +188,7 @@ describe('a project that `init` made', () => {
     await run('tar', ['-xzf', (await pack()).tarball, '-C', installed, '--strip-components=1'])
     const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
     for (const name of Object.keys(dependencies)) await linkInto(join(home, 'node_modules'), name)
-    const { dependency } = await makeProject(dir, join(installed, 'dist/bin/quartermaster.js'))
+    const { dependency } = await makeProject(dir, join(installed, 'bin/quartermaster.js'))
     expect(dependency).toBe(`file:${(await realpath(installed)).replaceAll('\\', '/')}`)
     // What `npm install` does with such a dependency.
     await mkdir(join(dir, 'node_modules'))
@@ -195,6 +196,17 @@ describe('a project that `init` made', () => {
     await linkInto(join(dir, 'node_modules'), '@types/node')
     expect(await complaints(dir)).toEqual(['', ''])
   })
+})
+
+it('the command says what to do where nothing is built yet', async () => {
+  const { dir } = await tempProject()
+  await cp(join(PACKAGE, 'bin'), join(dir, 'packages/quartermaster/bin'), { recursive: true })
+  await writeFile(join(dir, 'package.json'), '{ "type": "module" }')
+  const failed = await run(process.execPath, [join(dir, 'packages/quartermaster/bin/quartermaster.js')]).catch(
+    (error: unknown) => error,
+  )
+  const stderr = `Quartermaster is not built yet. Run "npm run build" in ${await realpath(dir)}/\n`
+  expect(failed).toMatchObject({ code: 1, stdout: '', stderr })
 })
 
 it('the package has the licence of the whole', async () => {

@@ -44,7 +44,9 @@ async function doubtsAbout(
 
 function isOnPath(name: string, { PATH = '', PATHEXT = '' }: NodeJS.ProcessEnv): boolean {
   const endings = process.platform === 'win32' ? PATHEXT.split(';') : ['']
-  const files = PATH.split(delimiter).flatMap(dir => endings.map(ending => join(dir, `${name}${ending}`)))
+  // npm and npx put such folders before everything for the programs that they start, and a client does not have them.
+  const folders = PATH.split(delimiter).filter(dir => !/[\\/]node_modules[\\/]\.bin$/.test(dir))
+  const files = folders.flatMap(dir => endings.map(ending => join(dir, `${name}${ending}`)))
   return files.some(isExecutable)
 }
 
