@@ -30,7 +30,7 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   const [dir, home] = [folder.path('project'), folder.path('home')]
   const env = { HOME: home, USERPROFILE: home, XDG_CONFIG_HOME: join(home, '.config') }
 
-  const imported = await quartermaster(['import', 'claude'], { cwd: dir, env })
+  const imported = await quartermaster(['import', 'claude', '--yes'], { cwd: dir, env })
   expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^4 imported, 0 skipped\.$/m) })
   expect(imported.stdout).toContain('✓ memory-server (Claude Code, "memory" there): it is up, with 9 tools\n')
 

@@ -200,7 +200,7 @@ describe('servers of another client', () => {
     await mkdir(dirname(source))
     await writeFile(source, text)
     expect((await run('import')).stdout).toContain('Claude Code')
-    const { servers: imported } = (await run('import', 'claude', '--json')).json<{
+    const { servers: imported } = (await run('import', 'claude', '--json', '--yes')).json<{
       servers: { as: string; outcome: string }[]
     }>()
     expect(imported.map(({ as, outcome }) => [as, outcome])).toEqual([
@@ -215,7 +215,7 @@ describe('servers of another client', () => {
     // Windows keeps no such bits.
     expect(process.platform === 'win32' ? 0 : mode & 0o077).toBe(0)
     expect((await run(...greet)).stdout).toBe('Hello, Ada!')
-    const again = (await run('import', 'claude', '--json')).json<{ servers: { outcome: string }[] }>()
+    const again = (await run('import', 'claude', '--json', '--yes')).json<{ servers: { outcome: string }[] }>()
     expect(again.servers[0]).toMatchObject({ outcome: 'unchanged' })
   })
 
@@ -224,7 +224,7 @@ describe('servers of another client', () => {
     const env = { GREETER_TOKEN: 'ghp_0123456789abcdefghij' }
     const text = JSON.stringify({ mcpServers: { greeter: { command: process.execPath, args: ['greeter.mjs'], env } } })
     await writeFile(join(dir, '.mcp.json'), text)
-    const imported = await run('import', 'claude')
+    const imported = await run('import', 'claude', '--yes')
     expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining('Remove them there, and keep the file') })
     expect(imported.stdout).toMatch(/^! .*\.mcp\.json: the secrets of greeter are copied, and still stand there/m)
     expect(await readFile(join(dir, '.mcp.json'), 'utf8')).toBe(text)
@@ -239,7 +239,7 @@ describe('servers of another client', () => {
     expect((await run('import', './mcp.json', '--dry-run')).stdout).toContain(
       `! line (file): it would be down: ${missing}`,
     )
-    const { stdout } = await run('import', './mcp.json')
+    const { stdout } = await run('import', './mcp.json', '--yes')
     expect(stdout).toContain(`! line (file): it is down: ${missing}`)
     const { mcpServers } = await json('quartermaster.config.json')
     expect(mcpServers).toEqual({
@@ -253,7 +253,7 @@ describe('servers of another client', () => {
     const { dir, run, json } = await project()
     const server = { command: process.execPath, args: ['greeter.mjs'] }
     await writeFile(join(dir, 'mcp.json'), JSON.stringify({ mcpServers: { memory: server } }))
-    expect((await run('import', './mcp.json')).stdout).toMatch(/memory-server.*"memory" there/s)
+    expect((await run('import', './mcp.json', '--yes')).stdout).toMatch(/memory-server.*"memory" there/s)
     expect(Object.keys((await json('quartermaster.config.json')).mcpServers)).toEqual(['memory-server'])
   })
 })
@@ -297,7 +297,7 @@ describe('a secret of one server', () => {
     const inputs = [{ id: 'token', type: 'promptString', description: 'The token', password: true }]
     const servers = { gh: { url: 'http://127.0.0.1:1/mcp', headers: { 'X-Tok': '${input:token}' } } }
     await writeFile(join(dir, 'mcp.json'), JSON.stringify({ inputs, servers }))
-    const imported = await run('import', './mcp.json')
+    const imported = await run('import', './mcp.json', '--yes')
     expect(imported.stdout).toContain('Nobody answered "The token". Write it into secrets.json as "GH_TOKEN_2"')
     const { mcpServers } = await json('quartermaster.config.json')
     expect(mcpServers.gh.headers).toEqual({ 'X-Tok': '${secret:GH_TOKEN_2}' })

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
+import { access, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { tempProject } from '../src/testing/temp-project.ts'
 import { definition, listing } from './support/listing-desk.ts'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { atTerminal, makeProject, quartermaster, startUp } from './support/product.ts'
 import { onDesk, textOf } from './support/upstream-desk.ts'
 
 const LONG = { timeout: 120_000 }
@@ -35,7 +35,7 @@ describe('an import of what servers speak of that are there', LONG, () => {
     const offered = async () =>
       (await run('upstreams', '--json')).json<UpstreamStatus[]>().map(({ tools }) => tools.offered)
     await expect.poll(offered, { timeout: 30_000 }).toEqual([2])
-    const { code, stdout } = await run('import', './mcp.json')
+    const { code, stdout } = await run('import', './mcp.json', '--yes')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^✓ beside \(file\): it is up, with 1 tool, 1 held for review /m)
     expect(stdout).toMatch(/^✓ mail \(file\): it is up, with 1 tool$/m)
@@ -43,7 +43,127 @@ describe('an import of what servers speak of that are there', LONG, () => {
       '! before, which was there before: held for review from now on: tool:order (quartermaster upstreams review before)\n',
     )
     // Everything about it is told: another import changes nothing.
-    expect((await run('import', './mcp.json')).stdout).not.toContain('from now on')
+    expect((await run('import', './mcp.json', '--yes')).stdout).not.toContain('from now on')
+  })
+})
+
+/** Servers of another client that leave a mark when they run, in a folder without a project. */
+async function foreign() {
+  const { entry } = await listing([definition('note', { annotations: undefined })])
+  const folder = await tempProject({ 'here/work/README.md': 'Empty so far.' })
+  const script = `require('node:fs').writeFileSync(${JSON.stringify(folder.path('ran'))}, ''); import(process.argv[1])`
+  const args = ['-e', script, ...entry.args]
+  const env = { NODE_OPTIONS: '--no-warnings', SERVICE_TOKEN: 'ghp_0123456789abcdefghij' }
+  const servers = { marked: { command: process.execPath, args, env }, plain: { command: process.execPath, args } }
+  await folder.write('here/work/.mcp.json', JSON.stringify({ mcpServers: servers }))
+  const cwd = folder.path('here/work')
+  const home = folder.path('home')
+  return {
+    folder,
+    cwd,
+    run: (...words: string[]) => quartermaster(words, { cwd, env: { HOME: home, USERPROFILE: home } }),
+    files: async () => (await readdir(cwd)).sort(),
+    hasRun: () =>
+      access(folder.path('ran')).then(
+        () => true,
+        () => false,
+      ),
+  }
+}
+
+describe('an import that nobody has said yes to', LONG, () => {
+  it('runs and writes nothing where nobody can be asked, shows what it would, and says what to add', async () => {
+    const { cwd, run, files, hasRun } = await foreign()
+    const refused = await run('import', 'claude')
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain(`+ marked (Claude Code)\n  Runs: ${process.execPath} -e `)
+    expect(refused.stderr).toContain(`  In the folder: ${cwd}\n`)
+    expect(refused.stderr).toContain(
+      '  With the variables: NODE_OPTIONS (! can make it run other code), SERVICE_TOKEN\n  Would be given to default (made then, ',
+    )
+    expect(refused.stderr).toContain(`To remove it there: cd ${cwd} && claude mcp remove --scope project marked\n`)
+    expect(refused.stderr).toContain(
+      `Would be written to ${join(cwd, 'quartermaster.config.json')} (a new file: there is none in this folder or above), secrets to ${join(cwd, '.quartermaster', 'secrets.json')}.\n`,
+    )
+    expect(refused.stderr).toContain('To have it, add --yes.\n')
+    expect(refused.stderr).not.toMatch(/ghp_|--no-warnings/)
+    expect((await run('import', 'claude', '--json')).json()).toMatchObject({
+      error: { message: expect.stringContaining('add --yes') },
+    })
+    expect({ files: await files(), hasRun: await hasRun() }).toEqual({
+      files: ['.mcp.json', 'README.md'],
+      hasRun: false,
+    })
+  })
+
+  it('is done with --yes, and makes the project in this folder where there is none above', async () => {
+    const { folder, run, files, hasRun } = await foreign()
+    const done = await run('import', 'claude', '--yes', '--json')
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    expect(done.json()).toMatchObject({
+      servers: [
+        {
+          as: 'marked',
+          outcome: 'added',
+          granted: ['default'],
+          status: { asks: { now: 1, first: ['note'] } },
+          plan: {
+            variables: [{ name: 'NODE_OPTIONS', canRunCode: true }, { name: 'SERVICE_TOKEN' }],
+            file: folder.path('here/work/quartermaster.config.json'),
+            madeFile: true,
+            secretsFile: folder.path('here/work/.quartermaster/secrets.json'),
+            consent: 'destructive',
+            removal: { command: ['claude', 'mcp', 'remove', '--scope', 'project', 'marked'] },
+          },
+        },
+        { as: 'plain', outcome: 'added', granted: ['default'] },
+      ],
+    })
+    expect(await files()).toEqual(['.mcp.json', '.quartermaster', 'README.md', 'agents', 'quartermaster.config.json'])
+    expect(await hasRun()).toBe(true)
+    expect(JSON.parse(await folder.read('here/work/agents/default.json')).capabilities).toMatchObject({
+      marked: {},
+      plain: {},
+    })
+  })
+
+  it('asks a person first, also in which folder a project is made where there is none', async () => {
+    const { folder, cwd, files, hasRun } = await foreign()
+    const ask = (...answers: string[]) => atTerminal(['import', './.mcp.json', '--no-color'], { cwd, answers })
+    const refused = await ask('', 'n')
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/\nNothing was imported\.\n$/) })
+    expect(refused.stderr).toContain(`There is no quartermaster.config.json in ${cwd} or above.\n`)
+    expect({ files: await files(), hasRun: await hasRun() }).toEqual({
+      files: ['.mcp.json', 'README.md'],
+      hasRun: false,
+    })
+    const done = await ask('../new', 'y', 'all')
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 tool asks a person first: note.') })
+    expect(done.stderr).toContain(
+      `Would be written to ${folder.path('here/new/quartermaster.config.json')} (a new file`,
+    )
+    // Its paths count from where they were written.
+    expect(JSON.parse(await folder.read('here/new/quartermaster.config.json')).mcpServers).toMatchObject({
+      marked: { cwd, consent: 'all' },
+      plain: { cwd, consent: 'all' },
+    })
+    expect(await folder.read('here/new/agents/default.json')).toContain('marked')
+    expect({ files: await files(), hasRun: await hasRun() }).toEqual({
+      files: ['.mcp.json', 'README.md'],
+      hasRun: true,
+    })
+  })
+
+  it('goes to the project above, if there is one', async () => {
+    const { folder, run, files } = await foreign()
+    await folder.write('here/quartermaster.config.json', '{}')
+    await folder.write('here/mcp.json', '{ "mcpServers": { "gone": { "command": "no-such-program-here" } } }')
+    const { stderr } = await run('import', '../mcp.json')
+    expect(stderr).toContain(`  In the folder: ${folder.path('here')}\n`)
+    expect(stderr).toContain(`Would be written to ${folder.path('here/quartermaster.config.json')}.\n`)
+    expect(await run('import', '../mcp.json', '--yes')).toMatchObject({ code: 0 })
+    expect(JSON.parse(await folder.read('here/quartermaster.config.json')).mcpServers).toHaveProperty('gone')
+    expect(await files()).toEqual(['.mcp.json', 'README.md'])
   })
 })
 
@@ -86,7 +206,7 @@ describe('an import from an editor', LONG, () => {
         XDG_CONFIG_HOME: '',
       }
 
-      const imported = await quartermaster(['import', editor], { cwd, env })
+      const imported = await quartermaster(['import', editor, '--yes'], { cwd, env })
       expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 imported, 0 skipped\.$/m) })
       for (const [file, text] of Object.entries(texts)) expect(await folder.read(file)).toBe(text)
       expect(JSON.parse(await folder.read('project/quartermaster.config.json')).mcpServers).toEqual({

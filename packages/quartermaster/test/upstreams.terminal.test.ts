@@ -131,6 +131,7 @@ describe('what a server says at a terminal', { timeout: 120_000 }, () => {
       ['add', 'most', refusing],
       ['import', './mcp.json', '--dry-run'],
       ['import', './mcp.json'],
+      ['import', './mcp.json', '--yes'],
     ])
     expect(deeds.unsafe).toEqual([])
     expect(deeds.all).toContain('INPUT_INVALID')

@@ -61,7 +61,7 @@ describe.skipIf(process.platform === 'win32')('a package whose version is to be 
       },
     })
     const { folder, run, servers, asked } = await project({ 'home/.claude.json': text })
-    expect(await run('import', 'claude', '--pin')).toMatchObject({ code: 0 })
+    expect(await run('import', 'claude', '--pin', '--yes')).toMatchObject({ code: 0 })
     expect(await servers()).toMatchObject({
       acme: { args: ['-y', '@acme/server@3.1.4'] },
       other: { args: ['other-server@1.10.0'] },

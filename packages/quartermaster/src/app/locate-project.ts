@@ -6,6 +6,8 @@ import { messageOf, type Problem } from '../contracts/index.ts'
 export interface ProjectPlace {
   /** Where to look for the configuration file, upwards. */
   readonly from: string
+  /** The folder that a person wants a new project in; looked from in place of `from`. */
+  readonly newProject?: string | undefined
   /** The configuration file, instead of looking. */
   readonly config?: string | undefined
   /** The data folder; `.quartermaster` in the project folder when absent. */
@@ -13,8 +15,8 @@ export interface ProjectPlace {
 }
 
 /** Where the project and its data are. */
-export async function locateProject({ from, config, data }: ProjectPlace) {
-  const found = await findProject(config === undefined ? { from } : { from, config })
+export async function locateProject({ from, newProject = from, config, data }: ProjectPlace) {
+  const found = await findProject(config === undefined ? { from: newProject } : { from, config })
   const dataDir = data === undefined ? join(found.projectDir, '.quartermaster') : resolve(from, data)
   return { projectDir: found.projectDir, configFile: found.configFile, dataDir }
 }

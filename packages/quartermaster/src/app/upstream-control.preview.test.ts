@@ -18,6 +18,7 @@ describe('an upstream that is only looked at', () => {
       outcome: 'added',
       granted: ['default'],
       secrets: ['KEY'],
+      secretsFile: folder.path('.quartermaster/secrets.json'),
       missing: { ASKED: 'ASKED' },
       problems: [],
     })

@@ -26,7 +26,7 @@ import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { createUpstreamIntake } from './upstream-intake.ts'
 import { withOutlines } from './upstream-outline.ts'
-import { previewUpstream } from './upstream-preview.ts'
+import { previewUpstream, secretsFileOf } from './upstream-preview.ts'
 
 /** The part of the control that is about the MCP servers of others. */
 export type UpstreamControl = Pick<
@@ -204,6 +204,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       await deps.openStore().catch(error => {
         if (isLocked(error)) throw error
       })
+      const isFirst = project.configFile === undefined
       const { unneeded, spared, ...written } = await write(request, deps)
       await deps.reload()
       upstreams?.meet(request.name, { isChanged: written.outcome === 'replaced' })
@@ -217,6 +218,8 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       return {
         name: request.name,
         ...written,
+        ...(isFirst && { madeFile: true }),
+        ...secretsFileOf(written, project),
         ...released,
         ...(status && { status }),
         ...given,

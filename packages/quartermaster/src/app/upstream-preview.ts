@@ -1,5 +1,5 @@
 import { loadUpstreamParts, SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
-import { ANY_ANSWER } from '../adapters/project-files/index.ts'
+import { ANY_ANSWER, secretsFileIn } from '../adapters/project-files/index.ts'
 import type { AddedUpstream, ControlInput, UpstreamConfig, UpstreamStatus, WishedUpstream } from '../contracts/index.ts'
 import { createSecretTexts } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
@@ -19,7 +19,7 @@ export interface PreviewRequest
 /** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
 export async function previewUpstream(
   { name, entry, secrets = {}, missing = [], replace = false, consent, beside, recipients, now }: PreviewRequest,
-  project: Pick<Project, 'configEditor' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
+  project: Pick<Project, 'configEditor' | 'configFile' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
 ): Promise<AddedUpstream> {
   const { configEditor, agentFiles, env } = project
   const options = { replace, consent, secrets, missing, beside, env }
@@ -31,6 +31,8 @@ export async function previewUpstream(
   return {
     name,
     ...written,
+    ...(project.configFile === undefined && { madeFile: true as const }),
+    ...secretsFileOf({ secrets: kept }, project),
     ...(standing && { status: foreseen(name, config, { ...standing, since: now }) }),
     secrets: [...kept],
     missing: { ...unanswered },
@@ -38,6 +40,14 @@ export async function previewUpstream(
     ...given,
     problems: [...problems, ...ungranted, ...exposed],
   }
+}
+
+/** Where secrets are kept, for an upstream that has any. */
+export function secretsFileOf(
+  { secrets }: { readonly secrets: readonly string[] },
+  { dataDir }: Pick<Project, 'dataDir'>,
+): Pick<AddedUpstream, 'secretsFile'> {
+  return secrets.length > 0 ? { secretsFile: secretsFileIn(dataDir) } : {}
 }
 
 interface Surroundings extends Pick<Project, 'projectDir' | 'dataDir'> {

@@ -160,6 +160,10 @@ export const AddedUpstream = z.object({
   name: z.string(),
   /** Where it stands. */
   file: z.string(),
+  /** There was no configuration file in this folder or above, and it was made. */
+  madeFile: z.literal(true).optional(),
+  /** The file that its secrets are kept in; absent when it has none. */
+  secretsFile: z.string().optional(),
   /** `unchanged`: it stood there already, whatever else its owner says of it. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
   /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would not run. */

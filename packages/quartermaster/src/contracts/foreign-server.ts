@@ -14,6 +14,11 @@ export interface ForeignQuestion {
   readonly fallback?: string | undefined
 }
 
+/** How a server is taken out of the client that it was found in: by a command of that client, or by hand. */
+export type ForeignRemoval =
+  | { readonly command: readonly string[] /** Where it is run. */; readonly folder?: string | undefined }
+  | { readonly file: string /** The keys that lead to its entry. */; readonly keys: readonly string[] }
+
 /** An MCP server from the configuration of another client, put into our words. */
 export interface ForeignServer {
   /** As that client calls it. */
@@ -22,6 +27,7 @@ export interface ForeignServer {
   readonly as: string
   readonly client: ClientKind
   readonly file: string
+  readonly removal: ForeignRemoval
   /** The other folder that it is for, where it is for one alone. */
   readonly elsewhere?: string | undefined
   /** As it would stand in our configuration; absent when it is skipped. */
@@ -39,6 +45,8 @@ export interface ForeignServer {
 
 /** What was found in the configurations of other clients. */
 export interface ForeignServers {
+  /** The folder that a project would be made in, because there is none in it or above. */
+  readonly newProject?: string
   readonly places: readonly {
     readonly client: ClientKind
     readonly file: string

@@ -1,4 +1,4 @@
-import { runCli } from '../adapters/cli/index.ts'
+import { type CliHost, runCli } from '../adapters/cli/index.ts'
 import {
   type AddedUpstream,
   type AgentSummary,
@@ -20,6 +20,7 @@ export const server = (name: string, more: Partial<ForeignServer> = {}): Foreign
   as: name,
   client: 'claude-desktop',
   file: '/home/me/claude_desktop_config.json',
+  removal: { file: '/home/me/claude_desktop_config.json', keys: ['mcpServers', name] },
   entry: { command: name },
   secrets: {},
   asks: [],
@@ -58,6 +59,7 @@ export interface ImportSituation extends CliHostOptions {
   outcomes?: Record<string, AddedUpstream['outcome']>
   problems?: Problem[]
   given?: Pick<AddedUpstream, 'granted' | 'madeAgent' | 'removedSecrets' | 'keptSecrets'> &
+    Pick<AddedUpstream, 'madeFile' | 'secretsFile' | 'consent'> &
     Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'>
   /** How those would be that are only looked at. */
   wouldBe?: UpstreamStatus
@@ -70,6 +72,10 @@ export interface ImportSituation extends CliHostOptions {
   reviews?: readonly [before: ReviewItem[], after: ReviewItem[]]
   /** Who has how much in the end. */
   agents?: AgentSummary[]
+  /** What npm says. */
+  packageVersion?: CliHost['packageVersion']
+  /** Nobody says yes to it. */
+  isUnanswered?: boolean
   /** Which of the tools of each ask a person. */
   asks?: UpstreamStatus['asks']
   /** How upstreams are once it was looked at again what they say of each other. */
@@ -79,7 +85,7 @@ export interface ImportSituation extends CliHostOptions {
 /** Two of three tools ask, of each server. */
 export const ASKS = { now: 2, first: ['drop', 'push'], destructive: 2, changing: 3, all: 3 }
 
-/** Runs `import` with these words, and tells what was asked and seen. */
+/** Runs `import` with these words, and with --yes where no person is there to be asked, and tells what was asked and seen. */
 export async function runImport(
   argv: string[],
   {
@@ -99,21 +105,26 @@ export async function runImport(
     judged = {},
     agents,
     asks,
+    isUnanswered = false,
+    packageVersion = async () => '3.0.0',
     ...more
   }: ImportSituation = {},
 ) {
   const asked: ControlInput<'addUpstream'>[] = []
   const sources: object[] = []
   const chosen: ControlInput<'setUpstreamConsent'>[] = []
+  const isYes = more.terminal === undefined && !argv.includes('--dry-run')
+  const words = isYes && !isUnanswered ? [...argv, '--yes'] : argv
   let isJudged = false
   let isUnreadable = false
   const control: Partial<Control> = {
     async addUpstream(input) {
-      asked.push(input)
       const { name, secrets = {}, dryRun } = input
+      const isLookAhead = dryRun && !argv.includes('--dry-run')
+      if (!isLookAhead) asked.push(input)
       if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
-      if (name === leftAt) interrupt()
-      isUnreadable ||= name === unreadableFrom
+      if (name === leftAt && !isLookAhead) interrupt()
+      isUnreadable ||= name === unreadableFrom && !isLookAhead
       if (isUnreadable) throw new AppError('CONFIG_INVALID', 'The configuration has a problem.')
       if (broken.includes(name)) throw new AppError('INPUT_INVALID', `"${name}" would not be right.`)
       const about = { name, file: 'c.json', ...given, secrets: Object.keys(secrets), problems }
@@ -141,7 +152,7 @@ export async function runImport(
   const { host, seen, interrupt } = createFakeCliHost({
     control,
     ...more,
-    host: { clientConfigs, packageVersion: async () => '3.0.0' },
+    host: { clientConfigs, packageVersion },
   })
-  return { code: await runCli(['import', ...argv], host), asked, sources, chosen, ...seen }
+  return { code: await runCli(['import', ...words], host), asked, sources, chosen, ...seen }
 }

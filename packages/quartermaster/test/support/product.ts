@@ -6,7 +6,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { runCli } from '../../src/adapters/cli/index.ts'
+import { type CliHost, runCli } from '../../src/adapters/cli/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { createHost } from '../../src/app/main.ts'
@@ -71,11 +71,32 @@ export function quartermaster(args: readonly string[], options: RunOptions): Pro
 /** What is a process of its own for as long as it runs, is about its start, or looks at the home of whoever started it. */
 const PROCESSES = new Set(['', 'up', 'connect', 'import', 'init', 'login', 'store', '--version', '--help'])
 
-async function runHere(args: readonly string[], options: RunOptions): Promise<Finished> {
+/** Runs one command to its end from here, for a person at a terminal who answers its questions in turn. */
+export function atTerminal(
+  args: readonly string[],
+  { answers, ...options }: RunOptions & { readonly answers: readonly string[] },
+): Promise<Finished> {
+  const left = [...answers]
+  return runHere(args, options, ({ io, ...host }) => ({
+    ...host,
+    io: {
+      ...io,
+      stderr: { ...io.stderr, isTTY: true },
+      stdin: { ...io.stdin, isTTY: true, question: async () => left.shift() ?? '' },
+    },
+  }))
+}
+
+async function runHere(
+  args: readonly string[],
+  options: RunOptions,
+  withPerson = (host: CliHost) => host,
+): Promise<Finished> {
   const own = standIn(options)
   own.stdin.end(options.input ?? '')
   const written = Promise.all([text(own.stdout), text(own.stderr)])
-  const code = await runCli(args, createHost(own, options.signal ?? new AbortController().signal, { log: silentLog }))
+  const host = createHost(own, options.signal ?? new AbortController().signal, { log: silentLog })
+  const code = await runCli(args, withPerson(host))
   own.stdout.end()
   own.stderr.end()
   const [stdout, stderr] = await written

@@ -13,3 +13,12 @@ export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: G
   const had = `Still with: ${alsoHave.join(', ')}. Take it away: quartermaster grant ${other} ${name} --revoke`
   return [...given, ...(other === undefined ? [] : [had])].join(' ')
 }
+
+/** Who would get what would be added. */
+export function wouldGiveLine({ granted, alsoHave = [], madeAgent }: Given): string {
+  const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
+  const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
+  const had = alsoHave.length > 0 ? `Still with: ${alsoHave.join(', ')}.` : ''
+  // Whoever has it already is given nothing.
+  return granted.length === 0 && had !== '' ? had : `Would be given to ${given}. ${had}`.trimEnd()
+}

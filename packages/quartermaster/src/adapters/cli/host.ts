@@ -95,7 +95,7 @@ export interface CliHost {
   /** Aborts on Ctrl-C and when the process is asked to end. */
   readonly signal: AbortSignal
   readonly clock: Clock
-  openControl(options: { config?: string; data?: string }): Promise<OpenedControl>
+  openControl(options: { newProject?: string; config?: string; data?: string }): Promise<OpenedControl>
   /** What persons have of it, of the `up` at this address or, without one, of the data folder's. */
   openPersonControl(options: {
     token: string
@@ -127,7 +127,12 @@ export interface CliHost {
   /** Shows an address in the person's browser; answers whether there is one. */
   openBrowser(url: string): Promise<boolean>
   /** What other clients have configured: one of them, a file, or every known place. */
-  clientConfigs(options: { source?: string; config?: string; data?: string }): Promise<ForeignServers>
+  clientConfigs(options: {
+    source?: string
+    newProject?: string
+    config?: string
+    data?: string
+  }): Promise<ForeignServers>
   /** Makes declarations of operations of an API that a document describes; without any it lists them. */
   importApi(options: {
     source: string

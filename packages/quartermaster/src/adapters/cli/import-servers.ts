@@ -1,6 +1,7 @@
 import {
   type AddedUpstream,
   type AgentSummary,
+  AppError,
   type Control,
   type ForeignQuestion,
   type ForeignServer,
@@ -16,9 +17,10 @@ import { defined } from './defined.ts'
 import { firstStates } from './first-states.ts'
 import { createAnswers } from './foreign-answers.ts'
 import { type JudgedAgain, watchReview } from './judged-again.ts'
-import { notesBut, pinEntry } from './pinning.ts'
+import { notesBut, type PinnedEntry, pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
 import { chooseConsent, DEFAULT_CONSENT } from './upstream-consent.ts'
+import { planOf, type UpstreamPlan } from './upstream-plan.ts'
 
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
@@ -33,6 +35,8 @@ export interface Imported
   readonly secrets: readonly string[]
   readonly problems: readonly Problem[]
   readonly status?: UpstreamStatus | undefined
+  /** What it runs and what is written for it; absent of what is not taken over. */
+  readonly plan?: UpstreamPlan | undefined
 }
 
 export interface ImportOptions {
@@ -42,6 +46,8 @@ export interface ImportOptions {
   readonly consent?: UpstreamConsent
   readonly yes?: boolean
   readonly grant?: string[] | false
+  /** Shows what would be done before anything of it runs, and answers whether it is wanted. */
+  confirm(planned: readonly Imported[]): Promise<boolean>
 }
 
 /** What became of all of them, and of others because of them. */
@@ -52,35 +58,22 @@ export interface ImportedServers {
   readonly gatewayViews: readonly Pick<AgentSummary, 'name' | 'granted'>[]
 }
 
-/** Adds servers one by one: what is wrong with one keeps no other from being added. What is wrong here is told once, and ends it. */
+/** Adds servers once a person has seen what that would do and wants it; answers nothing where they do not. */
 export async function importServers(
   session: Session,
   servers: readonly ForeignServer[],
   options: ImportOptions,
-): Promise<ImportedServers> {
-  const answersFor = createAnswers(session)
+): Promise<ImportedServers | undefined> {
+  const pin = createPin(session, options)
   return session.connect(async control => {
-    const imported: Imported[] = []
-    const beside: WishedUpstream[] = []
-    const judged = options.isDryRun ? undefined : await watchReview(session, control)
-    const bring = async (server: ForeignServer) => {
-      const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
-      const wish = { server, answers, options, before: imported, beside }
-      return session.attend(`Importing ${server.as}`, () => importOne(session, control, wish))
-    }
-    let end = LEFT
-    for (const server of servers) {
-      const one = await bring(server).catch(error => {
-        end = endOf(session, error, imported)
-        return { ...aboutOf(server), outcome: 'failed', reason: end.reason } as const
-      })
-      imported.push(one)
-      if (isComing(one)) beside.push(wished(server))
-      if (session.host.signal.aborted || end !== LEFT) break
-    }
-    imported.push(...servers.slice(imported.length).map(server => untried(server, end.others)))
+    const planned = await importEach(session, control, servers, { ...options, pin, isDryRun: true })
+    if (options.isDryRun) return { servers: planned, judgedAgain: [], gatewayViews: [] }
+    if (session.host.signal.aborted) throw new AppError('CANCELLED', 'Cancelled.')
+    if (planned.some(isNews) && !(await options.confirm(planned))) return undefined
+    const judged = await watchReview(session, control)
+    const imported = await importEach(session, control, servers, { ...options, pin })
     const isAnyThere = imported.some(one => one.status)
-    if (!judged || !isAnyThere) return { servers: imported, judgedAgain: [], gatewayViews: [] }
+    if (!isAnyThere) return { servers: imported, judgedAgain: [], gatewayViews: [] }
     const settled = await withFirstStates(session, control, imported)
     // What the last of them brings may be what the first, or one that was there before, speaks of.
     const judgedAgain = await judged(imported.filter(isFresh).map(one => one.as))
@@ -90,10 +83,57 @@ export async function importServers(
   })
 }
 
+interface EachOptions extends Omit<ImportOptions, 'pin'> {
+  pin(entry: Entry, options: { isDryRun: boolean }): Promise<PinnedEntry>
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+/** What is written is what was shown: npm is asked once for each package. */
+function createPin(session: Session, { pin }: ImportOptions): EachOptions['pin'] {
+  const versions = new Map<string, Promise<string>>()
+  const packageVersion = (wanted: string) => {
+    const version = versions.get(wanted) ?? session.host.packageVersion(wanted)
+    versions.set(wanted, version)
+    return version
+  }
+  return (entry, { isDryRun }) => pinEntry(entry, { pin, isDryRun, host: { packageVersion } })
+}
+
+/** One by one: what is wrong with one keeps no other from being added. What is wrong here is told once, and ends it. */
+async function importEach(
+  session: Session,
+  control: Control,
+  servers: readonly ForeignServer[],
+  options: EachOptions,
+): Promise<Imported[]> {
+  const answersFor = createAnswers(session)
+  const imported: Imported[] = []
+  const beside: WishedUpstream[] = []
+  const bring = async (server: ForeignServer) => {
+    const answers = server.entry && !options.isDryRun ? await answersFor(server) : {}
+    const wish = { server, answers, options, before: imported, beside }
+    return session.attend(`${options.isDryRun ? 'Looking at' : 'Importing'} ${server.as}`, () =>
+      importOne(control, wish),
+    )
+  }
+  let end = LEFT
+  for (const server of servers) {
+    const one = await bring(server).catch(error => {
+      end = endOf(session, error, imported)
+      return { ...aboutOf(server), outcome: 'failed', reason: end.reason } as const
+    })
+    imported.push(one)
+    if (isComing(one)) beside.push(wished(server))
+    if (session.host.signal.aborted || end !== LEFT) break
+  }
+  return [...imported, ...servers.slice(imported.length).map(server => untried(server, end.others))]
+}
+
 interface Import {
   readonly server: ForeignServer
   readonly answers: Readonly<Record<string, string>>
-  readonly options: ImportOptions
+  readonly options: EachOptions
   /** What became of those before it. */
   readonly before: readonly Imported[]
   /** Those of them that would be there by now, if they were not only tried. */
@@ -134,11 +174,11 @@ function aboutOf({ name, as, client, file, isLeftInClear, notes }: ForeignServer
   return { name, as, client, file, ...defined({ isLeftInClear }), notes, granted: [], secrets: [], problems: [] }
 }
 
-async function importOne(session: Session, control: Control, wish: Import): Promise<Imported> {
+async function importOne(control: Control, wish: Import): Promise<Imported> {
   const { server, answers, options, before, beside } = wish
   const about = { ...aboutOf(server), secrets: Object.keys(server.secrets) }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: server.skipped }
-  const pinned = await pinEntry(server.entry, { pin: options.pin, isDryRun: options.isDryRun, host: session.host })
+  const pinned = await options.pin(server.entry, options)
   const entry = { ...pinned.entry, ...defined({ consent: options.consent }) }
   try {
     const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
@@ -153,14 +193,15 @@ async function importOne(session: Session, control: Control, wish: Import): Prom
       ...defined({ grant: options.grant }),
       ...(options.isDryRun && { dryRun: { beside: [...beside] } }),
     })
+    const plan = planOf(entry, { ...added, name: server.as }, server.removal)
     const notes = [
       ...server.notes,
       ...notesBut(pinned, added.keptVersions),
       ...argumentNotes(entry, 'put it into "env" of its entry'),
     ]
     if (options.isDryRun)
-      return { ...about, ...wouldBe(told(added), before), notes: [...notes, ...server.asks.map(askedNote)] }
-    return { ...about, ...told(added), notes: [...notes, ...missingNotes(unanswered, missing)] }
+      return { ...about, ...wouldBe(told(added), before), plan, notes: [...notes, ...server.asks.map(askedNote)] }
+    return { ...about, ...told(added), plan, notes: [...notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
     if (isWrongHere(error)) throw error
     // A taken name is nobody's fault, and everything else may still work for the next one.
@@ -186,6 +227,11 @@ function told({ outcome, granted, secrets, problems, status, ...more }: AddedUps
 /** What is there only once those before it are: to the next one it counts as if it were. */
 function isComing({ outcome }: Imported): boolean {
   return outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced'
+}
+
+/** What is there already and given to nobody else needs no answer. */
+function isNews(one: Imported): boolean {
+  return isComing(one) || (one.outcome === 'unchanged' && one.granted.length > 0)
 }
 
 /** What was asked for it: the next one's secrets get other names than its own, answered or not. */

@@ -1,7 +1,7 @@
 import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '../../contracts/index.ts'
 import { escapeLine } from './escape.ts'
 import { problemBlock } from './explain.ts'
-import { givenLine } from './given-text.ts'
+import { givenLine, wouldGiveLine } from './given-text.ts'
 import type { Imported, ImportedServers } from './import-servers.ts'
 import { judgedText } from './judged-again.ts'
 import { keptLines } from './kept-text.ts'
@@ -11,6 +11,7 @@ import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
 import { type Row, renderTable } from './table.ts'
 import { asksText } from './upstream-consent.ts'
+import { commonLines, removalLine, targetLine, targetLines, targetOf } from './upstream-plan.ts'
 import { type Asked, askedBy, upstreamSentence } from './upstream-text.ts'
 
 const CLIENTS = {
@@ -25,17 +26,12 @@ const CLIENTS = {
 export function foundText({ servers, places }: ForeignServers, printer: Printer): string {
   const rows = servers.map(
     (server): Row => ({
-      cells: [server.name, CLIENTS[server.client], server.skipped ?? summaryOf(server)],
+      cells: [server.name, CLIENTS[server.client], server.skipped ?? targetLine(targetOf(server.entry ?? {}))],
       ...(server.elsewhere !== undefined && { notes: [`for ${server.elsewhere} alone; imported when named`] }),
     }),
   )
   const columns = [{ title: 'Name' }, { title: 'Client' }, { title: 'What it is', flexible: true }]
   return `${servers.length > 0 ? renderTable({ columns, rows }, printer) : ''}${placesText(places, printer)}`
-}
-
-function summaryOf({ entry = {} }: ForeignServer): string {
-  const { url, command, args } = entry
-  return String(url ?? [command, ...(Array.isArray(args) ? args : [])].join(' '))
 }
 
 /** Files that are there and could not be read. */
@@ -58,6 +54,7 @@ export function importedText(
   const { out: printer } = session
   return [
     ...imported.map(one => oneText(one, { printer, asked: askedBy(session), isDryRun })),
+    isDryRun ? commonText(imported, printer) : '',
     judgedText(judgedAgain, printer),
     placesText(places, printer),
     leftText(imported, { printer, isDryRun }),
@@ -65,6 +62,22 @@ export function importedText(
     ...gatewayViews.map(({ name, granted }) => `${escapeLine(gatewayLine(name, granted))}\n`),
   ].join('')
 }
+
+/** What would be done, for a person to see before anything of it runs. */
+export function plannedText(planned: readonly Imported[], session: Pick<Session, 'notices' | 'from' | 'host'>): string {
+  const { notices: printer } = session
+  const telling = { printer, asked: askedBy(session), isDryRun: true }
+  return [...planned.map(one => oneText(one, telling)), commonText(planned, printer)].join('')
+}
+
+function commonText(planned: readonly Imported[], printer: Printer): string {
+  const plans = planned.flatMap(({ outcome, plan }) => (plan && WOULD_COME.has(outcome) ? [plan] : []))
+  return commonLines(plans)
+    .map(line => paragraph(escapeLine(line), { ...printer, width: undefined }))
+    .join('')
+}
+
+const WOULD_COME: ReadonlySet<Imported['outcome']> = new Set(['wouldBeAdded', 'wouldBeReplaced'])
 
 /** Whoever counts them in a client should not think that the others are lost. */
 function gatewayLine(agent: string, granted: number): string {
@@ -172,18 +185,18 @@ function wouldBeText({ outcome, status }: Imported): string {
 }
 
 function wouldBeLines(one: Imported): string[] {
-  const { outcome, granted, alsoHave = [], madeAgent, secrets } = one
+  const { outcome, secrets } = one
   if (!IS_THERE[outcome]) return []
-  const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
-  const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
-  const had = alsoHave.length > 0 ? `Still with: ${alsoHave.join(', ')}.` : ''
+  // What is there already was looked at when it came.
+  const plan = WOULD_COME.has(outcome) ? one.plan : undefined
   const kept = outcome === 'unchanged' ? 'Kept' : 'Would be kept'
   return [
-    // Whoever has it already is given nothing.
-    granted.length === 0 && had !== '' ? had : `Would be given to ${given}. ${had}`.trimEnd(),
+    ...(plan ? targetLines(plan) : []),
+    wouldGiveLine(one),
     secrets.length > 0 ? `${kept} in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(one, { isDryRun: true }),
     ...keptLines(one, { isDryRun: outcome !== 'unchanged' }),
+    removalLine(plan?.removal, one.client === 'file' ? 'that file' : CLIENTS[one.client]),
   ]
 }
 

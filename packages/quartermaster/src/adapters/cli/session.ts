@@ -56,6 +56,8 @@ export interface Session {
   /** Everything else. */
   readonly notices: Printer
   hints: Hints
+  /** Where a person wants a new project, when that is not here. */
+  newProject: string | undefined
   /** Who answers: an `up`, or this very process; known once connected. */
   from: OpenedControl['from'] | undefined
   /** Whether a token in the environment says who speaks, and not the data folder. */
@@ -120,6 +122,7 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
     out,
     notices,
     hints: {},
+    newProject: undefined,
     from: undefined,
     printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
     attend,
@@ -128,7 +131,7 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
     async connect(use) {
       // The program has said so before; here nothing gets around it.
       if (session.hasToken) throw ownersAlone('This')
-      return await through(host.openControl(place), use)
+      return await through(host.openControl({ ...place, ...defined({ newProject: session.newProject }) }), use)
     },
     async connectAsPerson(use) {
       const person = tokenIn(host.io.env, options.url)

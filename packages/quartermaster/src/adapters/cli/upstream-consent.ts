@@ -10,16 +10,24 @@ export const DEFAULT_CONSENT: UpstreamConsent = 'destructive'
 export const CONSENT_HELP =
   'which tools ask a person first: destructive (what the server calls so, and what it does not describe unless named like reading), changing (all but what only reads), all, none'
 
+/** What asks by each choice. */
+export const CONSENT_CHOICES = {
+  destructive: 'what the server calls destructive, and what it does not describe unless named like reading',
+  changing: 'all but what the server says only reads',
+  all: 'every tool',
+  none: 'no tool',
+} as const satisfies Record<UpstreamConsent, string>
+
 export interface ConsentOptions {
   readonly consent?: UpstreamConsent
   readonly yes?: boolean
 }
 
 /** The options about which tools of what is added ask a person. */
-export function addConsentOptions(command: Command): Command {
+export function addConsentOptions(command: Command, yes = 'ask nothing'): Command {
   return command
     .addOption(new Option('--consent <CHOICE>', CONSENT_HELP).choices(UpstreamConsent.options))
-    .option('--yes', 'ask nothing; consent is "destructive" where --consent does not say otherwise')
+    .option('--yes', `${yes}; consent is "destructive" where --consent does not say otherwise`)
 }
 
 interface Added {
@@ -51,16 +59,13 @@ export async function chooseConsent<T extends Added>(
 async function askChoice(session: Session, statuses: readonly UpstreamStatus[]): Promise<UpstreamConsent> {
   const tools = sum(statuses, ({ tools }) => tools.offered)
   const unseen = statuses.filter(({ asks }) => !asks).map(({ name }) => name)
-  const line = (choice: UpstreamConsent, what: string) => {
+  const line = (choice: UpstreamConsent) => {
     const stopped = choice === 'none' ? 0 : sum(statuses, ({ asks }) => asks?.[choice] ?? 0)
-    return `  ${choice.padEnd(12)}${tools === 0 ? '' : `${stopped} of ${count(tools, 'tool')}: `}${what}\n`
+    return `  ${choice.padEnd(12)}${tools === 0 ? '' : `${stopped} of ${count(tools, 'tool')}: `}${CONSENT_CHOICES[choice]}\n`
   }
   const lines = [
     `Which tools of ${statuses.map(({ name }) => name).join(', ')} ask a person before they run?\n`,
-    line('destructive', 'what the server calls destructive, and what it does not describe unless named like reading'),
-    line('changing', 'all but what the server says only reads'),
-    line('all', 'every tool'),
-    line('none', 'no tool'),
+    ...UpstreamConsent.options.map(line),
     unseen.length > 0 ? `The tools of ${unseen.join(', ')} are not known yet, and not counted.\n` : '',
   ]
   await session.notices.write(lines.map(text => text && `${escapeLine(text.trimEnd())}\n`).join(''))

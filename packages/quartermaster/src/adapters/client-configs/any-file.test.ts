@@ -312,3 +312,47 @@ it('says of no fallback that it is a secret which stands for none', async () => 
   const entry = { url: 'https://a.example/mcp', headers: { Authorization: 'Bearer ${X:-none}' } }
   expect(await only(entry)).toMatchObject({ entry, secrets: {}, notes: [] })
 })
+
+describe('a server that is taken over', () => {
+  const entry = { command: 'a' }
+  const shared = JSON.stringify({ mcpServers: { s: entry } })
+  const own = (file: string, ...keys: string[]) => ({ file, keys })
+  const byClaude = (...words: string[]) => ({ command: ['claude', 'mcp', 'remove', '--scope', ...words] })
+
+  it('says for each client how it is removed there', async () => {
+    const dir = '/no/such/project'
+    const claude = {
+      mcpServers: { user: entry, '--all': entry },
+      projects: { [dir]: { mcpServers: { local: entry } } },
+    }
+    const files = {
+      'home/.claude.json': JSON.stringify(claude),
+      'home/.config/Claude/claude_desktop_config.json': '{ "mcpServers": { "desk top": { "command": "a" } } }',
+      'home/.cursor/mcp.json': '{ "mcpServers": { "c": { "command": "a" } } }',
+      'home/.config/Code/User/mcp.json': '{ "servers": { "v": { "command": "a" } } }',
+    }
+    const { server, folder } = await find(files, undefined, { dir })
+    expect(server('user').removal).toEqual(byClaude('user', 'user'))
+    expect(server('--all').removal).toEqual(byClaude('user', '--', '--all'))
+    expect(server('local').removal).toEqual({ ...byClaude('local', 'local'), folder: dir })
+    const path = (file: string) => folder.path(`home/${file}`)
+    expect(server('desk top').removal).toEqual(
+      own(path('.config/Claude/claude_desktop_config.json'), 'mcpServers', 'desk top'),
+    )
+    expect(server('c').removal).toEqual(own(path('.cursor/mcp.json'), 'mcpServers', 'c'))
+    expect(server('v').removal).toEqual(own(path('.config/Code/User/mcp.json'), 'servers', 'v'))
+  })
+
+  it.each([
+    ['.mcp.json', shared, 'mcpServers'],
+    ['settings.json', '{ "mcp": { "servers": { "s": { "command": "a" } } } }', 'mcp', 'servers'],
+    ['x.json', '{ "s": { "command": "a" } }'],
+  ])('says for a file that is named, such as %s, how it is removed there', async (file, text, ...keys) => {
+    const { server, folder } = await find({ [`other/${file}`]: text }, `../other/${file}`)
+    const removal =
+      file === '.mcp.json'
+        ? { ...byClaude('project', 's'), folder: folder.path('other') }
+        : own(folder.path(`other/${file}`), ...keys, 's')
+    expect(server('s').removal).toEqual(removal)
+  })
+})

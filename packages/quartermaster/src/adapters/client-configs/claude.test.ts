@@ -125,7 +125,14 @@ describe('the configuration of Claude Code', () => {
         typeof value === 'string' ? value : JSON.stringify(value).replaceAll('HERE', dir),
       ])
       for (const [file, text] of texts) await folder.write(String(file), String(text))
-      const found = await readClientConfigs({ source, platform: 'linux', home: folder.path('home'), env: {}, dir })
+      const found = await readClientConfigs({
+        source,
+        platform: 'linux',
+        home: folder.path('home'),
+        env: {},
+        dir,
+        projectDir: dir,
+      })
       return found.servers
     }
 

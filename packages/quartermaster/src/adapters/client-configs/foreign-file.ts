@@ -1,4 +1,4 @@
-import { getNodeValue, type JSONPath, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../contracts/index.ts'
 import { jsonFault } from '../../core/kernel/index.ts'
 import { repeatedKeys, repeatNotes } from './repeated-keys.ts'
@@ -7,6 +7,8 @@ import { repeatedKeys, repeatNotes } from './repeated-keys.ts'
 export interface WrittenServer {
   readonly name: string
   readonly entry: unknown
+  /** The keys that lead to it. */
+  readonly keys: readonly string[]
   /** What the client asks a person for, by id. */
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The folder it is for, where it is for one alone. */
@@ -64,13 +66,10 @@ export function serversIn(text: string): ForeignFile | { problem: string } {
 /** Whoever reads JSON takes the last of equal keys, and says nothing. */
 function withNotes(found: readonly FoundServer[], text: string): WrittenServer[] {
   const repeated = found.length > 0 && !isTooDeep(text) ? repeatedKeys(text) : []
-  return found.map(({ path, ...server }) => ({ ...server, notes: repeatNotes([...path, server.name], repeated) }))
+  return found.map(server => ({ ...server, notes: repeatNotes([...server.keys], repeated) }))
 }
 
-/** A server, and the path to the object that has it. */
-interface FoundServer extends Omit<WrittenServer, 'notes'> {
-  readonly path: JSONPath
-}
+type FoundServer = Omit<WrittenServer, 'notes'>
 
 /** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
 const MAX_DEPTH = 200
@@ -105,11 +104,12 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-type Found = Pick<FoundServer, 'path' | 'folder'> & Partial<Pick<FoundServer, 'inputs'>>
+/** The object that has servers, by the keys that lead to it. */
+type Found = Pick<FoundServer, 'folder'> & Partial<Pick<FoundServer, 'inputs'>> & { readonly path: readonly string[] }
 
-function listOf(value: unknown, { inputs = new Map(), ...place }: Found): FoundServer[] {
+function listOf(value: unknown, { inputs = new Map(), path, ...place }: Found): FoundServer[] {
   if (!isRecord(value)) return []
-  return Object.entries(value).map(([name, entry]) => ({ name, entry, inputs, ...place }))
+  return Object.entries(value).map(([name, entry]) => ({ name, entry, keys: [...path, name], inputs, ...place }))
 }
 
 /** `~/.claude.json` keeps what belongs to single folders under their paths. */

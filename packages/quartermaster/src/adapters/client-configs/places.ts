@@ -10,8 +10,10 @@ export interface ClientSurroundings {
   readonly platform: NodeJS.Platform
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The project folder. */
+  /** The folder whose files count as its own: that of the project, or where they are when the project is elsewhere. */
   readonly dir: string
+  /** The project folder, where entries are to run. */
+  readonly projectDir: string
 }
 
 /** A file that may hold servers. */

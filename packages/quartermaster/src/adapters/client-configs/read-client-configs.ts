@@ -1,5 +1,5 @@
-import { isAbsolute, relative, resolve, sep } from 'node:path'
-import type { ForeignServer, ForeignServers } from '../../contracts/index.ts'
+import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
+import type { ForeignRemoval, ForeignServer, ForeignServers } from '../../contracts/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { type EnvFile, readEnvFile } from './env-file.ts'
 import { fittingName } from './fitting-name.ts'
@@ -70,7 +70,7 @@ function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings
 }
 
 /** By whole names: a folder may be called "..drafts". */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const way = relative(resolve(folder), resolve(path))
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
@@ -104,12 +104,13 @@ function toServer(
   options: NamingOptions,
 ): ForeignServer {
   const elsewhere = isElsewhere({ place, server }, options) ? server.folder : undefined
-  const about = { name: server.name, as, client: place.client, file: place.file, elsewhere }
+  const removal = removalOf(place, server)
+  const about = { name: server.name, as, client: place.client, file: place.file, removal, elsewhere }
   const none = { ...about, secrets: {}, asks: [], notes: server.notes }
   if (rival !== undefined)
     return { ...none, skipped: `"${server.name}" is another one in ${rival}, which counts first.` }
   const workspace = server.folder ?? place.workspace
-  const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
+  const cwd = resolve(workspace) === resolve(options.projectDir) ? undefined : workspace
   const { home, ownUrl: url } = options
   const dialect = place.dialect === 'file' && server.isOfVscode ? 'vscode' : place.dialect
   const isEditor = dialect === 'vscode'
@@ -120,6 +121,17 @@ function toServer(
   const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, ...meant })
   if ('skipped' in translated) return { ...none, skipped: translated.skipped }
   const { holdsSecrets, notes, ...taken } = translated
-  const isLeftInClear = holdsSecrets && isInside(options.dir, place.file)
+  const isLeftInClear = holdsSecrets && isInside(options.projectDir, place.file)
   return { ...about, ...taken, notes: [...server.notes, ...notes], ...(isLeftInClear && { isLeftInClear }) }
+}
+
+/** Claude Code has a command for it, and of the files of others a person takes it out. */
+function removalOf({ client, file, workspace }: ClientPlace, { name, keys, folder }: WrittenServer): ForeignRemoval {
+  const isShared = basename(file) === '.mcp.json' && keys.length === 2 && keys[0] === 'mcpServers'
+  if (client !== 'claude-code' && !isShared) return { file, keys }
+  const scope = isShared ? 'project' : folder === undefined ? 'user' : 'local'
+  // Without the dashes a name could pass for an option.
+  const last = name.startsWith('-') ? ['--', name] : [name]
+  const command = ['claude', 'mcp', 'remove', '--scope', scope, ...last]
+  return scope === 'user' ? { command } : { command, folder: folder ?? workspace }
 }

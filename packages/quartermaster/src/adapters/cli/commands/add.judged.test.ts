@@ -8,8 +8,8 @@ it('names what is held from now on of a server that was there before', async () 
   const evil = { upstream: 'notes', kind: 'tool', name: 'evil', state: 'suspicious' } as ReviewItem
   let isAdded = false
   const control: Partial<Control> = {
-    async addUpstream({ name }) {
-      isAdded = true
+    async addUpstream({ name, dryRun }) {
+      isAdded ||= !dryRun
       const status = { ...NOTES, name }
       return { name, file: 'c.json', outcome: 'added', status, granted: [], secrets: [], problems: [] }
     },

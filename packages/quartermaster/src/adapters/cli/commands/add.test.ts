@@ -20,7 +20,7 @@ interface Situation {
 async function run(argv: string[], { answer = {}, version }: Situation = {}) {
   const asked: ControlInput<'addUpstream'>[] = []
   const addUpstream: Control['addUpstream'] = async input => {
-    asked.push(input)
+    if (!input.dryRun) asked.push(input)
     return {
       name: input.name,
       file: '/project/quartermaster.config.json',
@@ -91,6 +91,51 @@ describe('add', () => {
     )
   })
 
+  it('shows what it would run, write and give before any of it happens', async () => {
+    const answer = { madeFile: true as const, secretsFile: '/data/secrets.json', consent: 'changing' as const }
+    const words = [
+      'a',
+      '--env',
+      'DB_TOKEN=hush',
+      '--env',
+      'NODE_OPTIONS=-r ./hush',
+      '--',
+      'db',
+      '--token',
+      'hush',
+      'a b',
+    ]
+    const { stderr, stdout } = await run([...words.slice(0, 1), '--consent', 'changing', ...words.slice(1)], { answer })
+    expect(stderr).toBe(
+      [
+        '"a" would be added:',
+        "  Runs: db --token '${secret:A_TOKEN}' 'a b'",
+        '  In the folder: /project',
+        '  With the variables: DB_TOKEN, NODE_OPTIONS (! can make it run other code)',
+        '  Would be given to default.',
+        '  Would be written to /project/quartermaster.config.json (a new file: there is none in this folder or above), secrets to /data/secrets.json.',
+        '  Tools that ask a person first: all but what the server says only reads (changing). Change it: quartermaster upstreams consent a CHOICE (destructive, changing, all, none)',
+        '  An agent that has more than 40 tools by then sees five in their place, which find and call all of them (gatewayViewOver).',
+        '',
+      ].join('\n'),
+    )
+    expect(stdout).toMatch(/^✓ "a" is added/)
+    const told = await run(['--json', ...words], { answer })
+    expect({ ...told, stdout: JSON.parse(told.stdout) }).toMatchObject({
+      stderr: '',
+      stdout: {
+        plan: {
+          command: ['db', '--token', '${secret:A_TOKEN}', 'a b'],
+          folder: '/project',
+          variables: [{ name: 'DB_TOKEN' }, { name: 'NODE_OPTIONS', canRunCode: true }],
+          secretsFile: '/data/secrets.json',
+          consent: 'changing',
+        },
+      },
+    })
+    expect((await run(['a', '--', 'a'], { answer: { outcome: 'unchanged' } })).stderr).toBe('')
+  })
+
   it.each([
     [{ tools: { offered: 1, held: 0 }, othersHeld: 7 }, '1 tool, 7 definitions held for review'],
     [{ tools: { offered: 1, held: 1 }, othersHeld: 7 }, '1 tool, 8 definitions held for review'],
@@ -154,12 +199,11 @@ describe('add', () => {
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
     expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
     const line = 'Waiting for notes · 0/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it'
-    expect(desk.seen.stderr.split('\n')).toEqual([
+    expect(desk.seen.stderr.split('\n').filter(text => text.startsWith('Waiting'))).toEqual([
       line,
       expect.stringMatching(/leaves it · 3\d s$/),
       expect.stringMatching(/leaves it · 6\d s$/),
       expect.stringMatching(/leaves it · 9\d s$/),
-      '',
     ])
   })
 

@@ -7,14 +7,19 @@ import { argumentNotes } from '../argument-notes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
 import { firstStates } from '../first-states.ts'
+import { wouldGiveLine } from '../given-text.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { type JudgedAgain, judgedText, watchReview } from '../judged-again.ts'
+import { paragraph } from '../layout.ts'
 import { notesBut, pinEntry } from '../pinning.ts'
+import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import { repeated } from '../repeated.ts'
 import type { Session } from '../session.ts'
 import { addConsentOptions, chooseConsent, DEFAULT_CONSENT } from '../upstream-consent.ts'
+import { commonLines, planOf, targetLines, type UpstreamPlan } from '../upstream-plan.ts'
 
 interface AddOptions extends GrantChoice {
   env?: string[]
@@ -100,6 +105,10 @@ async function add(session: Session, name: string, words: readonly string[], opt
     consent: DEFAULT_CONSENT,
   }
   const added = await session.connect(async control => {
+    const look = { ...request, dryRun: { beside: [] } }
+    const planned = await session.attend('Looking', on => control.addUpstream(look, on))
+    const plan = planOf(entry, planned)
+    if (!session.json) await session.notices.write(planText(planned, plan, session.notices))
     const judged = await watchReview(session, control)
     const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))
     const isStarting = written.status?.state === 'starting'
@@ -107,7 +116,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
     const judgedAgain = await judged([name])
     const seen = { ...written, ...defined({ status: states.get(name) ?? written.status }) }
     const [chosen = seen] = await chooseConsent(session, control, [seen], options)
-    return { ...chosen, judgedAgain }
+    return { ...chosen, plan, judgedAgain }
   })
   const notes = notesBut(pinned, added.keptVersions)
   const left = note === undefined ? [] : [note]
@@ -115,11 +124,22 @@ async function add(session: Session, name: string, words: readonly string[], opt
   return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
 }
 
-type Added = AddedUpstream & { readonly judgedAgain: readonly JudgedAgain[] }
+interface Added extends AddedUpstream {
+  readonly plan: UpstreamPlan
+  readonly judgedAgain: readonly JudgedAgain[]
+}
 
 async function print(session: Session, added: Added, notes: readonly string[]): Promise<void> {
   if (session.json) await session.printJson({ ...added, notes })
   else await session.out.write(`${addedText(added, notes, session)}${judgedText(added.judgedAgain, session.out)}`)
+}
+
+/** Shown before anything of it runs. What is there already was looked at when it came. */
+function planText({ name, outcome, ...given }: AddedUpstream, plan: UpstreamPlan, printer: Printer): string {
+  if (outcome === 'unchanged') return ''
+  const lines = [...targetLines(plan), wouldGiveLine(given), ...commonLines([plan])]
+  const wide = { ...printer, width: undefined }
+  return `"${escapeLine(name)}" would be ${outcome}:\n${lines.map(line => paragraph(escapeLine(line), wide, '  ')).join('')}`
 }
 
 /** The first word is taken for the name wherever it stands. Behind the separator it is the program. */

@@ -11,9 +11,8 @@ describe('import that is only tried', () => {
     const before = { name, entry, secrets, missing: [] }
     expect(asked.map(({ dryRun }) => dryRun)).toEqual([{ beside: [] }, { beside: [before] }])
     expect(code).toBe(0)
-    expect(stdout).toContain(
-      '+ git-hub (Claude Desktop, "git hub" there)\n  Would be given to default.\n  Would be kept in the secrets file: TOKEN.\n',
-    )
+    expect(stdout).toContain('+ git-hub (Claude Desktop, "git hub" there)\n  Runs: gh\n')
+    expect(stdout).toContain('  Would be given to default.\n  Would be kept in the secrets file: TOKEN.\n')
     expect(stdout).toContain('+ files (Claude Desktop)')
     expect(stdout).toContain('Would be pinned: files@3.0.0.')
     expect(stdout).toMatch(/0 imported, 2 would be imported, 1 skipped\.\n$/)
@@ -84,9 +83,8 @@ describe('import that is only tried', () => {
     const problems: Problem[] = [{ severity: 'error', code: 'CONFIG_INVALID', where: 'c.json', message }]
     const given = { granted: ['default'], madeAgent: 'default' }
     const { stdout } = await run(['claude', '--dry-run'], { given, problems })
-    expect(stdout).toContain(
-      '! git-hub (Claude Desktop, "git hub" there)\n  Would be given to default (made then, as the first agent here',
-    )
+    expect(stdout).toContain('  Would be given to default (made then, as the first agent here')
+    expect(stdout).toMatch(/^! git-hub /)
     expect(stdout).toContain(message)
     expect(stdout.match(/made then/g)).toHaveLength(1)
     expect((await run(['claude', '--dry-run', '--no-grant'], { given: { granted: [] } })).stdout).toContain(

@@ -12,12 +12,20 @@ describe('import', () => {
     const { stdout } = await run(['./mcp.json', '--dry-run'], { found })
     expect(stdout.split('\n').map(line => line.slice(0, 5))).toEqual([
       '+ x (',
+      '  Run',
+      '  In ',
       '  Wou',
+      '  Sti',
       '  Not',
       '- y (',
       '+ z (',
+      '  Run',
+      '  In ',
       '  Wou',
+      '  Sti',
       '  It ',
+      'Would',
+      'An ag',
       '0 imp',
       '',
     ])
@@ -81,9 +89,9 @@ describe('import', () => {
     const { chosen, stdout, stderr, questions } = await run(['claude', '--pin'], {
       asks: ASKS,
       terminal,
-      answers: ['what?', 'chang'],
+      answers: ['y', 'what?', 'chang'],
     })
-    expect(questions).toEqual(['Choose [destructive]: ', 'Choose [destructive]: '])
+    expect(questions).toEqual(['Import and start these 2? [y/N] ', 'Choose [destructive]: ', 'Choose [destructive]: '])
     expect(stderr).toContain(
       'Which tools of git-hub, files ask a person before they run?\n  destructive 4 of 6 tools: ',
     )
@@ -94,15 +102,103 @@ describe('import', () => {
     expect(stdout).toContain(
       '  3 of 3 tools ask a person first: a, b, c. Change it: quartermaster upstreams consent files ',
     )
-    for (const words of [['--yes'], ['--consent', 'destructive'], ['--json']])
+    for (const words of [['--yes'], ['--consent', 'destructive', '--yes'], ['--json', '--yes']])
       expect(await run(['claude', ...words], { asks: ASKS, terminal })).toMatchObject({ chosen: [], questions: [] })
-    expect(await run(['claude'], { asks: ASKS, terminal, answers: [''] })).toMatchObject({ chosen: [] })
+    const answered = await run(['claude', '--consent', 'all'], { asks: ASKS, terminal, answers: ['y'] })
+    expect(answered).toMatchObject({ code: 0, questions: ['Import and start these 2? [y/N] '] })
+    expect(await run(['claude'], { asks: ASKS, terminal, answers: ['y', ''] })).toMatchObject({ chosen: [] })
+  })
+
+  it('shows what it would run, write and give, and does nothing of it without a yes', async () => {
+    const entry = {
+      command: 'npx',
+      args: ['-y', 'files', '-c', 'echo \u202e\u001b[2J\nrm -r ~', '--password', '$HOME and hush "hush"'],
+      env: { LD_PRELOAD: '/hush.so', node_options: 'hush', DYLD_INSERT_LIBRARIES: 'hush', MODE: 'hush' },
+      cwd: '/else where',
+    }
+    const removal = { command: ['claude', 'mcp', 'remove', '--scope', 'local', "it's"], folder: '/work/other' }
+    const servers = [
+      server("it's", { as: 'its', client: 'claude-code', entry, removal }),
+      server('web', {
+        entry: { type: 'http', url: 'https://x.example/a?key=hush1hush2', headers: { 'X-Key': 'hush' } },
+      }),
+    ]
+    const given = {
+      granted: ['default'],
+      madeFile: true as const,
+      secretsFile: '/data/secrets.json',
+      consent: 'destructive' as const,
+    }
+    const situation = { found: { places: [], servers }, given }
+    const said = [
+      '+ its (Claude Code, "it\'s" there)',
+      "  Runs: npx -y files -c $'echo \\u202e\\u001b[2J\\nrm -r ~' --password '[secret]'",
+      "  In the folder: '/else where'",
+      '  With the variables: LD_PRELOAD (! can make it run other code), node_options (! can make it run other code), DYLD_INSERT_LIBRARIES (! can make it run other code), MODE',
+      '  Would be given to default.',
+      "  Still in Claude Code. To remove it there: cd /work/other && claude mcp remove --scope local 'it'\\''s'",
+      '  "files" has no version, so every start may run another program than the one you looked at. Write files@VERSION, or --pin for the present one.',
+      '+ web (Claude Desktop)',
+      '  Connects to: https://x.example/a?key=[secret]',
+      '  With the headers: X-Key',
+      '  Would be given to default.',
+      '  Still in Claude Desktop. To remove it there: take "mcpServers" > "web" out of /home/me/claude_desktop_config.json',
+      'Would be written to c.json (a new file: there is none in this folder or above), secrets to /data/secrets.json.',
+      'Tools that ask a person first: what the server calls destructive, and what it does not describe unless named like reading (destructive). Change it: quartermaster upstreams consent NAME CHOICE (destructive, changing, all, none)',
+      'An agent that has more than 40 tools by then sees five in their place, which find and call all of them (gatewayViewOver).',
+    ].join('\n')
+    const unasked = await run(['claude'], { ...situation, isUnanswered: true })
+    expect(unasked).toMatchObject({ code: 2, asked: [], stdout: '' })
+    expect(unasked.stderr).toMatch(/\nError: nothing was run or written: /)
+    expect(unasked.stderr.split('\nError: ')[0]).toBe(said)
+    expect(unasked.stderr).toContain('To have it, add --yes.\n')
+    const terminal = { stdin: true, stderr: true }
+    for (const answers of [[''], ['no'], ['yess']]) {
+      const refused = await run(['claude', '--no-color'], { ...situation, terminal, answers })
+      expect(refused).toMatchObject({ code: 1, asked: [], stdout: '', stderr: `${said}\nNothing was imported.\n` })
+    }
+    const done = await run(['claude'], situation)
+    expect(done.stderr).toBe(`${said}\n`)
+    expect(done.stdout).toContain('✓ its (Claude Code')
+    expect((await run(['claude', '--dry-run'], situation)).stdout.startsWith(said)).toBe(true)
+    expect(said + done.stdout).not.toContain('hush')
+  })
+
+  it('says to programs the same in JSON, and needs --yes of them', async () => {
+    const refused = await run(['claude', 'files', '--json'], { isUnanswered: true })
+    expect(refused).toMatchObject({ code: 2, asked: [], stderr: '' })
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      error: { code: 'INPUT_INVALID', message: expect.stringMatching(/add --yes\. .*add --dry-run\./) },
+    })
+    const plan = {
+      command: ['npx', '-y', 'files'],
+      folder: '.',
+      variables: [],
+      headers: [],
+      file: 'c.json',
+      changeConsent: 'quartermaster upstreams consent files CHOICE',
+      gatewayViewOver: 40,
+      removal: { file: '/home/me/claude_desktop_config.json', keys: ['mcpServers', 'files'] },
+    }
+    for (const words of [['--dry-run'], ['--yes']]) {
+      const { stdout, stderr } = await run(['claude', 'files', '--json', ...words])
+      expect({ servers: JSON.parse(stdout).servers, stderr }).toMatchObject({ servers: [{ plan }], stderr: '' })
+    }
+  })
+
+  it('asks npm once for what it shows and writes', async () => {
+    const wanted: string[] = []
+    const packageVersion = async (name: string) => `3.0.${wanted.push(name)}`
+    const { asked, stderr } = await run(['claude', 'files', '--pin'], { packageVersion })
+    expect(stderr).toContain('  Runs: npx -y files@3.0.1\n')
+    expect({ asked, wanted }).toMatchObject({ asked: [{ entry: { args: ['-y', 'files@3.0.1'] } }], wanted: ['files'] })
   })
 
   it('can be left, and says what was done until then', async () => {
     const servers = ['a', 'b', 'c', 'd'].map(name => server(name))
     const { code, asked, stdout, stderr } = await run(['claude'], { found: { places: [], servers }, leftAt: 'b' })
-    expect({ code, names: asked.map(({ name }) => name), stderr }).toEqual({ code: 130, names: ['a', 'b'], stderr: '' })
+    expect({ code, names: asked.map(({ name }) => name) }).toEqual({ code: 130, names: ['a', 'b'] })
+    expect(stderr).not.toContain('Cancelled')
     expect(stdout).toContain('a (Claude Desktop): ')
     expect(stdout).toContain('✗ b (Claude Desktop): It was cut off. See whether it is there: quartermaster upstreams\n')
     expect(stdout).toContain('- c (Claude Desktop): It was not reached before Ctrl-C.\n')
@@ -195,8 +291,8 @@ describe('import', () => {
     const asks = [{ id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true }]
     const found = { ...FOUND, servers: [server('a', { asks }), server('b', { asks })] }
     const terminal = { stdin: true, stderr: true }
-    const { asked, questions } = await run(['vscode'], { found, terminal, answers: [' k-1 '] })
-    expect(questions).toEqual(['a asks: API key: '])
+    const { asked, questions } = await run(['vscode'], { found, terminal, answers: ['yes', ' k-1 '] })
+    expect(questions).toEqual(['Import and start these 2? [y/N] ', 'a asks: API key: '])
     expect(asked).toMatchObject([{ secrets: { KEY: 'k-1' } }, { secrets: { KEY: 'k-1' } }])
   })
 
@@ -227,7 +323,7 @@ describe('import', () => {
     const { asked } = await run(['vscode'], {
       found,
       terminal: { stdin: true, stderr: true },
-      answers: ['k-1', 'k-2'],
+      answers: ['y', 'k-1', 'k-2'],
     })
     expect(asked.map(({ secrets }) => secrets)).toEqual([{ A_B_KEY: 'k-1' }, { A_B_KEY: 'k-2' }])
   })

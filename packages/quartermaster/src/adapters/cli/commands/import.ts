@@ -1,14 +1,17 @@
+import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { AppError, type ForeignServer, type ForeignServers, type UpstreamConsent } from '../../../contracts/index.ts'
 import { whichThereAre } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
+import { ask, askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
-import { EXIT, EXIT_CODES } from '../errors.ts'
+import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
-import { importServers } from '../import-servers.ts'
-import { choiceText, foundText, importedText } from '../import-text.ts'
+import { type Imported, importServers } from '../import-servers.ts'
+import { choiceText, foundText, importedText, plannedText } from '../import-text.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { visibleWord } from '../shell-word.ts'
 import { addConsentOptions } from '../upstream-consent.ts'
 import { registerImportOpenapi } from './import-openapi.ts'
 
@@ -36,7 +39,7 @@ export const registerImport: Register = (program, act) => {
     .option('--dry-run', 'only show what would be done')
     .option('--pin', 'write the present versions of npx packages into the commands')
     .addOption(new Option('--replace', 'take the place of upstreams that have the name'))
-  addConsentOptions(addGrantOptions(command)).action(
+  addConsentOptions(addGrantOptions(command), 'run and write what is shown, and ask nothing').action(
     (source: string | undefined, names: string[], options: ImportOptions) =>
       act(session => importAll(session, wishOf(source, names), options)),
   )
@@ -61,23 +64,67 @@ function wishOf(first: string | undefined, rest: readonly string[]): Wish {
 }
 
 async function importAll(session: Session, wish: Wish, given: ImportOptions): Promise<number> {
-  const { config, data } = session.options
   const { pin = false, replace = false, dryRun: isDryRun = false, all = false } = given
   const grant = toGrant(given)
-  const found = await session.attend('Looking', () =>
-    session.host.clientConfigs(defined({ source: wish.source, config, data })),
-  )
+  let found = await findServers(session, wish)
   refuseAbsent(wish, found)
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
   session.hints = { listing: ['import'] }
+  const isAsked = !given.yes && !isDryRun && !session.json && canAsk(session)
+  const folder = isAsked && chosen(found.servers, wish.names).length > 0 ? await askFolder(session, found) : undefined
+  if (folder !== undefined) {
+    session.newProject = folder
+    // What counts from the project counts from there.
+    found = await findServers(session, wish)
+  }
   const options = { pin, replace, isDryRun, ...grant, ...defined({ consent: given.consent, yes: given.yes }) }
-  const done = await importServers(session, chosen(found.servers, wish.names), options)
+  const confirm = (planned: readonly Imported[]) => isWanted(session, planned, given)
+  const done = await importServers(session, chosen(found.servers, wish.names), { ...options, confirm })
+  if (!done) return declined(session)
   const { servers: imported } = done
   if (session.json) await session.printJson({ places: found.places, ...done })
   else await session.out.write(importedText(done, { places: found.places, isDryRun }, session))
   if (imported.length === 0 && !session.json) await session.notices.write(noneText(wish, found))
   if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done
+}
+
+function findServers(session: Session, { source }: Wish): Promise<ForeignServers> {
+  const { newProject, options } = session
+  const { config, data } = options
+  return session.attend('Looking', () => session.host.clientConfigs(defined({ source, newProject, config, data })))
+}
+
+/** Where there is no project yet, it is the person's choice where it is made; nothing where that is here. */
+async function askFolder(session: Session, { newProject }: ForeignServers): Promise<string | undefined> {
+  if (newProject === undefined) return undefined
+  const here = visibleWord(newProject)
+  await session.notices.write(`There is no quartermaster.config.json in ${here} or above.\n`)
+  const text = `Folder of the new project [${here}]: `
+  const answer = (await ask(session, text)).trim().replace(/^~(?=[\\/]|$)/, session.host.io.env['HOME'] ?? '~')
+  const folder = resolve(session.host.cwd, /^(?:y|yes|)$/i.test(answer) ? newProject : answer)
+  return folder === newProject ? undefined : folder
+}
+
+/** Shown where the question stands, whoever else reads the results, and before anything of it runs. */
+async function isWanted(session: Session, planned: readonly Imported[], { yes }: ImportOptions): Promise<boolean> {
+  if (!session.json) await session.notices.write(plannedText(planned, session))
+  if (yes) return true
+  if (session.json || !canAsk(session)) throw new UsageError(session.json ? `${UNASKED} ${LOOK_FIRST}` : UNASKED)
+  const coming = planned.filter(({ outcome }) => outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced')
+  const what =
+    coming.length === 0 ? 'Go on' : `Import and start ${coming.length === 1 ? 'it' : `these ${coming.length}`}`
+  return askYes(session, `${what}?`)
+}
+
+const UNASKED =
+  'nothing was run or written: an import runs the programs of another client, and nobody can be asked without a terminal. To have it, add --yes.'
+
+const LOOK_FIRST = 'To see the programs first, add --dry-run.'
+
+async function declined(session: Session): Promise<number> {
+  await session.notices.write('Nothing was imported.\n')
+  return EXIT.no
 }
 
 /** Why there was nothing to import, and what to do about it. */

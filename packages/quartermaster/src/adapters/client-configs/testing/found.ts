@@ -15,7 +15,7 @@ export async function find(files: Record<string, string | Uint8Array>, source?: 
   const folder = await tempProject(files)
   const { platform = 'linux', env = {}, ownUrl, dir = folder.path('project') } = situation
   const home = folder.path('home')
-  const found = await readClientConfigs({ source, platform, home, env, dir, ownUrl })
+  const found = await readClientConfigs({ source, platform, home, env, dir, projectDir: dir, ownUrl })
   const byName = Object.fromEntries(found.servers.map(server => [server.name, server]))
   const server = (name: string): ForeignServer => {
     const one = byName[name]

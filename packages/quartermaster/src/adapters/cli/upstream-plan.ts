@@ -1,0 +1,136 @@
+import { dirname } from 'node:path'
+import { type AddedUpstream, DEFAULT_SETTINGS, type ForeignRemoval, UpstreamConsent } from '../../contracts/index.ts'
+import { separateSecrets } from '../../core/kernel/index.ts'
+import { toVisibleJsonText } from './escape.ts'
+import { visibleWord } from './shell-word.ts'
+import { CONSENT_CHOICES } from './upstream-consent.ts'
+
+/** What an upstream runs, and what is written for it, for a person to see before it happens. It holds no secret. */
+export interface UpstreamPlan {
+  /** The program with its arguments, or the address. */
+  readonly command?: readonly string[]
+  readonly url?: string
+  /** The folder that the program runs in. */
+  readonly folder?: string
+  /** Their names alone. One that is marked can make programs run other code than the command names. */
+  readonly variables: readonly { readonly name: string; readonly canRunCode?: true }[]
+  /** Their names alone. */
+  readonly headers: readonly string[]
+  /** Where it is written to. */
+  readonly file: string
+  /** That file is made for it. */
+  readonly madeFile?: true
+  readonly secretsFile?: string
+  /** Which of its tools ask a person first; absent where an entry that is there already decides it. */
+  readonly consent?: UpstreamConsent
+  /** What changes that. */
+  readonly changeConsent: string
+  /** With more tools than this an agent sees the gateway view, unless its file says otherwise. */
+  readonly gatewayViewOver: number
+  /** How the same server is taken out of the client it came from. */
+  readonly removal?: ForeignRemoval
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+export function planOf(
+  entry: Entry,
+  added: Pick<AddedUpstream, 'name' | 'file' | 'madeFile' | 'secretsFile' | 'consent'>,
+  removal?: ForeignRemoval,
+): UpstreamPlan {
+  const target = targetOf(entry)
+  const isProgram = target.command !== undefined
+  const { name, file, madeFile, secretsFile } = added
+  const consent = UpstreamConsent.safeParse(entry['consent']).data ?? added.consent
+  return {
+    ...target,
+    ...(isProgram && { folder: typeof entry['cwd'] === 'string' ? entry['cwd'] : dirname(file) }),
+    variables: namesIn(entry['env']).map(name => ({ name, ...(canRunCode(name) && { canRunCode: true }) })),
+    headers: namesIn(entry['headers']),
+    file,
+    ...(madeFile && { madeFile }),
+    ...(secretsFile !== undefined && { secretsFile }),
+    ...(consent && { consent }),
+    changeConsent: `quartermaster upstreams consent ${name} CHOICE`,
+    gatewayViewOver: DEFAULT_SETTINGS.gatewayViewOver,
+    ...(removal && { removal }),
+  }
+}
+
+/** With references as they are, and without what stands in the entry and looks like a secret. */
+export function targetOf(entry: Entry): Pick<UpstreamPlan, 'command' | 'url'> {
+  const { entry: separated, secrets } = separateSecrets('', entry)
+  const mask = (text: string) =>
+    text.replace(/\$\{secret:([^}]*)\}/g, (whole, name: string) => (Object.hasOwn(secrets, name) ? '[secret]' : whole))
+  const { command, args, url } = separated
+  if (typeof url === 'string') return { url: mask(url) }
+  const words = [command, ...(Array.isArray(args) ? args : [])]
+  return typeof command === 'string' ? { command: words.map(word => mask(String(word))) } : {}
+}
+
+function namesIn(texts: unknown): string[] {
+  return typeof texts === 'object' && texts !== null ? Object.keys(texts) : []
+}
+
+/** Windows takes the names of variables in any case. */
+function canRunCode(variable: string): boolean {
+  return RUNS_CODE.test(variable)
+}
+
+/** What loaders, runtimes and shells take code or programs from, beside what the command names. */
+const RUNS_CODE =
+  /^(?:LD_(?:PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_\w+|PATH|NODE_(?:OPTIONS|PATH)|BUN_OPTIONS|PYTHON(?:PATH|HOME|STARTUP|USERBASE)|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:LIB|OPT)|(?:_|JDK_)?JAVA_(?:TOOL_)?OPTIONS|CLASSPATH|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|ASKPASS))$/i
+
+/** The program as a shell reads it, or the address, with nothing in it that cannot be seen. */
+export function targetLine({ command, url }: Pick<UpstreamPlan, 'command' | 'url'>): string {
+  return command ? command.map(visibleWord).join(' ') : url === undefined ? '' : visibleUrl(url)
+}
+
+function visibleUrl(url: string): string {
+  return /^[\x21-\x7e]*$/.test(url) ? url : visibleWord(url)
+}
+
+/** What it runs or connects to, and with what. */
+export function targetLines(plan: UpstreamPlan): string[] {
+  const { command, folder, variables, headers } = plan
+  const marked = variables.map(({ name, canRunCode }) =>
+    canRunCode ? `${visibleWord(name)} (! can make it run other code)` : visibleWord(name),
+  )
+  return [
+    `${command ? 'Runs' : 'Connects to'}: ${targetLine(plan)}`,
+    folder === undefined ? '' : `In the folder: ${visibleWord(folder)}`,
+    variables.length > 0 ? `With the variables: ${marked.join(', ')}` : '',
+    headers.length > 0 ? `With the headers: ${headers.map(visibleWord).join(', ')}` : '',
+  ].filter(line => line !== '')
+}
+
+/** How it is taken out of its client, which has it still. */
+export function removalLine(removal: ForeignRemoval | undefined, client: string): string {
+  if (!removal) return ''
+  if ('file' in removal) {
+    const keys = removal.keys.map(key => toVisibleJsonText(key, { pretty: false })).join(' > ')
+    return `Still in ${client}. To remove it there: take ${keys} out of ${visibleWord(removal.file)}`
+  }
+  const command = removal.command.map(visibleWord).join(' ')
+  const change = removal.folder === undefined ? '' : `cd ${visibleWord(removal.folder)} && `
+  return `Still in ${client}. To remove it there: ${change}${command}`
+}
+
+/** What holds for all that are brought at once: where it is written, what asks a person, and what agents see of many tools. */
+export function commonLines(plans: readonly UpstreamPlan[]): string[] {
+  const [first] = plans
+  if (!first) return []
+  const secretsFile = plans.find(plan => plan.secretsFile !== undefined)?.secretsFile
+  const made = plans.some(plan => plan.madeFile) ? ' (a new file: there is none in this folder or above)' : ''
+  const secrets = secretsFile === undefined ? '' : `, secrets to ${visibleWord(secretsFile)}`
+  const choices = [...new Set(plans.flatMap(({ consent }) => (consent ? [consent] : [])))]
+  const change = plans.length === 1 ? first.changeConsent : 'quartermaster upstreams consent NAME CHOICE'
+  return [
+    `Would be written to ${visibleWord(first.file)}${made}${secrets}.`,
+    ...choices.map(
+      choice =>
+        `Tools that ask a person first: ${CONSENT_CHOICES[choice]} (${choice}). Change it: ${change} (${UpstreamConsent.options.join(', ')})`,
+    ),
+    `An agent that has more than ${first.gatewayViewOver} tools by then sees five in their place, which find and call all of them (gatewayViewOver).`,
+  ]
+}
