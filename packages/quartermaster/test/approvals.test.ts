@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
@@ -134,6 +134,25 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     expect(await asked(second)).toEqual([two])
     await second.control('answerApproval', { id: two, decision: 'allow', lasting: 'once' })
     await expect.poll(() => contentOf(first.dir, 'two.txt'), { timeout: 20_000 }).toBe('one')
+  })
+
+  it('waits on while the file of its agent cannot be read, and ends when the agent has the tool no more', async () => {
+    const at = await desk(0)
+    const client = await at.connect()
+    const [one, two] = [handleIn(await write(client, 'one.txt')), handleIn(await write(client, 'two.txt'))]
+    const file = join(at.dir, 'agents', 'default.json')
+    const whole = await readFile(file, 'utf8')
+    const isRead = async (isWhole: boolean) => {
+      await writeFile(file, isWhole ? whole : whole.slice(0, -3))
+      const granted = async () => (await at.control<{ granted: number }[]>('agents')).map(agent => agent.granted > 0)
+      await expect.poll(granted, { timeout: 20_000 }).toEqual([isWhole])
+    }
+    await isRead(false)
+    await isRead(true)
+    await at.control('answerApproval', { id: one, decision: 'allow', lasting: 'once' })
+    await expect.poll(() => contentOf(at.dir, 'one.txt'), { timeout: 20_000 }).toBe('one')
+    await writeFile(file, '{ "capabilities": {} }')
+    await expect.poll(() => stateOf(at, two), { timeout: 20_000 }).toBe('failed')
   })
 
   it('has a line in the audit about who allowed it, and one about its run', async () => {

@@ -16,7 +16,9 @@ export const TaskInput = z.object({
     .min(1)
     .max(128)
     .describe('The workspace that should do it: its workspace_id from list_peers.'),
-  task: keepableText().min(1).describe('What the peer should do, written so that somebody new to it could start.'),
+  task: keepableText()
+    .min(1)
+    .describe('What the peer should do, complete enough for an agent that knows nothing of it yet.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
   deadline_secs: wholeNumber()
     .optional()

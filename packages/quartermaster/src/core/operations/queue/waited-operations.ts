@@ -72,13 +72,13 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     return !agents.seatOf(callerOf(row))?.grant(name)
   }
 
-  /** Another process may have newer definitions. An agent whose file is gone may be back in a moment. */
+  /** Another process may have newer definitions. An agent whose file is gone or cannot be read may be back in a moment. */
   function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
     if (!isAlone()) return false
     const worth = worthOf(row, catalogue.current())
     if (worth !== 'sound') return worth !== 'unseen'
     const seat = agents.seatOf(callerOf(row))
-    return seat !== undefined && !seat.grant(row.tool) && !seat.withheld(row.tool)
+    return seat?.agent() !== undefined && !seat.grant(row.tool) && !seat.withheld(row.tool)
   }
 
   function seatFor(row: OperationRow): Seat {
