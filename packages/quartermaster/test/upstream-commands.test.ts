@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tempProject } from '../src/testing/temp-project.ts'
 import { GREETER } from './support/greeter.ts'
 import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
 import { onDesk, startHttpServer, textOf } from './support/upstream-desk.ts'
@@ -51,6 +52,23 @@ describe('a server that is added while up runs', () => {
     const logs = await run('logs', 'greeter')
     expect(logs.stdout).toContain('greeter starts with ')
     expect(logs.stdout).not.toContain('hush-hush-1')
+  })
+})
+
+describe('a server that is added at the root of a clone', () => {
+  it('goes to the project that `npm start` runs, and says so', async () => {
+    const clone = await tempProject({
+      'package.json': await readFile(new URL('../../../package.json', import.meta.url), 'utf8'),
+      'examples/hello/quartermaster.config.json': '{}',
+      'examples/hello/greeter.mjs': GREETER,
+      'docs/first-tool.md': '',
+    })
+    const hello = clone.path('examples/hello')
+    await startUp(hello)
+    const added = await quartermaster(['add', 'greeter', '--', process.execPath, 'greeter.mjs'], { cwd: clone.dir })
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining(join(hello, 'quartermaster.config.json')) })
+    expect((await quartermaster(greet, { cwd: clone.path('docs') })).stdout).toBe('Hello, Ada!')
+    expect(await readdir(clone.dir)).toEqual(['docs', 'examples', 'package.json'])
   })
 })
 

@@ -27,6 +27,38 @@ describe('finding the project', () => {
     expect(await findProject({ from: project.dir })).toEqual({ projectDir: project.dir })
   })
 
+  it('takes the folder that a package.json on the way names, unless a configuration file is nearer', async () => {
+    const project = await tempProject({
+      'package.json': { quartermaster: { project: 'tools/mine' } },
+      'tools/mine/quartermaster.config.json': {},
+      'docs/x.txt': '',
+      'other/quartermaster.config.json': {},
+    })
+    const named = {
+      projectDir: project.path('tools/mine'),
+      configFile: project.path('tools/mine/quartermaster.config.json'),
+    }
+    expect(await findProject({ from: project.path('docs') })).toEqual(named)
+    expect(await findProject({ from: project.dir })).toEqual(named)
+    expect(await findProject({ from: project.path('other') })).toMatchObject({ projectDir: project.path('other') })
+  })
+
+  it.each(['..', '.', 'gone', '/'])('refuses a package.json that names %j as the project', async name => {
+    const project = await tempProject({ 'package.json': { quartermaster: { project: name } } })
+    await expect(findProject({ from: project.dir })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`${project.path('package.json')} names "${name}"`),
+    })
+  })
+
+  it.each(['{', '{ "devDependencies": { "quartermaster": "1.0.0" } }', '{ "quartermaster": null }', '[]'])(
+    'leaves the package.json %j to others',
+    async text => {
+      const project = await tempProject({ 'package.json': text })
+      expect(await findProject({ from: project.dir })).toEqual({ projectDir: project.dir })
+    },
+  )
+
   it('does not take a folder of that name for a configuration file', async () => {
     const project = await tempProject()
     await mkdir(project.path('quartermaster.config.json'))
