@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
-import { chmod, cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Fence, fencesOf, type Page, ROOT } from './pages.ts'
 
 // What a page shows as `console` is run as it stands, by a real shell with the built program, in a folder of its own:
-//   in=FOLDER    begins in a copy of that folder
+//   in=FOLDER    begins in a copy of that folder; in=. in a clone that is installed and built
 //   eventually   is repeated until it is so, for what comes by itself
-//   terminal=2   keeps running beside the blocks that follow
+//   terminal=2   keeps running beside the blocks that follow; what it prints first, as of an installation, may be left out
 // A block with write=FILE is written there, as the reader would.
 // The id of an operation is another one in every run: what a page calls it stands for the one that was printed there.
 
@@ -25,8 +25,8 @@ export async function runPage(page: Page): Promise<Step[]> {
   const steps: Step[] = []
   try {
     for (const fence of fencesOf(page)) {
-      if (fence.marks.in !== undefined)
-        await cp(join(ROOT, fence.marks.in), shell.dir, { recursive: true, filter: isSource })
+      if (fence.marks.in === '.') await makeClone(shell.dir)
+      else if (fence.marks.in !== undefined) await copy(fence.marks.in, shell.dir)
       if (fence.marks.write !== undefined) await write(join(shell.dir, fence.marks.write), fence.text)
       if (fence.language === 'console') steps.push(...(await runBlock(fence, shell)))
     }
@@ -34,6 +34,18 @@ export async function runPage(page: Page): Promise<Step[]> {
     await shell.close()
   }
   return steps
+}
+
+/** What commands at the root of a clone look at. */
+const CLONED = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.base.json', 'scripts', 'examples/hello']
+
+async function makeClone(dir: string): Promise<void> {
+  for (const name of CLONED) await copy(name, join(dir, name))
+  for (const name of ['node_modules', 'packages']) await symlink(join(ROOT, name), join(dir, name))
+}
+
+function copy(name: string, to: string): Promise<void> {
+  return cp(join(ROOT, name), to, { recursive: true, filter: isSource })
 }
 
 /** What a person left behind in an example is not part of it. */
@@ -53,13 +65,13 @@ async function runBlock(fence: Fence, shell: Shell): Promise<Step[]> {
     const expected = shell.bare(shown.join('\n'))
     const isDone = (printed: string) => ids.onPage(shell.bare(printed), expected) === expected
     const printed = await (fence.marks.terminal !== undefined
-      ? shell.start(command, text => shell.bare(text).startsWith(expected))
+      ? shell.start(command, text => shell.bare(text).includes(expected))
       : shell.run(ids.inShell(command), 'eventually' in fence.marks ? isDone : () => true))
     const bare = ids.onPage(shell.bare(printed), expected)
     ids.learn(shell.bare(printed), expected)
     steps.push({
       command,
-      printed: fence.marks.terminal === undefined ? bare : bare.slice(0, expected.length),
+      printed: fence.marks.terminal !== undefined && bare.includes(expected) ? expected : bare,
       shown: expected,
     })
   }
@@ -170,7 +182,8 @@ async function openShell(): Promise<Shell> {
     },
     async start(command, isDone) {
       // Another program may have the usual port.
-      const running = launch(`exec ${command.replace('quartermaster up', 'quartermaster up --port 0')}`)
+      const program = command.replace('npm start', 'node scripts/start.mjs')
+      const running = launch(`exec ${program} --port 0`)
       stops.push(running.stop)
       for (const end = Date.now() + PATIENCE_MS; !isDone(running.printed()) && Date.now() < end; ) await wait(20)
       return running.printed()
