@@ -138,6 +138,8 @@ describe('starting a project', () => {
       '{}',
     ])
     await project.write('package.json', '{ "dependencies": { "quartermaster": "file:quartermaster-0.1.0.tgz" } }')
+    expect((await start(project.dir)).install.join(' ')).toMatch(/^npm install --save-dev @types\/node@[\d.]+$/)
+    await project.write('package.json', '{ "dependencies": { "quartermaster": "1.0.0", "@types/node": "^24.0.0" } }')
     expect((await start(project.dir)).install).toEqual(['npm', 'install'])
   })
 

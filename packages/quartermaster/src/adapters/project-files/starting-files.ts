@@ -58,13 +58,13 @@ export function packageFiles(packageDir: string): Readonly<Record<string, string
   }
 }
 
-/** The command that installs these types, for a `package.json` that somebody else wrote or that is ours. */
+/** The command that installs what an editor needs: what a `package.json` that was there already does not name is added to it. */
 export function installCommand(packageDir: string, manifest: string | undefined): string[] {
-  if (manifest === undefined || NAMED.test(manifest)) return ['npm', 'install']
-  return ['npm', 'install', '--save-dev', linkTo(packageDir), `@types/node@${NODE_TYPES}`]
+  const wanted = { quartermaster: linkTo(packageDir), '@types/node': `@types/node@${NODE_TYPES}` }
+  const missing = Object.entries(wanted).filter(([name]) => !new RegExp(`"${name}"\\s*:\\s*"`).test(manifest ?? ''))
+  if (manifest === undefined || missing.length === 0) return ['npm', 'install']
+  return ['npm', 'install', '--save-dev', ...missing.map(([, spec]) => spec)]
 }
-
-const NAMED = /"quartermaster"\s*:\s*"/
 
 function linkTo(packageDir: string): string {
   return `file:${packageDir.replaceAll('\\', '/')}`
