@@ -142,6 +142,7 @@ describe('an import that nobody has said yes to', LONG, () => {
     expect(done.stderr).toContain(
       `Would be written to ${folder.path('here/new/quartermaster.config.json')} (a new file`,
     )
+    expect(done.stderr).toContain(`\nNext: cd ${folder.path('here/new')} && quartermaster up\n`)
     // Its paths count from where they were written.
     expect(JSON.parse(await folder.read('here/new/quartermaster.config.json')).mcpServers).toMatchObject({
       marked: { cwd, consent: 'all' },
@@ -164,6 +165,20 @@ describe('an import that nobody has said yes to', LONG, () => {
     expect(await run('import', '../mcp.json', '--yes')).toMatchObject({ code: 0 })
     expect(JSON.parse(await folder.read('here/quartermaster.config.json')).mcpServers).toHaveProperty('gone')
     expect(await files()).toEqual(['.mcp.json', 'README.md'])
+  })
+})
+
+describe('an import where the project is in another folder', LONG, () => {
+  it('reads the files of this folder, and runs their servers in it', async () => {
+    const { folder, cwd, run } = await foreign()
+    await folder.write('here/work/package.json', '{ "quartermaster": { "project": "tools" } }')
+    await folder.write('here/work/tools/quartermaster.config.json', '{}')
+    const { stderr } = await run('import', 'claude')
+    expect(stderr).toContain(`marked (Claude Code)\n  Runs: ${process.execPath} -e `)
+    expect(stderr).toContain(`  In the folder: ${cwd}\n`)
+    expect(stderr).toContain(
+      `Would be written to ${folder.path('here/work/tools/quartermaster.config.json')}, secrets to`,
+    )
   })
 })
 

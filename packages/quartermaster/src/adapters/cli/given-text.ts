@@ -8,7 +8,8 @@ interface Given extends Pick<AddedUpstream, 'alsoHave' | 'madeAgent'> {
 export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: Given): string {
   const [other] = alsoHave
   if (granted.length === 0 && other === undefined) return `Given to nobody. Give it: quartermaster grant AGENT ${name}`
-  const made = madeAgent === undefined ? '' : ' (made now, as the first agent here; it may also read this folder)'
+  const made =
+    madeAgent === undefined ? '' : ' (made now, as the first agent here; it may also read the project folder)'
   const given = granted.length === 0 ? [] : [`Given to: ${granted.join(', ')}${made}.`]
   const had = `Still with: ${alsoHave.join(', ')}. Take it away: quartermaster grant ${other} ${name} --revoke`
   return [...given, ...(other === undefined ? [] : [had])].join(' ')
@@ -16,7 +17,8 @@ export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: G
 
 /** Who would get what would be added. */
 export function wouldGiveLine({ granted, alsoHave = [], madeAgent }: Given): string {
-  const made = madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read this folder)'
+  const made =
+    madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read the project folder)'
   const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
   const had = alsoHave.length > 0 ? `Still with: ${alsoHave.join(', ')}.` : ''
   // Whoever has it already is given nothing.

@@ -168,7 +168,7 @@ describe('add', () => {
     ],
     [
       { granted: ['default'], madeAgent: 'default' },
-      'Given to: default (made now, as the first agent here; it may also read this folder).',
+      'Given to: default (made now, as the first agent here; it may also read the project folder).',
     ],
   ])('says who has it: %j', async (answer, line) => {
     expect((await run(['notes', '--', 'notes'], { answer })).stdout).toContain(`\n  ${line}\n`)

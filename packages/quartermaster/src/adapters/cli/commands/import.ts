@@ -85,6 +85,8 @@ async function importAll(session: Session, wish: Wish, given: ImportOptions): Pr
   if (session.json) await session.printJson({ places: found.places, ...done })
   else await session.out.write(importedText(done, { places: found.places, isDryRun }, session))
   if (imported.length === 0 && !session.json) await session.notices.write(noneText(wish, found))
+  // The next command looks for the project where the person is.
+  if (folder !== undefined) await session.notices.write(`Next: cd ${visibleWord(folder)} && quartermaster up\n`)
   if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done
 }
