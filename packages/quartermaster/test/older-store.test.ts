@@ -70,6 +70,18 @@ describe('what an older version left in flight', { timeout: 90_000 }, () => {
     expect(await at.ran()).toEqual(expect.arrayContaining(['publish eve', 'stamp visa', 'delete_page home']))
   })
 
+  it('waits on while the file of its tool cannot be read, for a person and for what it needs', async () => {
+    const at = await olderStore(code => `${code}\n)`)
+    await writeFile(join(at.dir, 'open'), '')
+    expect((await at.show('publish')).state).toBe('waitingForApproval')
+    expect((await at.show('post')).state).toBe('queued')
+    expect((await at.run('approvals', 'allow', at.idOf('publish'), '--always')).stderr).toContain('is not there now')
+    await cp(join(FIXTURE, 'project', OFFICE), join(at.dir, OFFICE))
+    await at.end('post', 'succeeded')
+    expect((await at.allow('publish')).code).toBe(0)
+    await at.end('publish', 'succeeded')
+  })
+
   it('is tried again when it was queued, and ends as its tool allows when it ran', async () => {
     const at = await olderStore()
     await writeFile(join(at.dir, 'open'), '')

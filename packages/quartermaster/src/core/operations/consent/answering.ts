@@ -7,7 +7,6 @@ import {
   type OperationRow,
   type Settings,
 } from '../../../contracts/index.ts'
-import type { Catalogue } from '../../catalogue/index.ts'
 import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
@@ -22,7 +21,7 @@ import { decidedRequests } from './decided-requests.ts'
 import type { ConsentAnswer, GivenAnswer } from './given-answer.ts'
 import { equalRequests } from './open-requests.ts'
 import { answeredAlready, findRequest } from './request.ts'
-import { voidAnswer, voided, worthOf } from './request-worth.ts'
+import { type Definitions, voidAnswer, voided, worthOf } from './request-worth.ts'
 
 /** Makes answers count. */
 export interface Answering {
@@ -37,7 +36,7 @@ export interface AnsweringDeps {
   /** Where whoever asked for it waits, and so hears of its end with the answer. */
   readonly whereAwaited: WhereAwaited
   readonly lastLook: Pick<LastLook, 'resultOf'>
-  readonly catalogue: Pick<Catalogue, 'current'>
+  readonly catalogue: Definitions
   readonly log: Log
   readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
@@ -73,7 +72,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
 
   /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */
   async function refuseVoid(store: Store, request: ApprovalRow, { lasting }: ConsentAnswer): Promise<void> {
-    const worth = worthOf(request, catalogue.current())
+    const worth = worthOf(request, catalogue)
     if (worth === 'unseen' && lasting !== 'once')
       throw unfit(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
     if (worth === 'sound' || worth === 'unseen') return
@@ -94,7 +93,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     try {
       const others = isOnce
         ? await equalRequests(store, given.request)
-        : decidedRequests(store, given.request, { decision, generation: catalogue.current(), now })
+        : decidedRequests(store, given.request, { decision, catalogue, now })
       for await (const request of others) {
         const other = { ...given, request }
         await answered(store, other, isOnce ? grantsFor(other, { now, ids, settings }) : []).catch(unlessOver)

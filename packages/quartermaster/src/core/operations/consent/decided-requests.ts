@@ -1,15 +1,14 @@
 import type { ApprovalRow } from '../../../contracts/index.ts'
-import type { Generation } from '../../catalogue/index.ts'
 import type { Store } from '../../store/index.ts'
 import { callerOf, whoseOf } from '../record/whose.ts'
 import { type ConsentDecision, decideConsent } from './consent-decision.ts'
 import { findGrants } from './find-grants.ts'
 import { openRequests } from './open-requests.ts'
-import { worthOf } from './request-worth.ts'
+import { type Definitions, worthOf } from './request-worth.ts'
 
 export interface DecidedOptions {
   readonly decision: 'allow' | 'deny'
-  readonly generation: Generation
+  readonly catalogue: Definitions
   readonly now: number
 }
 
@@ -17,11 +16,11 @@ export interface DecidedOptions {
 export async function* decidedRequests(
   store: Store,
   answered: ApprovalRow,
-  { decision, generation, now }: DecidedOptions,
+  { decision, catalogue, now }: DecidedOptions,
 ): AsyncGenerator<ApprovalRow> {
   for await (const page of openRequests(store, whoseOf(answered))) {
     for (const request of page) {
-      if (worthOf(request, generation) !== 'sound') continue
+      if (worthOf(request, catalogue) !== 'sound') continue
       if ((await decisionOn(store, request, now)) === KINDS[decision]) yield request
     }
   }

@@ -1,5 +1,5 @@
 import { AppError, type ApprovalRow, type OperationRow } from '../../../contracts/index.ts'
-import { type Generation, isOlderHash, type Tool } from '../../catalogue/index.ts'
+import { type Catalogue, isOlderHash, type Tool } from '../../catalogue/index.ts'
 import { update } from '../../store/index.ts'
 import { queued, type Step } from '../record/transitions.ts'
 
@@ -9,18 +9,26 @@ import { queued, type Step } from '../record/transitions.ts'
  */
 export type RequestWorth = 'sound' | 'changed' | 'gone' | 'unseen'
 
+export type Definitions = Pick<Catalogue, 'current' | 'problems'>
+
 /** What is known of the tool as it was when it was called. */
 type Asked = Pick<ApprovalRow, 'definitionHash'> &
   Partial<Pick<ApprovalRow, 'asks'> & Pick<OperationRow, 'mutates' | 'retry' | 'parentId' | 'effects'>>
 
-export function worthOf(asked: Asked & Pick<ApprovalRow, 'tool'>, generation: Generation): RequestWorth {
+export function worthOf(asked: Asked & Pick<ApprovalRow, 'tool'>, catalogue: Definitions): RequestWorth {
   const { tool: name } = asked
+  const generation = catalogue.current()
   const tool = generation.tools.get(name)
   if (tool) return isSameTool(asked, tool) ? 'sound' : 'changed'
   const mayReturn = [...generation.capabilities.values()].some(
     ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
   )
-  return generation.isPartial || mayReturn ? 'unseen' : 'gone'
+  return mayReturn || mayStillCome(catalogue) ? 'unseen' : 'gone'
+}
+
+/** Whether a tool that is missing may be in a source that is still being read, or in a file that cannot be read now. */
+export function mayStillCome(catalogue: Definitions): boolean {
+  return catalogue.current().isPartial || catalogue.problems().some(({ severity }) => severity === 'error')
 }
 
 /** Whether the tool is what it was when it was called. An older hash is no answer; the safety facts on record are. */

@@ -1,13 +1,12 @@
 import { AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
 import type { Agents, Seat } from '../../agents/index.ts'
-import type { Catalogue } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
-import { isSameTool, worthOf } from '../consent/request-worth.ts'
+import { type Definitions, isSameTool, mayStillCome, worthOf } from '../consent/request-worth.ts'
 import type { Calls, ResumeRequest } from '../path/call-request.ts'
 import { openEffects } from '../record/kept-effects.ts'
 import type { LastLook } from '../record/last-look.ts'
@@ -35,7 +34,7 @@ export interface WaitedOperationsDeps
   > {
   readonly emitter: Emitter
   readonly agents: Pick<Agents, 'seatOf'>
-  readonly catalogue: Pick<Catalogue, 'current'>
+  readonly catalogue: Definitions
   readonly health: Pick<Health, 'availability'>
   readonly calls: Pick<Calls, 'resume'>
   readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'isRunning'>
@@ -50,11 +49,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 
   const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
 
-  /** Not there, and perhaps in what is still being read. */
-  const isStillComing = (name: string) => {
-    const { tools, isPartial } = catalogue.current()
-    return isPartial && !tools.has(name)
-  }
+  const isStillComing = (name: string) => !catalogue.current().tools.has(name) && mayStillCome(catalogue)
 
   /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. Unless others run that may have it. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
@@ -72,11 +67,14 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     return !agents.seatOf(callerOf(row))?.grant(name)
   }
 
-  /** Another process may have newer definitions. An agent whose file is gone or cannot be read may be back in a moment. */
+  /**
+   * Another process may have newer definitions. A file that is gone or cannot be read, of a tool or of the agent, may be back in a
+   * moment; an answer to what is gone is refused then.
+   */
   function isVoid(row: Parameters<QueueDeps['isVoid']>[0]): boolean {
     if (!isAlone()) return false
-    const worth = worthOf(row, catalogue.current())
-    if (worth !== 'sound') return worth !== 'unseen'
+    const worth = worthOf(row, catalogue)
+    if (worth !== 'sound') return worth === 'changed'
     const seat = agents.seatOf(callerOf(row))
     return seat?.agent() !== undefined && !seat.grant(row.tool) && !seat.withheld(row.tool)
   }
