@@ -187,7 +187,7 @@ export const SETTINGS = {
     schema: count(1, 1_000),
     default: 100,
     reason:
-      'How many calls of one agent may wait for persons at the same time: more than that nobody looks through, and what others ask would be lost among them.',
+      'How many calls of one agent may wait for a person, and how many for a disabled tool, at the same time. People do not look through more, and the calls of other agents would be lost among them.',
   },
   grantHours: {
     schema: count(1, 8_760),

@@ -36,8 +36,9 @@ export function notOnShelf(shelf: Shelf, name: string): AppError {
   const { seat, capability } = shelf
   const why = own(seat.withheld(name), capability)?.reason
   if (why !== undefined) return notOffered(name, why)
-  const callable = capability === undefined ? seat.view().tools : []
-  const names = [...callable, ...listed(shelf)].map(({ tool }) => tool.name)
+  const { tools, unavailable } = seat.view()
+  const granted = capability === undefined ? [...tools, ...unavailable.map(({ grant }) => grant)] : []
+  const names = [...granted, ...listed(shelf)].map(({ tool }) => tool.name)
   const hint = suggestTool(name, { names, isOffered: tool => find(shelf, tool) !== undefined })
   return new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".${hint}`)
 }

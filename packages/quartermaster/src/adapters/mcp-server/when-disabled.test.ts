@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import gateway from '../../capabilities/gateway/index.ts'
+import type { Settings } from '../../contracts/index.ts'
 import { type AnyTool, defineTool } from '../../core/catalogue/index.ts'
 import { builtinUnit } from '../../testing/builtin-unit.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
@@ -18,7 +19,7 @@ const measuring = (name: string, more: object = {}) =>
   }) as AnyTool
 
 /** A tool that only reads, one that promises a structure and one that may not be repeated; all need a station that is down. */
-async function open() {
+async function open(settings: Partial<Settings> = {}) {
   const station = fakeService('station', DOWN)
   const requires = ['station']
   const tools = [
@@ -36,7 +37,9 @@ async function open() {
       worker: { capabilities },
       daring: { capabilities, runDisabled: true },
       narrow: { capabilities, view: 'gateway' },
+      sender: { capabilities: { main: { tools: ['send'] } } },
     },
+    settings,
   })
   hub.work()
   await hub.health.probeNew()
@@ -85,6 +88,24 @@ describe.each(ERAS)('a disabled tool, called by a client of the era %s', era => 
       state: 'succeeded',
       attempts: 1,
     })
+  })
+
+  it('is one of so many at most', async () => {
+    const { front } = await open({ approvalsPerAgent: 2 })
+    const client = await connect(front, 'sender', era)
+    const wait = () => client.callTool({ name: 'send', arguments: {}, _meta: meta('wait') })
+    for (const _ of [1, 2]) expect(await wait()).toMatchObject({ _meta: { 'quartermaster/waiting': {} } })
+    const full = expect.stringContaining('"sender" has 2 calls that wait for tools')
+    expect(await wait()).toMatchObject({ isError: true, content: [{ text: full }] })
+  })
+
+  it('is what a misspelt name leads to', async () => {
+    const { front } = await open()
+    for (const agent of ['sender', 'narrow']) {
+      const client = await connect(front, agent, era)
+      const text = expect.stringContaining('Did you mean "send"?')
+      await expect(client.callTool({ name: 'sennd', arguments: {} })).rejects.toMatchObject({ message: text })
+    }
   })
 
   it('fails at once where nothing is said, and where the call says so', async () => {

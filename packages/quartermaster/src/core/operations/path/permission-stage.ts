@@ -13,8 +13,8 @@ export function permit(seat: Seat, name: string): Grant {
   if (grant) return grant
   const withheld = seat.withheld(name)
   if (withheld) throw notOffered(name, withheld.reason ?? '')
-  const { tools, presented } = seat.view()
-  const names = [...tools, ...presented].map(({ tool }) => tool.name)
+  const { tools, unavailable, presented } = seat.view()
+  const names = [...tools, ...unavailable.map(({ grant }) => grant), ...presented].map(({ tool }) => tool.name)
   const hint = suggestTool(name, { names, isOffered: tool => seat.grant(tool) !== undefined })
   throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${hint}`)
 }

@@ -33,7 +33,7 @@ export interface BeginningsDeps {
   readonly writer: DurableWriter
   /** Who this process is among those that run operations. */
   readonly owner: string
-  readonly settings: Pick<Settings, 'operationDays' | 'leaseSeconds'>
+  readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds'>
 }
 
 export function createBeginnings(deps: BeginningsDeps): Beginnings {
@@ -87,6 +87,21 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
     }
   }
 
+  /** Those that are written at the same time are not counted: the limit is about disk, not about the last one. */
+  async function refuseFull(record: OperationRecord): Promise<void> {
+    const { organisation, workspace, name } = record.caller
+    const most = settings.approvalsPerAgent
+    try {
+      const { store } = await storage.open()
+      const where = { organisation, workspace, state: 'queued', expiresAt: { not: null } } as const
+      if ((await store.count('operations', where)) < most) return
+    } catch (error) {
+      throw notRecorded(record, error)
+    }
+    const next = 'Wait until some have run, or cancel what is not needed: quartermaster operations.'
+    throw new AppError('LIMIT_EXCEEDED', `"${name}" has ${most} calls that wait for tools; more may not. ${next}`)
+  }
+
   return {
     async record(call, more) {
       try {
@@ -104,7 +119,10 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
       const { expiresAt } = approval
       return wait(record, { state: 'waitingForApproval', awaitedUntil, expiresAt }, [insert('approvals', approval)])
     },
-    queue: (record, waiting) => wait(record, { state: 'queued', ...waiting }, []),
+    async queue(record, waiting) {
+      await refuseFull(record)
+      return await wait(record, { state: 'queued', ...waiting }, [])
+    },
   }
 }
 

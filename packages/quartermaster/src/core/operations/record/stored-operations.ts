@@ -20,7 +20,7 @@ export interface StoredOperationsDeps {
   readonly receipts: Pick<Receipts, 'expect'>
   /** Who this process is among those that run operations. */
   readonly owner: string
-  readonly settings: Pick<Settings, 'operationDays' | 'leaseSeconds' | 'retryMaxAgeMinutes'>
+  readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds' | 'retryMaxAgeMinutes'>
 }
 
 /** Keeps operations in the store: the record before the run, the end together with its line of the audit. */
