@@ -18,7 +18,7 @@ const { buildCore } = await built('app/build-core.js')
 /** @type {typeof import('../../packages/quartermaster/src/contracts/index.ts')} */
 const { DEFAULT_SETTINGS } = await built('contracts/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/json-schema/index.ts')} */
-const { createSchemaCompiler } = await built('adapters/json-schema/index.js')
+export const { createSchemaCompiler } = await built('adapters/json-schema/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/system/index.ts')} */
 const { createIds, createSystemClock, sha256, silentLog, systemRandom } = await built('adapters/system/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/search/index.ts')} */

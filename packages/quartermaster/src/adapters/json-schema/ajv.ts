@@ -2,19 +2,26 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
+import { countKeywords } from './counted-keywords.ts'
 import type { Dialect } from './dialect.ts'
 import { targetOf } from './expansion.ts'
 import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './matched-patterns.ts'
-import type { SchemaNode } from './plain-schema.ts'
+import type { PlainSchema } from './plain-schema.ts'
+import { createSteps, type Steps, TooManySteps } from './steps.ts'
 
 /** Checks values against one schema. */
 export interface Checker {
-  /** What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what does not fit in `mostMatched` characters. */
+  /**
+   * What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what does not fit in `mostMatched` characters;
+   * without it that throws `TooManySteps`, as does a value that takes too many.
+   */
   find(value: unknown, mostMatched?: number): readonly ErrorObject[]
   /** What of the last value did not. */
   passedOver(): PassedOver
   /** The schema that a reference in this one means. */
   lookup(ref: string): unknown
+  /** How many steps the last value took. */
+  steps(): number
 }
 
 /** The formats of 2020-12. Others are remarks, as the specification has it. */
@@ -37,10 +44,14 @@ const FORMATS: FormatName[] = [
 ]
 
 /**
- * The largest value all of whose errors are looked for, counted in objects, lists and leaves. Ajv copies the errors it
- * has for every reference that adds one, so ten times the value takes a hundred times as long.
+ * The steps in which all errors of a value are looked for once it has one; in more it is the first alone. Ajv copies the errors it has for every
+ * reference that adds one, so ten times the value takes a hundred times as long.
  */
-const MAX_VALUES = 4000
+const STEPS_FOR_ALL = 200_000
+
+/** The most errors that are explained, and the longest their paths may be together. */
+const MOST_ERRORS = 1000
+const MOST_PATHS = 256 * 1024
 
 const SHARED: Options = { strict: false, allErrors: true, verbose: true, logger: false }
 
@@ -48,20 +59,54 @@ const SHARED: Options = { strict: false, allErrors: true, verbose: true, logger:
  * Compiles a plain schema. Each gets an Ajv of its own, which costs a quarter of a millisecond: a shared one keeps all
  * it ever compiled in its scope, also after `removeSchema`.
  */
-export function compilePlain(schema: SchemaNode, dialect: Dialect): Checker {
-  const patterns = createMatchedPatterns()
-  const all = compile(schema, { dialect, patterns, allErrors: true })
-  let first: ValidateFunction | undefined
-  return {
-    find(value, mostMatched = Number.POSITIVE_INFINITY) {
-      patterns.begin(mostMatched)
-      if (countValues(value) <= MAX_VALUES) return run(all, value)
-      first ??= compile(schema, { dialect, patterns, allErrors: false })
-      return run(first, value)
-    },
-    passedOver: patterns.passedOver,
-    lookup: ref => targetOf(ref, schema),
+export function compilePlain(plain: PlainSchema, dialect: Dialect): Checker {
+  const steps = createSteps()
+  const patterns = createMatchedPatterns(steps)
+  const compiling = { dialect, patterns, steps }
+  const first = compileFirst(plain, compiling)
+  let all: ValidateFunction | undefined
+  let passedOver: PassedOver = 'nothing'
+
+  function findAll(value: unknown, mostMatched: number | undefined): readonly ErrorObject[] | undefined {
+    all ??= compile(plain, { ...compiling, allErrors: true })
+    steps.begin(value, STEPS_FOR_ALL)
+    patterns.begin(mostMatched)
+    const errors = runWithin(all, value)
+    return errors && areFew(errors) ? errors : undefined
   }
+  return {
+    find(value, mostMatched) {
+      steps.begin(value)
+      patterns.begin(mostMatched)
+      const found = run(first, value)
+      passedOver = patterns.passedOver()
+      if (found.length === 0) return found
+      const errors = findAll(value, mostMatched) ?? []
+      if (errors.length > 0) {
+        passedOver = patterns.passedOver()
+        return errors
+      }
+      // The last is of the value itself; those before it are of the forms that it might have had.
+      return areFew(found) ? found : found.slice(-1)
+    },
+    passedOver: () => passedOver,
+    lookup: ref => targetOf(ref, plain.schema),
+    steps: steps.taken,
+  }
+}
+
+function runWithin(validate: ValidateFunction, value: unknown): readonly ErrorObject[] | undefined {
+  try {
+    return run(validate, value)
+  } catch (error) {
+    if (error instanceof TooManySteps) return undefined
+    throw error
+  }
+}
+
+function areFew(errors: readonly ErrorObject[]): boolean {
+  if (errors.length > MOST_ERRORS) return false
+  return errors.reduce((sum, { instancePath }) => sum + instancePath.length, 0) <= MOST_PATHS
 }
 
 /** Checks schemas against the meta-schema of their dialect. Compiling that takes tens of milliseconds. */
@@ -72,7 +117,7 @@ export function compileMetaSchema(dialect: Dialect): Checker {
   const validate = ajv.getSchema(id)
   if (!validate) throw new AppError('INTERNAL', `The meta-schema of ${dialect} is missing from Ajv.`)
   const lookup = (ref: string) => (ref.startsWith('#/') ? ajv.getSchema(types + ref)?.schema : undefined)
-  return { find: schema => run(validate, schema), passedOver: () => 'nothing', lookup }
+  return { find: schema => run(validate, schema), passedOver: () => 'nothing', lookup, steps: () => 0 }
 }
 
 /** The meta-schema, and the part of it that says what `type` may be: the only choice in it that needs explaining. */
@@ -84,13 +129,27 @@ const META = {
   'draft-07': { id: 'http://json-schema.org/draft-07/schema', types: 'http://json-schema.org/draft-07/schema' },
 } as const satisfies Record<Dialect, { id: string; types: string }>
 
+/** Stops at the first error. The code for that is nested as deeply as there are properties, which thousands of them do not bear. */
+function compileFirst(plain: PlainSchema, compiling: Omit<Compiling, 'allErrors'>): ValidateFunction {
+  try {
+    return compile(plain, { ...compiling, allErrors: false })
+  } catch (error) {
+    if (error instanceof RangeError) return compile(plain, { ...compiling, allErrors: true })
+    throw error
+  }
+}
+
 interface Compiling {
   readonly dialect: Dialect
   readonly patterns: MatchedPatterns
+  readonly steps: Steps
   readonly allErrors: boolean
 }
 
-function compile(schema: SchemaNode, { dialect, patterns, allErrors }: Compiling): ValidateFunction {
+function compile(
+  { schema, placeOf }: PlainSchema,
+  { dialect, patterns, steps, allErrors }: Compiling,
+): ValidateFunction {
   const options: Options = {
     ...SHARED,
     allErrors,
@@ -105,24 +164,15 @@ function compile(schema: SchemaNode, { dialect, patterns, allErrors }: Compiling
   }
   const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
   addFormats.default(ajv, { formats: FORMATS, keywords: false })
+  countKeywords(ajv, steps, placeOf)
   return ajv.compile(schema)
 }
 
 function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
   if (validate(value)) return []
-  const errors = validate.errors ?? []
+  // Where none were made there are empty ones.
+  const errors = (validate.errors ?? []).filter(error => error.keyword !== undefined)
   // The errors hold the value, which may be large or secret.
   validate.errors = null
   return errors
-}
-
-/** How many values there are in this one, itself included; counting ends soon after `MAX_VALUES`. */
-function countValues(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1
-  let count = 1
-  for (const child of Object.values(value)) {
-    count += countValues(child)
-    if (count > MAX_VALUES) break
-  }
-  return count
 }

@@ -19,14 +19,19 @@ export function explain({ errors, value, lookup, maxIssues }: Findings): Issue[]
   const members = createMembers(lookup)
   const failures: Failure[] = []
   for (const error of errors) failures.push(...settle({ error, path: pathOf(error, value) }, failures, members))
-  return limitIssues(withoutEchoes(failures).map(toIssue), maxIssues)
+  if (members.areTooMany()) return errors.slice(-1).map(error => toIssue({ error, path: pathOf(error, value) }))
+  const telling = withoutEchoes(failures)
+  return limitIssues(telling.slice(0, MOST_WORDED).map(toIssue), maxIssues, telling.slice(MOST_WORDED).length)
 }
 
-/** Each issue once, and at most so many; the last one then says how many were left out. */
-export function limitIssues(issues: readonly Issue[], maxIssues: number): Issue[] {
+/** To word an issue takes a look at the whole schema, and hardly any beyond the first is read. */
+const MOST_WORDED = 40
+
+/** Each issue once, and at most so many; the last one then says how many were left out, with `others` that are not given. */
+export function limitIssues(issues: readonly Issue[], maxIssues: number, others = 0): Issue[] {
   if (issues.length === 0) return []
   const unique = [...new Map(issues.map(issue => [JSON.stringify(issue), issue])).values()]
-  return fewIssues(unique, maxIssues)
+  return fewIssues(unique, maxIssues, others)
 }
 
 /** What a failure adds to those before it. A choice comes after the failures of its branches, and stands for them. */

@@ -27,10 +27,15 @@ export function typeName(value: unknown): string {
 
 /** `"a", "b" or "c"`, cut where it would fill the page. */
 export function listValues(values: readonly unknown[]): string {
-  const shown = [...new Set(values.map(value => shorten(JSON.stringify(value) ?? 'null', MAX_VALUE)))]
-  if (shown.length <= MAX_LISTED) return joinOr(shown)
-  return `${shown.slice(0, MAX_LISTED).join(', ')} and ${shown.length - MAX_LISTED} more`
+  const shown = [
+    ...new Set(values.slice(0, MAX_COMPARED).map(value => shorten(JSON.stringify(value) ?? 'null', MAX_VALUE))),
+  ]
+  const rest = shown.length - MAX_LISTED + Math.max(0, values.length - MAX_COMPARED)
+  return rest > 0 ? `${shown.slice(0, MAX_LISTED).join(', ')} and ${rest} more` : joinOr(shown)
 }
+
+/** A schema may list thousands of values or names. What somebody meant is looked for among so many. */
+const MAX_COMPARED = 200
 
 const MAX_LISTED = 20
 const MAX_VALUE = 60
@@ -60,7 +65,7 @@ function typeWanted(name: unknown, schema: Failing['parentSchema']): string {
 }
 
 const unknownProperty: Say = ({ path, error }) => {
-  const known = knownProperties(error.parentSchema)
+  const known = knownProperties(error.parentSchema).slice(0, MAX_COMPARED)
   const name = String(path.at(-1))
   const hint = closest(name, known) === undefined ? listKnown(known) : didYouMean(name, known)
   return `is not a known property.${hint}`
@@ -72,7 +77,7 @@ const MESSAGES: Readonly<Record<string, Say | undefined>> = {
   type: ({ type, error }) => `must be ${describeTypes([type].flat().map(String))}, not ${typeName(error.data)}.`,
   enum: ({ allowedValues, error }) => {
     const allowed = allowedValues as readonly unknown[]
-    const texts = allowed.filter(value => typeof value === 'string')
+    const texts = allowed.slice(0, MAX_COMPARED).filter(value => typeof value === 'string')
     const hint = typeof error.data === 'string' ? didYouMean(error.data, texts) : ''
     return `must be one of ${listValues(allowed)}.${hint}`
   },
@@ -82,6 +87,8 @@ const MESSAGES: Readonly<Record<string, Say | undefined>> = {
   dependencies: missing,
   additionalProperties: unknownProperty,
   unevaluatedProperties: unknownProperty,
+  anyOf: () => 'fits none of the allowed forms.',
+  oneOf: () => 'fits none of the allowed forms, or more than one.',
   minProperties: limits('have at least', 'property'),
   maxProperties: limits('have at most', 'property'),
   not: ({ error }) =>

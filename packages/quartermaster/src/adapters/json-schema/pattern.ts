@@ -3,14 +3,44 @@ import { RE2JS } from 're2js'
 /** A regular expression that takes time in proportion to the text, whatever the pattern. */
 export interface LinearPattern {
   test(text: string): boolean
+  /** Whether matching costs no more than reading the text: a megabyte takes a millisecond instead of a third of a second. */
+  readonly isQuick: boolean
   /** Ajv tells patterns apart by this text; were it the same for two, the first would stand in for the second. */
   toString(): string
 }
 
 /** The pattern for matching in linear time, or `undefined` where that cannot be had (lookarounds, backreferences). */
 export function linearPattern(source: string): LinearPattern | undefined {
-  const compiled = compile(source)
-  return compiled && { test: text => compiled.test(text), toString: () => `/${source}/u` }
+  const isQuick = isSimple(source) && isNative(source, 'u')
+  const compiled = isQuick ? new RegExp(source, 'u') : compile(source)
+  return compiled && { test: text => compiled.test(text), isQuick, toString: () => `/${source}/u` }
+}
+
+/**
+ * Whether the language's own engine takes linear time as well. It goes back and tries again for each part that may have several
+ * lengths, so that there is at most one of those, with little behind it, and it starts at one place alone.
+ */
+function isSimple(source: string): boolean {
+  if (!SIMPLE.test(source)) return false
+  const lengths = [...source.matchAll(PART)].map(([, repeated = '']) => repeated)
+  const isVarying = (repeated: string) => repeated !== '' && !/^\{\d+\}$/.test(repeated)
+  const varying = lengths.findIndex(isVarying)
+  if (!source.startsWith('^')) return varying < 0 && lengthOf(lengths) <= MOST_TRIED
+  return (
+    varying < 0 || (!lengths.slice(varying + 1).some(isVarying) && lengthOf(lengths.slice(varying + 1)) <= MOST_TRIED)
+  )
+}
+
+const MOST_TRIED = 8
+
+/** One character: itself, an escape or a class; and how often it stands there. */
+const ONE = String.raw`(?:[^\\^$.*+?()[\]{}|]|\.|\\[dDsSwW^$.*+?()[\]{}|/\-]|\[(?:[^\\\]]|\\.)+\])`
+const REPEATED = String.raw`(?:[*+?]|\{\d{1,4}(?:,\d{0,4})?\})?`
+const SIMPLE = new RegExp(`^\\^?(?:${ONE}${REPEATED})*\\$?$`, 'u')
+const PART = new RegExp(`${ONE}(${REPEATED})`, 'gu')
+
+function lengthOf(repeated: readonly string[]): number {
+  return repeated.reduce((sum, times) => sum + Number(times.slice(1, -1) || 1), 0)
 }
 
 /** Whether any engine at hand understands the pattern. */

@@ -8,20 +8,26 @@ import { isObject } from './shape.ts'
 
 export type SchemaNode = Record<string, unknown>
 
+export interface PlainSchema {
+  readonly schema: SchemaNode
+  /** Where a schema in it stood in the document, as a JSON pointer. */
+  placeOf(schema: unknown): string
+}
+
 /** Makes a schema plain, in which patterns that cannot be checked in linear time are left out. */
-export function plainSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
+export function plainSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
   const strict = rewrite(document, { dialect, mode: 'strict' })
-  return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }).schema : strict.schema
+  return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }) : strict
 }
 
 /** What of it still holds when its patterns match some texts unread. */
-export function looseSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
-  return rewrite(document, { dialect, mode: 'loose' }).schema
+export function looseSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
+  return rewrite(document, { dialect, mode: 'loose' })
 }
 
 /** The same without any pattern. */
-export function bareSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
-  return rewrite(document, { dialect, mode: 'bare' }).schema
+export function bareSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
+  return rewrite(document, { dialect, mode: 'bare' })
 }
 
 /** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
@@ -43,6 +49,8 @@ interface Rewriting {
   /** Schemas that references lead to, and the texts that lead there. */
   readonly names: Map<unknown, string>
   readonly pending: { place: Place; name: string }[]
+  /** Where the plain schemas come from. */
+  readonly places: Map<unknown, Place>
   count: number
   readonly issues: Issue[]
   /** Whether a pattern was met that is left to the tool's own check. */
@@ -56,24 +64,23 @@ interface Rewriting {
  * A schema without names and remarks: every reference is `#/$defs/NAME`, whatever it was before. No `$id` is left that
  * could collide, no keyword that only Ajv knows (`$async` would turn "no" into a promise, which counts as yes).
  */
-function rewrite(
-  document: SchemaNode,
-  options: Pick<Rewriting, 'dialect' | 'mode'>,
-): Rewriting & { schema: SchemaNode } {
+function rewrite(document: SchemaNode, options: Pick<Rewriting, 'dialect' | 'mode'>): Rewriting & PlainSchema {
   const references = createReferences(document, options.dialect)
   const names = new Map<unknown, string>([[document, WHOLE]])
+  const places = new Map<unknown, Place>()
   const rewriting = {
     ...options,
     references,
     names,
     pending: [],
+    places,
     count: 0,
     issues: [],
     unchecked: false,
     referring: false,
     whole: false,
   }
-  return { schema: rewriteAll(rewriting), ...rewriting }
+  return { schema: rewriteAll(rewriting), placeOf: schema => pointerTo(places.get(schema)), ...rewriting }
 }
 
 function rewriteAll(rewriting: Rewriting): SchemaNode {
@@ -96,6 +103,7 @@ function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
   // In draft-07 everything beside `$ref` is ignored (core §8.3).
   const plain = '$ref' in node && rewriting.dialect === 'draft-07' ? {} : rewriteKeywords(node, place, rewriting)
   addReferences(plain, place, rewriting)
+  rewriting.places.set(plain, place)
   return plain
 }
 
@@ -230,6 +238,11 @@ function nameFor(place: Place, rewriting: Rewriting): string {
 
 function also(plain: SchemaNode, schema: SchemaNode): void {
   plain.allOf = [...((plain.allOf as unknown[] | undefined) ?? []), schema]
+}
+
+function pointerTo(place: Place | undefined): string {
+  const tokens = place ? pathTo(place) : []
+  return tokens.map(token => `/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 function quote(text: string): string {

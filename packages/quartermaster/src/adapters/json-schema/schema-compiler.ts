@@ -5,10 +5,12 @@ import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { dialectOf } from './dialect.ts'
 import { explain } from './explain.ts'
+import { MOST_MATCHED } from './matched-patterns.ts'
 import { bareSchema, looseSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
 import { acceptSchema, relaxSchema } from './relax.ts'
 import { createSchemaExaminer } from './schema-examiner.ts'
+import { TooManySteps } from './steps.ts'
 
 export interface SchemaCompilerOptions {
   /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
@@ -101,14 +103,9 @@ interface Checking {
 }
 
 /**
- * As many characters of what a tool gives as its patterns are matched with: about what is handed over at once. More comes from
- * servers that repeat a picture, and holds up everybody: matching takes a third of a second for a megabyte.
- */
-const MOST_MATCHED = 256 * 1024
-
-/**
- * A text that does not fit in there any more is refused by no pattern, and everything else is checked as ever: one long text
- * must not let others pass. Only where it is keys that do not fit nothing rests on patterns any more.
+ * A text that is too long for the patterns is refused by no pattern, and everything else is checked as ever: servers that repeat a
+ * picture would else lose it, and one long text must not let others pass. Only where it is keys that do not fit nothing rests
+ * on patterns any more.
  */
 function validateOutput({ whole, loose, bare }: Checkers, value: unknown, maxIssues: number): Validated {
   const checking = { value, maxIssues, mostMatched: MOST_MATCHED }
@@ -132,9 +129,10 @@ function validate({ find, lookup }: Checker, { value, maxIssues, mostMatched }: 
 
 /** Why a value could not be checked, which counts as a no. */
 function uncheckable(error: unknown): string {
+  if (error instanceof TooManySteps) return error.message
   // A schema that refers to itself follows the value down, and a value nested without end uses up the stack.
   if (error instanceof RangeError) return 'The value is nested too deeply to be checked.'
-  // Ajv compares objects (const, enum, uniqueItems) with the methods it finds on them, also where those are data.
+  // Ajv compares objects (const) with the methods it finds on them, also where those are data.
   if (error instanceof TypeError) return 'The value cannot be checked; leave out properties such as "toString".'
   throw error
 }

@@ -14,16 +14,24 @@ export interface Failure {
 /** Which schema objects belong to a part of a schema, references followed. */
 export interface Members {
   of(schema: unknown): ReadonlySet<unknown>
+  /** Whether the schema is too large to tell, so that what `of` says is not to be relied on. */
+  areTooMany(): boolean
 }
 
+/** More are in no schema that somebody reads; parts of one that refer to each other have them many times over. */
+const MOST_MEMBERS = 100_000
+
 export function createMembers(lookup: Checker['lookup']): Members {
-  const known = new Map<unknown, Set<unknown>>()
+  const known = new Map<unknown, ReadonlySet<unknown>>()
+  let left = MOST_MEMBERS
   return {
     of(schema) {
-      const found = known.get(schema) ?? collect(schema, lookup)
+      const found = known.get(schema) ?? collect(schema, { lookup, most: left })
+      if (!known.has(schema)) left -= found.size
       known.set(schema, found)
       return found
     },
+    areTooMany: () => left <= 0,
   }
 }
 
@@ -39,7 +47,10 @@ export function narrowUnion(union: Failure, inside: readonly Failure[], members:
   const { params, schema } = union.error
   if (Array.isArray(params.passingSchemas))
     return [says(union, 'fits more than one of the allowed forms; only one may fit.')]
-  const branches = (schema as readonly unknown[])
+  const forms = schema as readonly unknown[]
+  if (forms.length * inside.length > MOST_COMPARISONS)
+    return [says(union, `fits none of the ${forms.length} allowed forms.`)]
+  const branches = forms
     .map(branch => inside.filter(({ error }) => members.of(branch).has(error.parentSchema)))
     .filter(failures => failures.length > 0)
   const typed = branches.filter(failures => !failures.some(failure => isWrongType(failure, union)))
@@ -49,10 +60,15 @@ export function narrowUnion(union: Failure, inside: readonly Failure[], members:
   return onlyOf(likely) ?? sameChoice(likely) ?? [says(union, allForms(likely))]
 }
 
-function collect(schema: unknown, lookup: Checker['lookup']): Set<unknown> {
+interface Collecting {
+  readonly lookup: Checker['lookup']
+  readonly most: number
+}
+
+function collect(schema: unknown, { lookup, most }: Collecting): Set<unknown> {
   const found = new Set<unknown>()
   const pending: unknown[] = [schema]
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+  for (let next = pending.pop(); next !== undefined && found.size < most; next = pending.pop()) {
     if (typeof next !== 'object' || next === null || found.has(next)) continue
     found.add(next)
     for (const value of Object.values(next)) pending.push(value)
@@ -100,6 +116,9 @@ function allowedBy({ keyword, params }: ErrorObject): readonly unknown[] | undef
   if (keyword === 'const') return [params.allowedValue]
   return keyword === 'enum' ? (params.allowedValues as readonly unknown[]) : undefined
 }
+
+/** Beyond this nothing is gained by looking for the form that was meant. */
+const MOST_COMPARISONS = 10_000
 
 const MAX_FORMS = 4
 const MAX_REASONS = 3

@@ -121,6 +121,55 @@ describe('validating a value', () => {
     ).toEqual([{ path: [0], message: 'must be a string, not a number.' }])
   })
 
+  it('tells apart what differs and finds what is equal, in unique items and in enums', () => {
+    const long = (middle: string) => `${'a'.repeat(100)}${middle}${'z'.repeat(100)}`
+    const different: unknown[] = [
+      1,
+      '1',
+      true,
+      null,
+      0.5,
+      -0.5,
+      [],
+      {},
+      [1],
+      ['1'],
+      [[1]],
+      { a: 1 },
+      { a: '1' },
+      { b: 1 },
+      { a: 1, b: 1 },
+    ]
+    const apart: unknown[] = [
+      ...different,
+      { a: { b: [1] } },
+      { a: { b: [2] } },
+      { t: long('x') },
+      { t: long('y') },
+      { toString: 1 },
+      { a: 1e300 },
+    ]
+    expect(issues({ uniqueItems: true }, apart)).toEqual([])
+    const again = (first: unknown, second: unknown) => told({ uniqueItems: true }, [...apart, first, 'other', second])
+    const [i, j] = [apart.length, apart.length + 2]
+    const equal: [unknown, unknown][] = [
+      [
+        { p: 1, q: [2, { r: null }] },
+        { q: [2, { r: null }], p: 1 },
+      ],
+      [{ t: long('v') }, { t: long('v') }],
+      [0, -0],
+      [{ n: 0 }, { n: -0 }],
+      [{ constructor: [] }, { constructor: [] }],
+    ]
+    for (const [first, second] of equal) {
+      expect(again(first, second)).toEqual([`: must not repeat itself: items ${i} and ${j} are equal.`])
+      expect(issues({ enum: [...apart, first] }, second)).toEqual([])
+    }
+    for (const [at, item] of apart.entries())
+      expect(issues({ enum: apart.filter((_, other) => other !== at) }, item)).toHaveLength(1)
+  })
+
   it('answers for a value that is nested without end', () => {
     let deep: unknown = {}
     for (let i = 0; i < 100_000; i++) deep = { next: deep }

@@ -1,5 +1,6 @@
 /** The word someone probably meant, if any is near enough to be worth suggesting. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > MOST_LETTERS) return undefined
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
@@ -12,6 +13,9 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   }
   return best
 }
+
+/** Nobody misspells a longer one, and comparing takes as long as both lengths multiplied. */
+const MOST_LETTERS = 64
 
 /** A third of the letters. Short words that differ by more have nothing to do with each other. */
 function mostSlips(a: string, b: string): number {

@@ -1,0 +1,120 @@
+import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
+import { canonicalJson } from '../../core/kernel/index.ts'
+import { findRepetition, textOf } from './repetition.ts'
+import type { Steps } from './steps.ts'
+
+/** Where a schema stands in the document it was made of, as a JSON pointer. */
+export type PlaceOf = (schema: unknown) => string
+
+/**
+ * Makes the keywords of an Ajv count what they do before they do it, wherever that grows with the value or with the schema.
+ * What is left out takes about the same time each time.
+ */
+export function countKeywords(ajv: Ajv, steps: Steps, placeOf: PlaceOf): void {
+  for (const rule of Object.values(ajv.RULES.all)) {
+    if (typeof rule !== 'object' || !('code' in rule.definition)) continue
+    const { keyword, definition } = rule
+    const count = COUNTS[keyword]
+    const code = REPLACED[keyword]?.(steps) ?? definition.code
+    if (!count) continue
+    definition.code = (cxt, type) => {
+      if (HAS_FORMS.has(keyword) && !cxt.allErrors) sayNothingInside(cxt)
+      const place = `${placeOf(cxt.parentSchema)}/${keyword}`
+      cxt.gen.code(_`${stepsIn(cxt, steps)}.at(${place}, (${count(cxt, type)}) * ${pathLength(cxt)})`)
+      code(cxt, type)
+    }
+  }
+}
+
+type Count = (cxt: KeywordCxt, type: string | undefined) => Code | number
+
+const items: Count = ({ data }) => _`${data}.length`
+const entries: Count = ({ schema }) => 2 * Object.keys(schema).length
+const forms: Count = ({ schema }) => 4 * Object.keys(schema).length
+const names: Count = ({ data }) => _`4 * Object.keys(${data}).length`
+const texts: Count = ({ data }, type) => (type === 'string' ? _`${data}.length >> 3` : 1)
+const namesByPatterns: Count = ({ data, parentSchema }) =>
+  _`Object.keys(${data}).length * ${4 + Object.keys(parentSchema.patternProperties ?? {}).length}`
+
+const COUNTS: Readonly<Record<string, Count | undefined>> = {
+  // Ajv copies the errors it has for each reference that adds some.
+  $ref: () => _`4 + ${new Name('errors')}`,
+  not: () => 1,
+  if: () => 2,
+  allOf: entries,
+  anyOf: forms,
+  oneOf: forms,
+  enum: () => 1,
+  items,
+  prefixItems: entries,
+  additionalItems: items,
+  unevaluatedItems: items,
+  contains: ({ data }) => _`4 * ${data}.length`,
+  uniqueItems: items,
+  properties: entries,
+  required: entries,
+  dependencies: entries,
+  dependentRequired: entries,
+  dependentSchemas: entries,
+  patternProperties: namesByPatterns,
+  additionalProperties: namesByPatterns,
+  unevaluatedProperties: names,
+  propertyNames: names,
+  minProperties: names,
+  maxProperties: names,
+  minLength: texts,
+  maxLength: texts,
+  format: texts,
+  // Counts what it reads: see matched-patterns.ts.
+  pattern: () => 1,
+}
+
+const HAS_FORMS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
+
+/**
+ * To make an error takes far longer than to find that there is one. Where the first decides, those of forms that do not fit are mostly
+ * made for nothing: another form does.
+ */
+function sayNothingInside(cxt: KeywordCxt): void {
+  const subschema = cxt.subschema.bind(cxt)
+  cxt.subschema = (inner, valid) => subschema({ ...inner, createErrors: false }, valid)
+}
+
+/** Ajv compares each value with each; these look it up. */
+const REPLACED: Readonly<Record<string, ((steps: Steps) => (cxt: KeywordCxt) => void) | undefined>> = {
+  uniqueItems: steps => cxt => {
+    const { gen, data, schema } = cxt
+    if (!schema) return
+    const find = gen.scopeValue('func', { ref: findRepetition })
+    const found = gen.const('found', _`${find}(${data}, ${stepsIn(cxt, steps)})`)
+    cxt.setParams({ i: _`${found}.i`, j: _`${found}.j` })
+    cxt.fail(_`${found}`)
+  },
+  enum: steps => cxt => {
+    const { gen, data, schema } = cxt
+    const allowed = gen.scopeValue('func', { ref: createAllowed(schema, steps) })
+    cxt.pass(_`${allowed}(${data})`)
+  },
+}
+
+function createAllowed(values: readonly unknown[], steps: Steps): (value: unknown) => boolean {
+  const plain = new Set(values.filter(value => typeof value !== 'object' || value === null))
+  const others = values.filter(value => typeof value === 'object' && value !== null)
+  const texts = new Set(others.map(canonicalJson))
+  return value => {
+    if (typeof value !== 'object' || value === null) return plain.has(value)
+    return texts.size > 0 && texts.has(textOf(value, steps))
+  }
+}
+
+function stepsIn({ gen }: KeywordCxt, steps: Steps): Name {
+  return gen.scopeValue('obj', { ref: steps })
+}
+
+/** Ajv writes the path of the value, at its own length, whenever something there is wrong. Long names in it make that the greater part. */
+function pathLength({ it }: KeywordCxt): Code {
+  const given = it.dataPathArr.flatMap(key =>
+    typeof key === 'object' && Object.keys(key.names).length > 0 ? [key] : [],
+  )
+  return _`(${given.reduce<Code>((sum, key) => _`${sum} + (${key}.length >> 6)`, _`1`)})`
+}

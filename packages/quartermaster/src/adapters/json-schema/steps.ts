@@ -1,0 +1,89 @@
+/** The steps that one validation may take. They are counted, not timed, so that equal values always get equal answers. */
+export interface Steps {
+  /** Begins a validation: `most` steps, or when they are left out `FREE_STEPS` and some for each character of the value. */
+  begin(value: unknown, most?: number): void
+  /** Comes to a keyword of the schema, which takes `count` steps. */
+  at(place: string, count: number): void
+  /** Takes more of them at the same keyword. */
+  spend(count: number): void
+  /** Ends the validation at the keyword. */
+  refuse(): never
+  /** How many have been taken since the validation began. */
+  taken(): number
+}
+
+/** What the smallest value may take: a large schema is gone through whatever the value. */
+export const FREE_STEPS = 1_000_000
+
+/** Enough for lists of objects that may have one of ten forms. */
+export const STEPS_PER_CHARACTER = 4
+
+/** A value takes more steps than it may. */
+export class TooManySteps extends Error {
+  constructor(place: string) {
+    super(`The value takes too many steps to check, at ${place || 'the top'} of its schema; make it smaller.`)
+  }
+}
+
+export function createSteps(): Steps {
+  let allowed = 0
+  let left = 0
+  let checked: unknown
+  let isMeasured = true
+  let current = ''
+
+  /** Most values never get here, so that they are never measured. */
+  function makeRoom(count: number): void {
+    if (!isMeasured) {
+      isMeasured = true
+      const more = STEPS_PER_CHARACTER * charactersOf(checked, MOST_CHARACTERS)
+      allowed += more
+      left += more
+    }
+    checked = undefined
+    if (count > left) throw new TooManySteps(current)
+  }
+  return {
+    begin(value, most) {
+      isMeasured = most !== undefined
+      checked = isMeasured ? undefined : value
+      allowed = most ?? FREE_STEPS
+      left = allowed
+    },
+    at(place, count) {
+      current = place
+      if (count > left) makeRoom(count)
+      left -= count
+    },
+    spend(count) {
+      if (count > left) makeRoom(count)
+      left -= count
+    },
+    refuse() {
+      throw new TooManySteps(current)
+    },
+    taken: () => allowed - left,
+  }
+}
+
+/** No larger value reaches us as JSON. One that a library hands over may hold the same part many times. */
+const MOST_CHARACTERS = 256 * 1024 * 1024
+
+/** About how long a value is as JSON. */
+function charactersOf(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 4
+  let length = 2
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      length += 1 + charactersOf(item, most - length)
+      if (length > most) break
+    }
+    return length
+  }
+  for (const key of Object.keys(value)) {
+    length += key.length + 4 + charactersOf((value as Record<string, unknown>)[key], most - length)
+    if (length > most) break
+  }
+  return length
+}
