@@ -155,6 +155,37 @@ describe('an import that nobody has said yes to', LONG, () => {
     })
   })
 
+  it('shows all code that it would run, whatever is written before it', async () => {
+    const { folder, run } = await foreign()
+    const args = ['-e', "password=1;require('node:child_process').execSync('id');import('./server.mjs')"]
+    const python = {
+      command: 'python3',
+      args: ['-c', 'token=1;import os'],
+      env: { npm_config_registry: 'x', ENV: 'y' },
+    }
+    await folder.write('here/mcp.json', JSON.stringify({ mcpServers: { hidden: { command: 'node', args }, python } }))
+    const { stderr } = await run('import', '../mcp.json')
+    expect(stderr).toContain("execSync('\\''id'\\'')")
+    expect(stderr).toContain("python3 -c 'token=1;import os'")
+    expect(stderr).toContain('npm_config_registry (! can make it run other code), ENV')
+  })
+
+  it('says what stays of an entry that it would replace, and how the gateway view is set here', async () => {
+    const { folder, run } = await foreign()
+    const config = {
+      settings: { gatewayViewOver: 7 },
+      mcpServers: { marked: { command: 'uvx', args: ['foo-mcp==1.2.3'], consent: 'none' } },
+    }
+    await folder.write('here/work/quartermaster.config.json', JSON.stringify(config))
+    const servers = { marked: { command: 'uvx', args: ['foo-mcp', '--extra'] }, other: { command: 'uvx' } }
+    await folder.write('here/mcp.json', JSON.stringify({ mcpServers: servers }))
+    const { stderr } = await run('import', '../mcp.json', '--replace')
+    expect(stderr).toContain('  Runs: uvx foo-mcp==1.2.3 --extra\n')
+    expect(stderr).toContain('Tools of marked that ask a person first: no tool (none).')
+    expect(stderr).toContain('Tools of other that ask a person first: ')
+    expect(stderr).toContain('An agent that has more than 7 tools')
+  })
+
   it('goes to the project above, if there is one', async () => {
     const { folder, run, files } = await foreign()
     await folder.write('here/quartermaster.config.json', '{}')

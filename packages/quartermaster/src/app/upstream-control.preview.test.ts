@@ -14,6 +14,8 @@ describe('an upstream that is only looked at', () => {
     const secrets = { KEY: 'hush' }
     expect(await control.addUpstream({ name: 'new', entry, secrets, missing: ['ASKED'], ...LOOK })).toEqual({
       name: 'new',
+      entry,
+      gatewayViewOver: 40,
       file: folder.path(CONFIG),
       outcome: 'added',
       granted: ['default'],

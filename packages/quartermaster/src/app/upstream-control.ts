@@ -44,6 +44,7 @@ export type UpstreamControl = Pick<
 export interface UpstreamControlDeps extends UpstreamGrantDeps {
   readonly project: Pick<
     Project,
+    | 'settings'
     | 'upstreams'
     | 'upstreamsLeftOut'
     | 'upstreamSecrets'

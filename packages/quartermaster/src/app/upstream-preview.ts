@@ -19,7 +19,7 @@ export interface PreviewRequest
 /** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
 export async function previewUpstream(
   { name, entry, secrets = {}, missing = [], replace = false, consent, beside, recipients, now }: PreviewRequest,
-  project: Pick<Project, 'configEditor' | 'configFile' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
+  project: Pick<Project, 'settings' | 'configEditor' | 'configFile' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
 ): Promise<AddedUpstream> {
   const { configEditor, agentFiles, env } = project
   const options = { replace, consent, secrets, missing, beside, env }
@@ -31,6 +31,7 @@ export async function previewUpstream(
   return {
     name,
     ...written,
+    gatewayViewOver: project.settings.gatewayViewOver,
     ...(project.configFile === undefined && { madeFile: true as const }),
     ...secretsFileOf({ secrets: kept }, project),
     ...(standing && { status: foreseen(name, config, { ...standing, since: now }) }),

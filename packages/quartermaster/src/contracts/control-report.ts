@@ -166,6 +166,10 @@ export const AddedUpstream = z.object({
   secretsFile: z.string().optional(),
   /** `unchanged`: it stood there already, whatever else its owner says of it. */
   outcome: z.enum(['added', 'replaced', 'unchanged']),
+  /** Its entry as it is written, with references in place of its secrets; only of a look ahead. */
+  entry: z.record(z.string(), z.unknown()).optional(),
+  /** With more tools than this an agent sees the gateway view, unless its file says otherwise; only of a look ahead. */
+  gatewayViewOver: z.int().optional(),
   /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would not run. */
   status: UpstreamStatus.optional(),
   /** The agents that were given it. */

@@ -7,6 +7,7 @@ import { CONSENT_CHOICES } from './upstream-consent.ts'
 
 /** What an upstream runs, and what is written for it, for a person to see before it happens. It holds no secret. */
 export interface UpstreamPlan {
+  readonly name: string
   /** The program with its arguments, or the address. */
   readonly command?: readonly string[]
   readonly url?: string
@@ -21,7 +22,7 @@ export interface UpstreamPlan {
   /** That file is made for it. */
   readonly madeFile?: true
   readonly secretsFile?: string
-  /** Which of its tools ask a person first; absent where an entry that is there already decides it. */
+  /** Which of its tools ask a person first; absent where an entry that is there already says nothing of it. */
   readonly consent?: UpstreamConsent
   /** What changes that. */
   readonly changeConsent: string
@@ -33,16 +34,19 @@ export interface UpstreamPlan {
 
 type Entry = Readonly<Record<string, unknown>>
 
+/** By the entry as it is written: of one that it replaces some things stay. */
 export function planOf(
-  entry: Entry,
-  added: Pick<AddedUpstream, 'name' | 'file' | 'madeFile' | 'secretsFile' | 'consent'>,
+  given: Entry,
+  added: Pick<AddedUpstream, 'name' | 'file' | 'madeFile' | 'secretsFile' | 'consent' | 'entry' | 'gatewayViewOver'>,
   removal?: ForeignRemoval,
 ): UpstreamPlan {
+  const { entry = given, gatewayViewOver = DEFAULT_SETTINGS.gatewayViewOver } = added
   const target = targetOf(entry)
   const isProgram = target.command !== undefined
   const { name, file, madeFile, secretsFile } = added
   const consent = UpstreamConsent.safeParse(entry['consent']).data ?? added.consent
   return {
+    name,
     ...target,
     ...(isProgram && { folder: typeof entry['cwd'] === 'string' ? entry['cwd'] : dirname(file) }),
     variables: namesIn(entry['env']).map(name => ({ name, ...(canRunCode(name) && { canRunCode: true }) })),
@@ -52,7 +56,7 @@ export function planOf(
     ...(secretsFile !== undefined && { secretsFile }),
     ...(consent && { consent }),
     changeConsent: `quartermaster upstreams consent ${name} CHOICE`,
-    gatewayViewOver: DEFAULT_SETTINGS.gatewayViewOver,
+    gatewayViewOver,
     ...(removal && { removal }),
   }
 }
@@ -77,9 +81,9 @@ function canRunCode(variable: string): boolean {
   return RUNS_CODE.test(variable)
 }
 
-/** What loaders, runtimes and shells take code or programs from, beside what the command names. */
+/** What loaders, runtimes, shells and installers take code or programs from, beside what the command names. */
 const RUNS_CODE =
-  /^(?:LD_(?:PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_\w+|PATH|NODE_(?:OPTIONS|PATH)|BUN_OPTIONS|PYTHON(?:PATH|HOME|STARTUP|USERBASE)|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:LIB|OPT)|(?:_|JDK_)?JAVA_(?:TOOL_)?OPTIONS|CLASSPATH|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|ASKPASS))$/i
+  /^(?:LD_(?:PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_\w+|PATH|NODE_(?:OPTIONS|PATH)|BUN_OPTIONS|PYTHON(?:PATH|HOME|STARTUP|USERBASE)|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:LIB|OPT)|(?:_|JDK_)?JAVA_(?:TOOL_)?OPTIONS|CLASSPATH|BASH_ENV|ZDOTDIR|PROMPT_COMMAND|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|ASKPASS|CONFIG\w*)|DOTNET_STARTUP_HOOKS|NPM_CONFIG_\w+|(?:UV|PIP)_\w*(?:INDEX|CONFIG|FIND_LINKS)\w*)$/i
 
 /** The program as a shell reads it, or the address, with nothing in it that cannot be seen. */
 export function targetLine({ command, url }: Pick<UpstreamPlan, 'command' | 'url'>): string {
@@ -123,13 +127,16 @@ export function commonLines(plans: readonly UpstreamPlan[]): string[] {
   const secretsFile = plans.find(plan => plan.secretsFile !== undefined)?.secretsFile
   const made = plans.some(plan => plan.madeFile) ? ' (a new file: there is none in this folder or above)' : ''
   const secrets = secretsFile === undefined ? '' : `, secrets to ${visibleWord(secretsFile)}`
-  const choices = [...new Set(plans.flatMap(({ consent }) => (consent ? [consent] : [])))]
+  const choices = UpstreamConsent.options.flatMap(choice => {
+    const chosen = plans.filter(({ consent }) => consent === choice)
+    return chosen.length > 0 ? [{ choice, names: chosen.map(({ name }) => name) }] : []
+  })
   const change = plans.length === 1 ? first.changeConsent : 'quartermaster upstreams consent NAME CHOICE'
   return [
     `Would be written to ${visibleWord(first.file)}${made}${secrets}.`,
     ...choices.map(
-      choice =>
-        `Tools that ask a person first: ${CONSENT_CHOICES[choice]} (${choice}). Change it: ${change} (${UpstreamConsent.options.join(', ')})`,
+      ({ choice, names }) =>
+        `Tools${choices.length > 1 ? ` of ${names.map(visibleWord).join(', ')}` : ''} that ask a person first: ${CONSENT_CHOICES[choice]} (${choice}). Change it: ${change} (${UpstreamConsent.options.join(', ')})`,
     ),
     `An agent that has more than ${first.gatewayViewOver} tools by then sees five in their place, which find and call all of them (gatewayViewOver).`,
   ]

@@ -38,7 +38,7 @@ describe('the configuration of Cursor', () => {
     const script = `MODE=a npx -p x srv -k hunter2 --token abc --password 'a;b'`
     expect(await only({ command: 'sh', args: ['-c', script] })).toMatchObject({
       entry: { args: ['-c', script.replace('abc', '${secret:ONE_TOKEN}')] },
-      notes: [expect.stringContaining('in its script (PASSWORD)'), expect.stringContaining('behind -k among')],
+      notes: [expect.stringContaining('in its command (PASSWORD)'), expect.stringContaining('behind -k among')],
     })
   })
 

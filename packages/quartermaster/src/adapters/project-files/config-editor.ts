@@ -67,6 +67,8 @@ export interface BesideUpstream {
 
 /** An upstream as it would be written down. */
 export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
+  /** With references in place of its secrets. */
+  readonly entry: Fields
   /** References replaced; absent where it could not be used yet. */
   readonly config: UpstreamConfig | undefined
   /** Every text of the configuration that nobody may be shown. */
@@ -146,7 +148,7 @@ async function setUpstream(wish: Wish, places: Places): Promise<SetUpstream> {
   const { config, secretsFile } = places
   const added: string[] = []
   try {
-    const { text: _text, texts, ...written } = await changed(wish, { ...places, edit: editText, added })
+    const { text: _text, texts, entry: _entry, ...written } = await changed(wish, { ...places, edit: editText, added })
     return { ...written, secrets: Object.keys(texts) }
   } catch (error) {
     // Another process that was faster may share one of them by now.
@@ -190,6 +192,7 @@ function changed(wish: Wish, { config, secretsFile, projectDir, edit, added }: C
       text,
       file: config.path,
       outcome,
+      entry: next as Fields,
       ...chosen,
       ...facts(named, next, parts),
       ...settings,

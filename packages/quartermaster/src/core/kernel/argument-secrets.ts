@@ -61,13 +61,25 @@ function hideArgument(word: string, before: string | undefined, shelf: Shelf): s
   const [, flagBefore = ''] = /^--?([\w.-]+)$/.exec(before ?? '') ?? []
   // Behind such a name all of it is one.
   const line = isSecretName(flagBefore) ? word : hideInside(word, shelf)
-  return word.startsWith('-') || line !== word ? line : hideValue(flagBefore, word, shelf)
+  if (word.startsWith('-') || line !== word) return line
+  const [, variable, given] = (isBeforeProgram(before) && /^(\w+)=(.+)$/s.exec(word)) || []
+  if (variable !== undefined && given !== undefined && isSecretText(variable, given))
+    return `${variable}=${hide(variable, given, shelf.named(variable))}`
+  return hideValue(flagBefore, word, shelf)
 }
 
+/** Whether variables are set there for the program that follows. */
+function isBeforeProgram(before: string | undefined): boolean {
+  return before === undefined || /^\w+=/.test(before) || /(?:^|\/)env$/.test(before)
+}
+
+const isHeaderOption = (name: string) => /^H$|header/i.test(name)
+
 function hideInside(word: string, shelf: Shelf): string {
-  return word.replace(
-    OPTION_INSIDE,
-    (_all, start: string, name: string, given: string) => `${start}${hideValue(name, given, shelf)}`,
+  return word.replace(OPTION_INSIDE, (all: string, start: string, name: string, given: string) =>
+    isOneWord(given) || isHeaderOption(name) || !isSecretText(name, given)
+      ? `${start}${hideValue(name, given, shelf)}`
+      : leave(name, all, shelf),
   )
 }
 
@@ -78,12 +90,27 @@ const OPTION_INSIDE = /((?:^|\s)--?([\w.-]+)(?:=|\s+))(?!-)(\S.*?)(?=\s+--?\w|$)
 function hideValue(flag: string, text: string, shelf: Shelf): string {
   const [, name, sign, value] = /^([\w.-]+)(=|:\s*)(?!\/\/)(.+)$/s.exec(text) ?? []
   if (name !== undefined && value !== undefined && isSecretText(name, value)) {
-    const isVariable = sign === '=' && !/^H$|header/i.test(flag)
+    const isHeader = isHeaderOption(flag)
+    if (!isHeader && !SCHEME.test(value) && !isOneWord(value)) return leave(name, text, shelf)
+    const isVariable = sign === '=' && !isHeader
     return `${name}${sign}${hide(name, value, isVariable ? shelf.named(name) : shelf.own(name))}`
   }
   if (/^https?:\/\//i.test(text) && !isSecretName(flag) && !isWebhookName(flag)) return hideInUrl(text, shelf)
   const isKey = SAYS_NOTHING.test(flag) && isKeyLike(text, shelf.isToRun ? SURELY_A_KEY : undefined)
   return isKey ? shelf.own(flag)(text) : hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
+}
+
+/**
+ * What has more in it may be code for the program: `node -e "password=1;…"`. Whoever is asked about a command has to see all that
+ * it runs, and there is no telling which option of which program takes code.
+ */
+function isOneWord(value: string): boolean {
+  return value.split(FILLED_IN).every(piece => /^[^\s;()`|&<>{}[\]"'\\]*$/.test(piece))
+}
+
+function leave(name: string, text: string, shelf: Shelf): string {
+  shelf.left.add(name)
+  return text
 }
 
 export function hideInUrl(url: string, shelf: Shelf): string {

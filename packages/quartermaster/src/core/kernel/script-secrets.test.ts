@@ -127,7 +127,7 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
     expect(separateSecrets('a', entry, { isToRun: true })).toEqual({
       entry,
       secrets: {},
-      note: expect.stringContaining(`in its script (${name}) `),
+      note: expect.stringContaining(`in its command (${name}) `),
     })
     expect(Object.values(separateSecrets('a', entry).secrets)).toEqual([GITHUB])
   })
@@ -137,7 +137,7 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
     expect(separateSecrets('a', entry, { isToRun: true })).toEqual({
       entry,
       secrets: {},
-      note: expect.stringContaining('in its script (PASSWORD, TOKEN) '),
+      note: expect.stringContaining('in its command (PASSWORD, TOKEN) '),
     })
     expect(Object.values(separateSecrets('a', entry).secrets)).toEqual(['hunter22', 'tok3n1'])
   })
@@ -146,7 +146,7 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
     const entry = sh(`DB_PASSWORD="hunter2zz\\$x" node x --password 'hun$ter;2' --api-key=pa\\&ss`)
     const { note, ...separated } = separateSecrets('a', entry, { isToRun: true })
     expect(separated).toEqual({ entry, secrets: {} })
-    expect(note).toMatch(/in its script \(DB_PASSWORD, PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
+    expect(note).toMatch(/in its command \(DB_PASSWORD, PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
     expect(separateSecrets('a', entry)).toEqual({
       entry: sh(
         'DB_PASSWORD="${secret:DB_PASSWORD}" node x --password \'${secret:A_PASSWORD}\' --api-key=${secret:A_API_KEY}',

@@ -127,6 +127,22 @@ describe('the secrets of an entry', () => {
     expect([entry['args'], Object.values(secrets)]).toEqual([left, [secret]])
   })
 
+  it.each([
+    [['node', '-e', "password=1;require('child_process').execSync('id');import('./server.mjs')"]],
+    [['node', "--eval=password=1;require('child_process').execSync('id')"]],
+    [['python3', '-c', 'token=1;import os;os.system("id")']],
+    [['python3', '-c', 'token=1\nimport os']],
+    [['env', '-S', "TOKEN=x sh -c 'id; exec node server.mjs'"]],
+    [['ruby', '-e', 'token: 1;`id`']],
+    [['awk', 'token=system("id")']],
+    [['rsync', '-e', '--token 1 sh -c id']],
+    [['sh', '-c', `node -e 'password=1;import("./other.mjs")'`]],
+    [['sh', '-c', "eval 'token=1; id'"]],
+  ])('hide no code that a program is given: %j', ([command, ...args]) => {
+    const { entry, secrets } = separateSecrets('a', { command, args })
+    expect([entry['args'], secrets]).toEqual([args, {}])
+  })
+
   it('are known behind a single letter also where a shorter one is only told of', () => {
     const [key, name] = [
       { command: 'a', args: ['-k', 'a8Kd03mZq91x4T7w'] },

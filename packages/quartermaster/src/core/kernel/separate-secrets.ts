@@ -82,7 +82,7 @@ function fallbackNote(names: readonly string[]): string {
 
 function leftNote(names: readonly string[]): string {
   return (
-    `What looks like a secret in its script (${names.join(', ')}) has characters that a shell reads, or quotes within it, or stands ` +
+    `What looks like a secret in its command (${names.join(', ')}) has characters that a shell or a program may read as code, or stands ` +
     'in "${…}", and is left there. Give it by "env", and let the script name that variable: $NAME or $${NAME}, because ${NAME} is filled in before the ' +
     'shell runs.'
   )

@@ -12,6 +12,7 @@ import { firstStates } from '../first-states.ts'
 import { wouldGiveLine } from '../given-text.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { type JudgedAgain, judgedText, watchReview } from '../judged-again.ts'
+import { keptLines } from '../kept-text.ts'
 import { paragraph } from '../layout.ts'
 import { notesBut, pinEntry } from '../pinning.ts'
 import type { Printer } from '../printer.ts'
@@ -137,7 +138,8 @@ async function print(session: Session, added: Added, notes: readonly string[]): 
 /** Shown before anything of it runs. What is there already was looked at when it came. */
 function planText({ name, outcome, ...given }: AddedUpstream, plan: UpstreamPlan, printer: Printer): string {
   if (outcome === 'unchanged') return ''
-  const lines = [...targetLines(plan), wouldGiveLine(given), ...commonLines([plan])]
+  const kept = keptLines(given, { isDryRun: true })
+  const lines = [...targetLines(plan), wouldGiveLine(given), ...kept, ...commonLines([plan])]
   const wide = { ...printer, width: undefined }
   return `"${escapeLine(name)}" would be ${outcome}:\n${lines.map(line => paragraph(escapeLine(line), wide, '  ')).join('')}`
 }
