@@ -74,6 +74,7 @@ describe('Control over the wire', () => {
       restartUpstream: { name: 'x' },
       decideReview: { upstream: 'x', items: [{ kind: 'tool', name: 'x', hash: 'x' }], decision: 'accept' },
       addUpstream: { name: 'x', entry: {} },
+      setUpstreamConsent: { names: ['x'], consent: 'all' },
       removeUpstream: { name: 'x' },
       beginLogin: { upstream: 'x' },
       finishLogin: { attempt: 'x' },
