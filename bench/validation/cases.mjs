@@ -26,6 +26,16 @@ const choices = (/** @type {number} */ size) => list(size / 30, i => ({ kind: `k
 const next = { properties: { next: { $ref: '#/$defs/node' } }, not: { required: ['end'] } }
 const twice = { $ref: '#/$defs/node', $defs: { node: { anyOf: [next, { ...next, type: 'object' }] } } }
 
+const named = { anyOf: [{ properties: record(3000, i => [`p${i}`, {}]) }] }
+const merging = {
+  items: { $ref: '#/$defs/c40', unevaluatedProperties: false },
+  $defs: {
+    named,
+    c0: { allOf: [{ anyOf: [{ properties: { x: {} } }] }, { $ref: '#/$defs/named' }] },
+    ...record(40, i => [`c${i + 1}`, { allOf: [{ anyOf: [{ properties: { x: {} } }] }, { $ref: `#/$defs/c${i}` }] }]),
+  },
+}
+
 /** @type {readonly Case[]} */
 export const CASES = [
   { name: 'unique objects', schema: { uniqueItems: true, items: { type: 'object' } }, value: people },
@@ -146,6 +156,38 @@ export const CASES = [
     name: 'nested lists',
     schema: { items: { $ref: '#' } },
     value: size => list(size / 2000, () => nested(1000, inner => [inner], [])),
+  },
+  {
+    name: 'a pattern of many parts',
+    schema: { items: { pattern: `[ab]*a${'[ab]{1000}'.repeat(10)}[c-e][f-h]` } },
+    value: size => list(size / 1000, i => `${'ab'.repeat(450)}${'ba'[i % 2]}c`),
+  },
+  {
+    name: 'names that need many others',
+    schema: { items: { dependentRequired: { a: list(200, i => `p${i}`) } } },
+    value: size => list(size / 8, () => ({ a: 1 })),
+  },
+  {
+    name: 'names put together of many parts',
+    schema: merging,
+    value: size => list(size / 3, () => ({})),
+  },
+  {
+    name: 'many long constants',
+    schema: { items: { anyOf: list(150, i => ({ const: { a: i, ...record(19, j => [`key${j}`, j]) } })) } },
+    value: size => list(size / 220, () => ({ a: -1, ...record(19, j => [`key${j}`, j]) })),
+  },
+  {
+    name: 'unknown names in closed forms',
+    schema: {
+      items: {
+        anyOf: list(4, i => ({
+          properties: record(100, j => [`${'n'.repeat(60)}${i}${j}`, {}]),
+          additionalProperties: false,
+        })),
+      },
+    },
+    value: size => list(size / 200, i => record(3, j => [`${'n'.repeat(58)}x${i % 10}${j}`, 1])),
   },
   {
     name: 'an ordinary list of objects',

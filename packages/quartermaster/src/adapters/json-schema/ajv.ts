@@ -7,6 +7,7 @@ import type { Dialect } from './dialect.ts'
 import { targetOf } from './expansion.ts'
 import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './matched-patterns.ts'
 import type { PlainSchema } from './plain-schema.ts'
+import { isObject } from './shape.ts'
 import { createSteps, type Steps, TooManySteps } from './steps.ts'
 
 /** Checks values against one schema. */
@@ -47,7 +48,7 @@ const FORMATS: FormatName[] = [
  * The steps in which all errors of a value are looked for once it has one; in more it is the first alone. Ajv copies the errors it has for every
  * reference that adds one, so ten times the value takes a hundred times as long.
  */
-const STEPS_FOR_ALL = 200_000
+const STEPS_FOR_ALL = 2_000_000
 
 /** The most errors that are explained, and the longest their paths may be together. */
 const MOST_ERRORS = 1000
@@ -164,8 +165,26 @@ function compile(
   }
   const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
   addFormats.default(ajv, { formats: FORMATS, keywords: false })
-  countKeywords(ajv, steps, placeOf)
+  countKeywords(ajv, { steps, placeOf, merged: mergedNames(schema) })
   return ajv.compile(schema)
+}
+
+/**
+ * How many names of properties may be put together where a schema asks for those that are left over: Ajv does that with all of them for
+ * each part of the schema that has some.
+ */
+function mergedNames(schema: unknown): number {
+  let [names, isAsked] = [0, false]
+  const pending = [schema]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (!isObject(next) && !Array.isArray(next)) continue
+    for (const [key, child] of Object.entries(next)) {
+      if (key === 'properties' && isObject(child)) names += Object.keys(child).length
+      isAsked ||= key === 'unevaluatedProperties' || key === 'unevaluatedItems'
+      pending.push(child)
+    }
+  }
+  return isAsked ? names : 0
 }
 
 function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {

@@ -6,11 +6,18 @@ import type { Steps } from './steps.ts'
 /** Where a schema stands in the document it was made of, as a JSON pointer. */
 export type PlaceOf = (schema: unknown) => string
 
+export interface Counting {
+  readonly steps: Steps
+  readonly placeOf: PlaceOf
+  /** How many names of properties each part of the schema may put together with those of others. */
+  readonly merged: number
+}
+
 /**
  * Makes the keywords of an Ajv count what they do before they do it, wherever that grows with the value or with the schema.
  * What is left out takes about the same time each time.
  */
-export function countKeywords(ajv: Ajv, steps: Steps, placeOf: PlaceOf): void {
+export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): void {
   for (const rule of Object.values(ajv.RULES.all)) {
     if (typeof rule !== 'object' || !('code' in rule.definition)) continue
     const { keyword, definition } = rule
@@ -20,7 +27,8 @@ export function countKeywords(ajv: Ajv, steps: Steps, placeOf: PlaceOf): void {
     definition.code = (cxt, type) => {
       if (HAS_FORMS.has(keyword) && !cxt.allErrors) sayNothingInside(cxt)
       const place = `${placeOf(cxt.parentSchema)}/${keyword}`
-      cxt.gen.code(_`${stepsIn(cxt, steps)}.at(${place}, (${count(cxt, type)}) * ${pathLength(cxt)})`)
+      const more = MERGES.has(keyword) ? 8 * merged : 0
+      cxt.gen.code(_`${stepsIn(cxt, steps)}.at(${place}, (${count(cxt, type)} + ${more}) * ${pathLength(cxt)})`)
       code(cxt, type)
     }
   }
@@ -28,9 +36,13 @@ export function countKeywords(ajv: Ajv, steps: Steps, placeOf: PlaceOf): void {
 
 type Count = (cxt: KeywordCxt, type: string | undefined) => Code | number
 
-const items: Count = ({ data }) => _`${data}.length`
+/** Where all errors are looked for each item may have one. */
+const items: Count = ({ data, allErrors }) => _`${allErrors ? 8 : 1} * ${data}.length`
 const entries: Count = ({ schema }) => 2 * Object.keys(schema).length
-const forms: Count = ({ schema }) => 4 * Object.keys(schema).length
+/** Where all errors are looked for each form that does not fit has some made for it. */
+const forms: Count = ({ schema, allErrors }) => (allErrors ? 16 : 4) * Object.keys(schema).length
+const listed: Count = ({ schema }) =>
+  Object.values(schema).reduce<number>((sum, needed) => sum + 2 + (Array.isArray(needed) ? 2 * needed.length : 0), 0)
 const names: Count = ({ data }) => _`4 * Object.keys(${data}).length`
 const texts: Count = ({ data }, type) => (type === 'string' ? _`${data}.length >> 3` : 1)
 const namesByPatterns: Count = ({ data, parentSchema }) =>
@@ -45,16 +57,17 @@ const COUNTS: Readonly<Record<string, Count | undefined>> = {
   anyOf: forms,
   oneOf: forms,
   enum: () => 1,
+  const: ({ schema }) => (typeof schema === 'object' && schema !== null ? JSON.stringify(schema).length : 1),
   items,
   prefixItems: entries,
   additionalItems: items,
   unevaluatedItems: items,
-  contains: ({ data }) => _`4 * ${data}.length`,
+  contains: ({ data, allErrors }) => _`${allErrors ? 16 : 4} * ${data}.length`,
   uniqueItems: items,
   properties: entries,
   required: entries,
-  dependencies: entries,
-  dependentRequired: entries,
+  dependencies: listed,
+  dependentRequired: listed,
   dependentSchemas: entries,
   patternProperties: namesByPatterns,
   additionalProperties: namesByPatterns,
@@ -68,6 +81,8 @@ const COUNTS: Readonly<Record<string, Count | undefined>> = {
   // Counts what it reads: see matched-patterns.ts.
   pattern: () => 1,
 }
+
+const MERGES: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'if'])
 
 const HAS_FORMS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
 

@@ -25,7 +25,7 @@ export function explain({ errors, value, lookup, maxIssues }: Findings): Issue[]
 }
 
 /** To word an issue takes a look at the whole schema, and hardly any beyond the first is read. */
-const MOST_WORDED = 40
+const MOST_WORDED = 20
 
 /** Each issue once, and at most so many; the last one then says how many were left out, with `others` that are not given. */
 export function limitIssues(issues: readonly Issue[], maxIssues: number, others = 0): Issue[] {
@@ -75,5 +75,5 @@ function withoutEchoes(failures: readonly Failure[]): Failure[] {
 }
 
 function toIssue({ error, path, message }: Failure): Issue {
-  return { path, message: message ?? messageOf(error, path) }
+  return { path, message: message?.() ?? messageOf(error, path) }
 }

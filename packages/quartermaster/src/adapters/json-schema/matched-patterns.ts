@@ -13,7 +13,7 @@ export interface MatchedPatterns {
   passedOver(): PassedOver
 }
 
-type MatchedPattern = Omit<LinearPattern, 'isQuick'>
+type MatchedPattern = Pick<LinearPattern, 'test' | 'toString'>
 
 /** Texts that a pattern has to match, or also keys whose values it chooses a schema for: of those no guess is the kinder one. */
 export type PassedOver = 'nothing' | 'texts' | 'keys'
@@ -37,19 +37,15 @@ export function createMatchedPatterns(steps: Steps): MatchedPatterns {
       const isOfKeys = given.startsWith(OF_KEYS)
       const source = isOfKeys ? given.slice(OF_KEYS.length) : given
       // Where linear time cannot be had the pattern matches everything; the schema was made plain with that in mind.
-      const linear = linearPattern(source) ?? { test: () => true, isQuick: true }
+      const linear = linearPattern(source) ?? ANYTHING
       const test = (text: string) => {
-        if (linear.isQuick) {
-          steps.spend(text.length >> 3)
-          return linear.test(text)
-        }
-        if (text.length > left) {
+        if (!linear.isQuick && text.length > left) {
           if (!mayPass) steps.refuse()
           if (passedOver !== 'keys') passedOver = isOfKeys ? 'keys' : 'texts'
           return true
         }
-        left -= text.length
-        steps.spend(STEPS_PER_CHARACTER * text.length)
+        if (!linear.isQuick) left -= text.length
+        steps.spend(Math.ceil(linear.stepsPerCharacter * text.length))
         return linear.test(text)
       }
       return { test, toString: () => `/${given}/u` }
@@ -63,4 +59,4 @@ export function createMatchedPatterns(steps: Steps): MatchedPatterns {
   }
 }
 
-const STEPS_PER_CHARACTER = 4
+const ANYTHING = { test: () => true, isQuick: true, stepsPerCharacter: 0 }

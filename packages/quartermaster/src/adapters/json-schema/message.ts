@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv'
-import { closest, didYouMean } from '../../core/kernel/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
 import type { Path } from './path.ts'
 
 /** As much of an error as its sentence needs. */
@@ -35,7 +35,7 @@ export function listValues(values: readonly unknown[]): string {
 }
 
 /** A schema may list thousands of values or names. What somebody meant is looked for among so many. */
-const MAX_COMPARED = 200
+const MAX_COMPARED = 100
 
 const MAX_LISTED = 20
 const MAX_VALUE = 60
@@ -67,8 +67,7 @@ function typeWanted(name: unknown, schema: Failing['parentSchema']): string {
 const unknownProperty: Say = ({ path, error }) => {
   const known = knownProperties(error.parentSchema).slice(0, MAX_COMPARED)
   const name = String(path.at(-1))
-  const hint = closest(name, known) === undefined ? listKnown(known) : didYouMean(name, known)
-  return `is not a known property.${hint}`
+  return `is not a known property.${didYouMean(name, known) || listKnown(known)}`
 }
 
 const tooManyItems: Say = ({ limit }) => `must have at most ${limit} ${limit === 1 ? 'item' : 'items'}.`

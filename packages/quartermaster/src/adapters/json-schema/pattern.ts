@@ -3,32 +3,48 @@ import { RE2JS } from 're2js'
 /** A regular expression that takes time in proportion to the text, whatever the pattern. */
 export interface LinearPattern {
   test(text: string): boolean
-  /** Whether matching costs no more than reading the text: a megabyte takes a millisecond instead of a third of a second. */
+  /** Whether the language's own engine matches it: a megabyte takes a few milliseconds instead of a third of a second. */
   readonly isQuick: boolean
+  /** What matching one character costs. */
+  readonly stepsPerCharacter: number
   /** Ajv tells patterns apart by this text; were it the same for two, the first would stand in for the second. */
   toString(): string
 }
 
 /** The pattern for matching in linear time, or `undefined` where that cannot be had (lookarounds, backreferences). */
 export function linearPattern(source: string): LinearPattern | undefined {
-  const isQuick = isSimple(source) && isNative(source, 'u')
-  const compiled = isQuick ? new RegExp(source, 'u') : compile(source)
-  return compiled && { test: text => compiled.test(text), isQuick, toString: () => `/${source}/u` }
+  const tried = isNative(source, 'u') ? triedAgain(source) : undefined
+  if (tried !== undefined) {
+    const engine = new RegExp(source, 'u')
+    return patternOf(source, { engine, isQuick: true, stepsPerCharacter: (1 + tried) / 8 })
+  }
+  const engine = compile(source)
+  // Each of its instructions may look at each character.
+  return engine && patternOf(source, { engine, isQuick: false, stepsPerCharacter: 4 + engine.programSize() / 4 })
+}
+
+interface Matching extends Pick<LinearPattern, 'isQuick' | 'stepsPerCharacter'> {
+  readonly engine: { test(text: string): boolean }
+}
+
+function patternOf(source: string, { engine, isQuick, stepsPerCharacter }: Matching): LinearPattern {
+  return { isQuick, stepsPerCharacter, test: text => engine.test(text), toString: () => `/${source}/u` }
 }
 
 /**
- * Whether the language's own engine takes linear time as well. It goes back and tries again for each part that may have several
- * lengths, so that there is at most one of those, with little behind it, and it starts at one place alone.
+ * How many more characters the language's own engine may look at for each of the text, where it takes linear time as well. It goes
+ * back and tries again for each part that may have several lengths, so that there is at most one of those, with little behind
+ * it, and it starts at one place alone.
  */
-function isSimple(source: string): boolean {
-  if (!SIMPLE.test(source)) return false
+function triedAgain(source: string): number | undefined {
+  if (!SIMPLE.test(source)) return undefined
   const lengths = [...source.matchAll(PART)].map(([, repeated = '']) => repeated)
   const isVarying = (repeated: string) => repeated !== '' && !/^\{\d+\}$/.test(repeated)
   const varying = lengths.findIndex(isVarying)
-  if (!source.startsWith('^')) return varying < 0 && lengthOf(lengths) <= MOST_TRIED
-  return (
-    varying < 0 || (!lengths.slice(varying + 1).some(isVarying) && lengthOf(lengths.slice(varying + 1)) <= MOST_TRIED)
-  )
+  const isAnchored = source.startsWith('^')
+  if (isAnchored && varying < 0) return 0
+  const again = isAnchored ? lengths.slice(varying + 1) : lengths
+  return again.some(isVarying) || lengthOf(again) > MOST_TRIED ? undefined : lengthOf(again)
 }
 
 const MOST_TRIED = 8

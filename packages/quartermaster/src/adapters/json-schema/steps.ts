@@ -13,7 +13,7 @@ export interface Steps {
 }
 
 /** What the smallest value may take: a large schema is gone through whatever the value. */
-export const FREE_STEPS = 1_000_000
+export const FREE_STEPS = 5_000_000
 
 /** Enough for lists of objects that may have one of ten forms. */
 export const STEPS_PER_CHARACTER = 4

@@ -72,6 +72,15 @@ describe('explaining alternatives', () => {
     expect(told(schema, { shape: { kind: 'circle' } })).toEqual(['shape.radius: is missing (a number).'])
   })
 
+  it('finds the wrong one among thousands, also where it looks no further than that', () => {
+    const circles = (count: number) => Array.from({ length: count }, () => ({ kind: 'circle', radius: 1 }))
+    const schema = { items: shape, $defs: shape.$defs }
+    expect(told(schema, [...circles(2000), { kind: 'circle' }])).toEqual(['2000.radius: is missing (a number).'])
+    expect(told(schema, [...circles(200_000), { kind: 'circle' }])).toEqual([
+      '200000: fits none of the allowed forms. (1) 200000.radius is missing (a number). (2) 200000.side is missing (a number).',
+    ])
+  })
+
   it('keeps what is wrong beside the alternatives', () => {
     const schema = { type: 'object', required: ['id'], anyOf: [{ required: ['a'] }, { required: ['b'] }] }
     expect(told(schema, {})).toEqual([

@@ -8,7 +8,8 @@ import type { Path } from './path.ts'
 export interface Failure {
   readonly error: ErrorObject
   readonly path: Path
-  readonly message?: string
+  /** Asked for only when it is told: wording takes a look at the whole schema. */
+  readonly message?: () => string
 }
 
 /** Which schema objects belong to a part of a schema, references followed. */
@@ -46,18 +47,18 @@ export function isBelow(inner: ErrorObject, outer: ErrorObject): boolean {
 export function narrowUnion(union: Failure, inside: readonly Failure[], members: Members): Failure[] {
   const { params, schema } = union.error
   if (Array.isArray(params.passingSchemas))
-    return [says(union, 'fits more than one of the allowed forms; only one may fit.')]
+    return [says(union, () => 'fits more than one of the allowed forms; only one may fit.')]
   const forms = schema as readonly unknown[]
-  if (forms.length * inside.length > MOST_COMPARISONS)
-    return [says(union, `fits none of the ${forms.length} allowed forms.`)]
+  if (forms.length * inside.length > MOST_COMPARISONS) return [noForm(union, forms)]
   const branches = forms
     .map(branch => inside.filter(({ error }) => members.of(branch).has(error.parentSchema)))
     .filter(failures => failures.length > 0)
+  if (branches.length === 0) return [noForm(union, forms)]
   const typed = branches.filter(failures => !failures.some(failure => isWrongType(failure, union)))
   if (typed.length === 0) return [wrongType(union, branches.flat())]
   const tagged = typed.filter(failures => !failures.some(failure => isTag(failure, union)))
   const likely = tagged.length > 0 ? tagged : typed
-  return onlyOf(likely) ?? sameChoice(likely) ?? [says(union, allForms(likely))]
+  return onlyOf(likely) ?? sameChoice(likely) ?? [says(union, () => allForms(likely))]
 }
 
 interface Collecting {
@@ -78,8 +79,13 @@ function collect(schema: unknown, { lookup, most }: Collecting): Set<unknown> {
   return found
 }
 
-function says(failure: Failure, text: string): Failure {
-  return { ...failure, message: text }
+function says(failure: Failure, word: () => string): Failure {
+  let text: string | undefined
+  return { ...failure, message: () => (text ??= word()) }
+}
+
+function noForm(union: Failure, forms: readonly unknown[]): Failure {
+  return says(union, () => `fits none of the ${forms.length} allowed forms.`)
 }
 
 function isWrongType({ error }: Failure, union: Failure): boolean {
@@ -95,7 +101,7 @@ function wrongType(union: Failure, inside: readonly Failure[]): Failure {
   const types = inside
     .filter(failure => isWrongType(failure, union))
     .flatMap(({ error }) => error.params.type as string | string[])
-  return says(union, `must be ${describeTypes(types)}, not ${typeName(union.error.data)}.`)
+  return says(union, () => `must be ${describeTypes(types)}, not ${typeName(union.error.data)}.`)
 }
 
 function onlyOf(branches: readonly (readonly Failure[])[]): Failure[] | undefined {
@@ -109,7 +115,7 @@ function sameChoice(branches: readonly (readonly Failure[])[]): Failure[] | unde
   const place = choices[0]
   if (!place || choices.some(choice => choice?.error.instancePath !== place.error.instancePath)) return undefined
   const values = choices.flatMap(choice => (choice && allowedBy(choice.error)) ?? [])
-  return [says(place, `must be one of ${listValues(values)}.`)]
+  return [says(place, () => `must be one of ${listValues(values)}.`)]
 }
 
 function allowedBy({ keyword, params }: ErrorObject): readonly unknown[] | undefined {
@@ -122,14 +128,18 @@ const MOST_COMPARISONS = 10_000
 
 const MAX_FORMS = 4
 const MAX_REASONS = 3
+/** Forms within forms have the reasons of all of them. */
+const MAX_TEXT = 4000
 
 function allForms(branches: readonly (readonly Failure[])[]): string {
   const forms = branches.slice(0, MAX_FORMS).map((failures, index) => {
     const reasons = failures
       .slice(0, MAX_REASONS)
-      .map(({ error, path, message }) => issueText({ path, message: message ?? messageOf(error, path) }))
+      .map(({ error, path, message }) => issueText({ path, message: message?.() ?? messageOf(error, path) }))
     return `(${index + 1}) ${reasons.join(' ')}`
   })
   const more = branches.length - forms.length
-  return `fits none of the allowed forms. ${forms.join(' ')}${more > 0 ? ` And ${more} more.` : ''}`
+  const text = forms.join(' ')
+  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  return `fits none of the allowed forms. ${shown}${more > 0 ? ` And ${more} more.` : ''}`
 }
