@@ -155,7 +155,7 @@ function isOrdinary(name: string, event: object): boolean {
 /**
  * A stray rejection or a timer that throws in project code must not take everybody else's tools down, nor the answer of
  * a command that has nothing to do with it. Our own state is only ever replaced in one step, so going on is safe; see
- * docs/decisions/0008.
+ * docs/decisions/0003.
  */
 function surviveProjectCode(strays: { log: Log }): void {
   const report = (what: string) => (error: unknown) => strays.log.error(what, { error: stackOf(error) })
