@@ -29,7 +29,6 @@ export function measure({ sources, tests, docs }: Project): Budgets {
       {
         files: paths.length,
         lines: sum(paths, path => linesOf(text(path))),
-        biggestFile: Math.max(...paths.map(path => linesOf(text(path)))),
         biggestFolder: Math.max(...folders.map(([, files]) => files.length)),
         fragments: paths.filter(isFragment).length,
         insideTests: sum(inside, ([path, body]) => countTests(path, body)),
@@ -41,7 +40,10 @@ export function measure({ sources, tests, docs }: Project): Budgets {
   const forTests = [...[...sources].filter(([path]) => isForTests(path)), ...tests]
   return {
     ...Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1))),
-    all: { medianLines: median([...product].filter(([path]) => !isFace(path)).map(([, text]) => linesOf(text))) },
+    all: {
+      biggestFile: Math.max(...[...product.values()].map(linesOf)),
+      medianLines: median([...product].filter(([path]) => !isFace(path)).map(([, text]) => linesOf(text))),
+    },
     tests: { forbiddenWords: sum(forTests, pair => forbiddenWordsIn(pair.join(' ')).length) },
     docs: {
       words: sum([...docs].filter(isWrittenByHand), ([, text]) => text.split(/\s+/).length),
@@ -56,10 +58,13 @@ const FRAGMENT = 60
 /** The one figure that is not to fall. */
 const FLOOR = 'medianLines'
 
+/** What may grow to this when files are merged, whatever it is today. */
+const FIXED: Readonly<Record<string, number>> = { biggestFile: 500 }
+
 /** What is worse than its budget, a sentence each. What has no budget yet has none to spend. */
 export function overBudget(measured: Budgets, budgets: Budgets): string[] {
   return figures(measured).flatMap(({ row, what, count }) => {
-    const budget = budgets[row]?.[what] ?? 0
+    const budget = FIXED[what] ?? budgets[row]?.[what] ?? 0
     if (what === FLOOR) return count < budget ? [`${row}: ${what} is ${count} and has to be ${budget} at least`] : []
     return count > budget ? [`${row}: ${what} is ${count} and may be ${budget} at most`] : []
   })
@@ -69,6 +74,7 @@ export function overBudget(measured: Budgets, budgets: Budgets): string[] {
 export function lowered(measured: Budgets, budgets: Budgets): Budgets {
   const rows: Record<string, Record<string, number>> = {}
   for (const { row, what, count } of figures(measured)) {
+    if (what in FIXED) continue
     const budget = budgets[row]?.[what] ?? count
     ;(rows[row] ??= {})[what] = what === FLOOR ? Math.max(count, budget) : Math.min(count, budget)
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { basicCredentials } from './basic-credentials.ts'
+import { basicCredentials } from './http.ts'
 
 it.each([
   ['http://ada:lovelace@desk.example', 'ada:lovelace'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { closest } from './closest.ts'
+import { closest } from './text.ts'
 
 it.each([
   ['zoe', 'bob', undefined],

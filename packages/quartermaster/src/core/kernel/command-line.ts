@@ -118,7 +118,7 @@ function callIn(args: readonly string[], before: RegExp): number | undefined {
 }
 
 /** A script, and which of the words it is. */
-export interface ScriptPlace extends Script {
+interface ScriptPlace extends Script {
   readonly at: number
 }
 

@@ -1,5 +1,13 @@
-import type { JsonLimits } from './bounded-json.ts'
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-signs.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  type JsonLimits,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json.ts'
 import type { Steps } from './turns.ts'
 
 /** As much of a text as is parsed in one go: that takes a fraction of a millisecond. */
@@ -7,7 +15,7 @@ const PIECE = 64 * 1024
 /** As many characters are looked at between two steps. */
 const LOOKS = 16_384
 
-export interface StepLimits extends JsonLimits {
+interface StepLimits extends JsonLimits {
   /** How many members one object may have: nobody can ask it for its keys in steps. */
   readonly maxJsonMembers: number
 }

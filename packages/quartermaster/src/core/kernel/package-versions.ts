@@ -7,7 +7,7 @@ export interface ProgramCall {
   readonly args: readonly string[]
 }
 
-export interface VersionedArguments {
+interface VersionedArguments {
   readonly args: readonly string[]
   /** The packages that got a version, by their names, as they are written now. */
   readonly versions: Readonly<Record<string, string>>

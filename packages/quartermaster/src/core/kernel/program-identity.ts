@@ -1,5 +1,5 @@
-import { canonicalJson } from './canonical-json.ts'
 import { type ProgramLine, programLines, programName } from './command-line.ts'
+import { canonicalJson } from './json.ts'
 import { packageRunIn } from './package-run.ts'
 import { type ProgramCall, withoutVersions } from './package-versions.ts'
 

@@ -4,7 +4,7 @@ import { type Keep, mapSecretPieces, type Shelf, variableName } from './secret-s
 import { FILLER } from './secret-text.ts'
 
 /** Takes what looks like a credential out of one word, by what stands before it as well. */
-export type HideWord = (word: string, before: string | undefined, shelf: Shelf) => string
+type HideWord = (word: string, before: string | undefined, shelf: Shelf) => string
 
 /** Only the values, so that quotes, variables and programs of the script stay as they are. */
 export function hideInScript(script: Script, shelf: Shelf, hideWord: HideWord): string {

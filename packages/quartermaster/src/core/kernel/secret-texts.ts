@@ -2,7 +2,7 @@
 export type Redact = (text: string) => string
 
 /** The beginning of a text as it may be shown, and whether that is all of it. */
-export interface RedactedStart {
+interface RedactedStart {
   readonly text: string
   readonly isWhole: boolean
 }

@@ -1,6 +1,6 @@
 import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
-import { emptyHeader } from './empty-header.ts'
 import { withFallbacks } from './fallback-texts.ts'
+import { emptyHeader } from './http.ts'
 import { createShelf, type Shelf, secretNamesOf } from './secret-shelf.ts'
 import { isSecretName } from './secret-text.ts'
 
@@ -12,7 +12,7 @@ export interface SeparatedEntry {
   readonly note?: string | undefined
 }
 
-export interface SeparateOptions {
+interface SeparateOptions {
   /** The entry is to run as it comes back: what is in doubt, and what a shell would read, stays where it is. */
   readonly isToRun?: boolean
 }

@@ -1,5 +1,5 @@
 /** What a variable holds where it stands; nothing for one that is not known. */
-export type Variables = (name: string) => string | undefined
+type Variables = (name: string) => string | undefined
 
 /**
  * The commands of a shell's script one after another, each as its words: quotes are gone, and what is known is filled in

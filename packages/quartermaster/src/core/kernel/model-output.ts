@@ -1,0 +1,304 @@
+import { z } from 'zod'
+import {
+  AppError,
+  ContentBlock,
+  ErrorBody,
+  type ErrorKind,
+  isAppError,
+  KEPT_META,
+  KeptResult,
+  TOLD_TOOLS,
+  type Toolbox,
+  type ToolboxCallOptions,
+  type ToolResult,
+} from '../../contracts/index.ts'
+import { sentence } from './text.ts'
+
+const NEXT_STEP = {
+  invalid: 'Correct the arguments first; the same call fails again.',
+  unauthenticated: 'A person has to renew the credential.',
+  denied: 'Do not try again; tell your person.',
+  notFound: 'Look again what there is, and choose one of those.',
+  conflict: 'Look at the present state before you try again.',
+  gone: 'Start over from the beginning.',
+  tooLarge: 'Ask for less.',
+  consentRequired: 'A person has to allow it first. Say what you want to do and wait.',
+  rateLimited: 'Wait before you try again.',
+  cancelled: 'Call again if it is still needed.',
+  internal: 'Do not try again; tell your person.',
+  unavailable: 'Try again later or use another tool.',
+  timeout: 'Ask for less, or try again later.',
+} as const satisfies Record<ErrorKind, string>
+
+/** Where the retry advice of a code differs from that of its kind. */
+const OTHERWISE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  never: {
+    conflict: 'Look at the present state; the same call fails again.',
+    unavailable: 'Trying again changes nothing; use another tool, or tell your person.',
+  },
+  later: {
+    denied: 'Try again later, or tell your person.',
+    internal: 'Try again later. If it fails again, tell your person.',
+  },
+}
+
+/** A message that says itself what to do: a question, or a sentence that begins with what to do. */
+const ADVICE =
+  /(?:^|[.!?:;] )(?:Did you mean|Ask|Begin|Call|Change|Check|Choose|Come back|Correct|Do not|Find|Give|Leave|List|Look|Make|Name|Nothing to do|Put|Read|Repeat|Run|Say|Search|See|Send|Shorten|Start|Take|Tell|Try|Use|Wait|Write)\b/
+
+/** An error as a model reads it: its code, what went wrong, and what to do next, which is said once. */
+export function modelText({ code, message, kind, retry }: ErrorBody): string {
+  // What may have happened says itself what to look at; "try again later" after it would have it happen twice.
+  const next = retry === 'verifyFirst' || ADVICE.test(message) ? undefined : nextStep(kind, retry)
+  return next === undefined ? `${code}: ${message}` : `${code}: ${sentence(message)} ${next}`
+}
+
+function nextStep(kind: string, retry: string): string | undefined {
+  return OTHERWISE[retry]?.[kind] ?? NEXT_STEP[kind as ErrorKind]
+}
+
+/** What a model is handed of a result: words, or a file with its kind. Every runtime has a shape for both. */
+export type ModelPiece =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'file'; readonly mimeType: string; readonly data: string; readonly name: string | undefined }
+
+/**
+ * A result in the pieces that a model can take, in their order. The structured content stands for itself where nothing else is
+ * there. A file of a kind that is not taken where it goes is named in words: sent all the same, it would fail the whole request.
+ */
+export function modelPieces(
+  { content, structuredContent }: ToolResult,
+  takes: (mimeType: string) => boolean = () => true,
+): ModelPiece[] {
+  if (content.length > 0) return content.map(pieceOf).map(piece => (isTaken(piece, takes) ? piece : named(piece)))
+  return structuredContent === undefined ? [] : [textPiece(JSON.stringify(structuredContent))]
+}
+
+/** The words of a result, for whoever takes nothing else. */
+export function modelWords(result: ToolResult): string {
+  const words = modelPieces(result, () => false).map(piece => (piece.kind === 'text' ? piece.text : ''))
+  return words.join('\n')
+}
+
+/** The pictures that models see, whoever made them. */
+export function isSeenPicture(mimeType: string): boolean {
+  return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
+}
+
+function isTaken(piece: ModelPiece, takes: (mimeType: string) => boolean): boolean {
+  return piece.kind === 'text' || takes(piece.mimeType)
+}
+
+function named(piece: ModelPiece): ModelPiece {
+  if (piece.kind === 'text') return piece
+  return textPiece(`[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`)
+}
+
+/** A kind that nobody here knows is shown as it came. */
+function pieceOf(given: ContentBlock): ModelPiece {
+  const { success, data: block } = ContentBlock.safeParse(given)
+  if (!success) return unknownPiece(given)
+  switch (block.type) {
+    case 'text':
+      return textPiece(block.text)
+    case 'image':
+    case 'audio':
+      return { kind: 'file', mimeType: plainType(block.mimeType), data: block.data, name: undefined }
+    case 'resource':
+      return resourcePiece(block.resource)
+    case 'resource_link':
+      return textPiece(`[${block.name}: ${block.uri}]`)
+  }
+}
+
+function unknownPiece(given: object): ModelPiece {
+  const binary = binaryIn(given)
+  if (!binary) return textPiece(JSON.stringify(given))
+  return { kind: 'file', mimeType: plainType(binary.mimeType), data: binary.data, name: undefined }
+}
+
+function resourcePiece({ uri, text, blob = '', mimeType: given = UNKNOWN_TYPE }: EmbeddedResource): ModelPiece {
+  const mimeType = plainType(given)
+  return text === undefined ? { kind: 'file', mimeType, data: blob, name: fileName(uri, mimeType) } : textPiece(text)
+}
+
+/** A kind as everybody compares it: `Image/JPG; q=1` is `image/jpeg`. */
+function plainType(mimeType: string): string {
+  const type = mimeType
+    .replace(/;[^]*$/, '')
+    .trim()
+    .toLowerCase()
+  return type === 'image/jpg' ? 'image/jpeg' : type
+}
+
+/** The last part of an address. Those who read the kind of a file from its name find it there. */
+function fileName(uri: string, mimeType: string): string {
+  const path = uri.replace(/[?#].*$/, '').replace(/[/:]+$/, '')
+  const last = decoded(path.slice(path.search(/[^/:\\]*$/)))
+  const extension = EXTENSIONS[mimeType]
+  const name = last === '' ? 'file' : last
+  return extension === undefined || /\.\w+$/.test(name) ? name : `${name}.${extension}`
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'application/json': 'json',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'text/plain': 'txt',
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that means itself.
+    return text
+  }
+}
+
+type EmbeddedResource = Extract<ContentBlock, { type: 'resource' }>['resource']
+
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+function textPiece(text: string): ModelPiece {
+  return { kind: 'text', text }
+}
+
+/** What of a piece of content is no text: base64 of a picture, a sound, a file. */
+export interface BinaryContent {
+  readonly data: string
+  readonly mimeType: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * What is no text in a piece of content, by the shapes of MCP; nothing where all of it is. By its fields and not by its type, so
+ * that kinds which come later are seen as well.
+ */
+export function binaryIn(piece: object): BinaryContent | undefined {
+  const { type, data, blob, mimeType, resource } = piece as Fields
+  if (type === 'text') return undefined
+  if (typeof data === 'string' && typeof mimeType === 'string') return { data, mimeType }
+  return isFields(resource) ? blobIn(resource.blob, resource.mimeType) : blobIn(blob, mimeType)
+}
+
+/** The same piece with nothing in its place. */
+export function withoutBinary<T extends object>(piece: T): T {
+  const { data, resource } = piece as Fields
+  if (typeof data === 'string') return { ...piece, data: '' }
+  return isFields(resource) ? { ...piece, resource: { ...resource, blob: '' } } : { ...piece, blob: '' }
+}
+
+function blobIn(blob: unknown, mimeType: unknown): BinaryContent | undefined {
+  if (typeof blob !== 'string') return undefined
+  return { data: blob, mimeType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream' }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
+}
+
+interface ModelCall extends ToolboxCallOptions {
+  readonly name: string
+  readonly input: unknown
+}
+
+/**
+ * A call that a model makes through tools which a framework was handed earlier. Whatever came of it is an answer for the model,
+ * also that the tool has gone or that nobody answers: thrown, it would end the whole run of the agent, beside other calls that
+ * have their answers. Only whoever has cancelled it waits for none.
+ */
+export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
+  try {
+    return await readableOn(await toolbox.call(name, input, options), toolbox)
+  } catch (error) {
+    if (!isAppError(error) || error.code === 'CANCELLED' || options.signal?.aborted) throw error
+    return errorResult(error)
+  }
+}
+
+/**
+ * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: some clients
+ * hold it against what the tool promises, even where it is an error, and then nobody sees either.
+ */
+export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
+  const facts = { ...error.toJSON() }
+  return {
+    content: [{ type: 'text', text: modelText(facts) }, ...saidBeside(error)],
+    ...(isBare ? {} : { structuredContent: { error: facts } }),
+    isError: true,
+    _meta: { 'quartermaster/error': facts },
+  }
+}
+
+/** What a tool said that ran, and whose result is an error for something else in it. */
+function saidBeside({ code, details }: AppError): ToolResult['content'] {
+  const isOfResult = code === 'OUTPUT_INVALID' || (code === 'OUTCOME_UNKNOWN' && details?.because === 'OUTPUT_INVALID')
+  return isOfResult && Array.isArray(details?.content) ? details.content : []
+}
+
+/** A problem document (RFC 9457), as we send one. */
+const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
+
+/** An answer of JSON-RPC, whose `data` is ours. */
+const RpcRefusal = z.object({ error: z.object({ data: ErrorBody }) })
+
+/** The error that one of us has sent over HTTP instead of an answer: as a problem document, or as an error of JSON-RPC. */
+export function toldError(body: unknown): AppError | undefined {
+  const problem = Refusal.safeParse(body)
+  if (problem.success) {
+    const { detail: message, ...rest } = problem.data
+    return AppError.fromJSON({ ...rest, message })
+  }
+  const answer = RpcRefusal.safeParse(body)
+  return answer.success ? AppError.fromJSON(answer.data.error.data) : undefined
+}
+
+/** Throws `INPUT_INVALID` for what can be no place in a kept result. A program may hand over anything. */
+export function refuseNoPlace(resultId: unknown, offset: unknown): void {
+  if (typeof resultId !== 'string' || !/^[\w-]+$/.test(resultId))
+    throw new AppError('INPUT_INVALID', 'The id of a result is a text as it stands in _meta["quartermaster/kept"].')
+  if (!Number.isInteger(offset) || (offset as number) < 0 || (offset as number) >= TOO_FAR)
+    throw new AppError('INPUT_INVALID', 'The offset in a result is a number of bytes: 0 or more, and whole.')
+}
+
+/** Sixteen digits. No result is that long, and no address of a page has so many. */
+const TOO_FAR = 1e15
+
+/** The content of a cut result without its end, where clients of MCP read in words and as a link at which resource it goes on. */
+export function withoutRest(content: ToolResult['content']): ToolResult['content'] {
+  return content.slice(0, -2)
+}
+
+/** A cut result for a model that has tools and cannot read resources: at its end stands what it can do about the rest. */
+async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolResult> {
+  const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
+  if (!kept.success) return result
+  const canReadOn = kept.data.isRecorded && (await hasStatus(toolbox))
+  const text = canReadOn ? withStatus(kept.data) : withoutTool(kept.data)
+  return { ...result, content: [...withoutRest(result.content), { type: 'text', text }] }
+}
+
+async function hasStatus(toolbox: Toolbox): Promise<boolean> {
+  // Whoever cannot be asked now has no more to say, and the result is there.
+  const tools = await toolbox.tools().catch(() => [])
+  return tools.some(tool => tool.name === TOLD_TOOLS.status)
+}
+
+function withStatus({ resultId, nextOffset }: KeptResult): string {
+  return `[It goes on. Read on: ${TOLD_TOOLS.status} with { "id": "${resultId}", "offset": ${nextOffset} }.]`
+}
+
+function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {
+  return (
+    `[It goes on: this is the beginning of ${totalBytes} bytes, and you have no tool to read the rest. Ask for less at once. ` +
+    `Whoever runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
+  )
+}

@@ -1,0 +1,195 @@
+import { SUCCEEDED_META, type ToolResult } from '../../contracts/index.ts'
+
+/** A text as a sentence, after which another one can follow. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
+/**
+ * What can move a cursor, recolour a screen or reverse the reading order: control characters, bidirectional marks, line
+ * separators, tag characters and halves of surrogate pairs. Joiners stay, because scripts and emoji need them.
+ */
+export const UNSAFE =
+  /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\p{Surrogate}\u{e0000}-\u{e007f}]/gu
+
+/** What is there, cannot be seen, and is needed by no script and no emoji to be read. */
+export const UNSEEN =
+  /[\u034f\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u2800\u3164\uffa0\ufff0-\ufffb\p{Noncharacter_Code_Point}]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0080}-\u{e0fff}]/gu
+
+/** What looks like nothing or like a plain space without being one. */
+const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u
+
+/** A text of one line that a terminal cannot take for commands, and with nothing unseen in it. Line breaks become spaces. */
+export function escapeLine(text: string): string {
+  return text
+    .replace(/\s+/g, run => (/[\r\n]/.test(run) ? ' ' : run))
+    .replace(UNSAFE, escapeCharacter)
+    .replace(UNSEEN, escapeCharacter)
+}
+
+/**
+ * A value as JSON for someone who must see exactly what is there: a space inside a text is a `·`, everything invisible is
+ * an escape, and a line break is shown as `\n` with the text going on behind a bar on the next line.
+ */
+export function toVisibleJson(value: unknown, indent: string): string {
+  const text = JSON.stringify(value, null, 2) ?? 'null'
+  const visible = text.replace(/"(?:[^"\\]|\\.)*"/g, literal => literal.replace(/\\u[0-9a-f]{4}|\\.|./gsu, toVisible))
+  return visible
+    .split('\n')
+    .map(line => indent + line)
+    .join('\n')
+}
+
+/** JSON whose text holds nothing a terminal could act on and nothing unseen. It still parses to the same value. */
+export function toSafeJson(json: string): string {
+  return json
+    .replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
+    .replace(UNSEEN, toJsonEscape)
+}
+
+/** What stands for a character that must not stand for itself. */
+export function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`
+}
+
+function toVisible(piece: string): string {
+  if (piece === '\\n') return '\\n\n  │ '
+  if (piece.length > 1 && piece.startsWith('\\')) return piece
+  if (piece === ' ') return '·'
+  return INVISIBLE.test(piece) ? toJsonEscape(piece) : piece
+}
+
+/** Everything that is there and cannot be seen, plain spaces and line breaks excepted. */
+const HIDDEN = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
+
+/** JSON text in which everything that cannot be seen is an escape. It still parses to the same value. */
+export function withoutHidden(json: string): string {
+  return json.replace(HIDDEN, toJsonEscape)
+}
+
+/** A character as JSON writes one that cannot stand for itself. */
+export function toJsonEscape(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+  ).join('')
+}
+
+/**
+ * A result without the mark that only the wire needs: clients of MCP refuse one without the structure that its tool promises, so a
+ * call whose result was cut is marked as an error there. It is none, and who reads a toolbox checks no structure.
+ */
+export function unmarked(result: ToolResult): ToolResult {
+  if (!result.isError) return unsaid(result)
+  const { isError: _mark, ...rest } = result
+  if (!isStripped(result)) return result
+  // The first words say why it is marked.
+  return unsaid({ ...rest, content: result.content.slice(1) })
+}
+
+/** Whether it has no structure because it is too large, where its tool promises one. */
+export function isStripped({ _meta }: ToolResult): boolean {
+  return _meta?.[SUCCEEDED_META] === true
+}
+
+/** Without what is said of a result that is marked, or has to be. The same where nothing is. */
+export function unsaid(result: ToolResult): ToolResult {
+  if (!isStripped(result)) return result
+  const { _meta, ...rest } = result
+  const { [SUCCEEDED_META]: _succeeded, ...own } = _meta ?? {}
+  return Object.keys(own).length === 0 ? rest : { ...rest, _meta: own }
+}
+
+/** A text in a line of its own: whoever wrote it, it ends there. */
+export function line(text: string): string {
+  return escapeLine(text).replace(/\s+/g, ' ').trim()
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/
+
+/** What would make a heading: number signs, or a line under the one before it. */
+const HEADING = /^(\s{0,3})(?=#|=+\s*$|-+\s*$)/
+
+/** A text of several lines that makes no headings and leaves no code open: where a section begins and ends is ours to say. */
+export function paragraphs(text: string): string {
+  let open: string | undefined
+  const lines = text
+    .trim()
+    .split(/\r\n|\r|\n/)
+    .map(raw => {
+      const one = escapeLine(raw.replaceAll('\t', '    '))
+      const [, mark] = FENCE.exec(one) ?? []
+      if (open !== undefined) {
+        if (mark !== undefined && closes(one, mark, open)) open = undefined
+        return one
+      }
+      // What stands in the line with its end is code among words.
+      if (mark === undefined || (mark.startsWith('`') && one.trim().slice(mark.length).includes('`')))
+        return one.replace(HEADING, '$1\\')
+      open = mark
+      return one
+    })
+  return [...lines, ...(open === undefined ? [] : [open])].join('\n')
+}
+
+/** A fence ends with one of its own kind that is as long, and with nothing behind it. */
+function closes(one: string, mark: string, open: string): boolean {
+  return mark[0] === open[0] && mark.length >= open.length && one.trim() === mark
+}
+
+/** The word someone probably meant, if any is near enough to be worth suggesting. */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > MOST_LETTERS) return undefined
+  let best: string | undefined
+  let bestDistance = Number.POSITIVE_INFINITY
+  for (const candidate of candidates) {
+    const limit = Math.min(mostSlips(word, candidate) + 1, bestDistance)
+    const distance = slipsBetween(word.toLowerCase(), candidate.toLowerCase(), limit)
+    if (distance < limit) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Nobody misspells a longer one, and comparing takes as long as both lengths multiplied. */
+const MOST_LETTERS = 64
+
+/** A third of the letters. Short words that differ by more have nothing to do with each other. */
+function mostSlips(a: string, b: string): number {
+  return Math.floor(Math.max(a.length, b.length) / 3)
+}
+
+/** ` Did you mean "x"?`, or nothing; to be put behind a message. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const match = closest(word, candidates)
+  return match === undefined ? '' : ` Did you mean "${match}"?`
+}
+
+/** The same, or all that there are. */
+export function whichThereAre(word: string, candidates: readonly string[]): string {
+  return didYouMean(word, candidates) || ` There are: ${candidates.join(', ') || 'none'}.`
+}
+
+/** How many letters are wrong, missing, too many, or have changed places with the next; given up once it must reach `limit`. */
+function slipsBetween(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit
+  let beforeLast: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const wrong = (last[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swapped = isSwapped ? (beforeLast[j - 2] as number) + 1 : wrong
+      current.push(Math.min(wrong, swapped, (last[j] as number) + 1, (current[j - 1] as number) + 1))
+    }
+    // Each row comes from the two before it and is never below both, so what is too far away by now stays so.
+    if (Math.min(...current, ...last) >= limit) return limit
+    beforeLast = last
+    last = current
+  }
+  return last[b.length] as number
+}
