@@ -7,6 +7,12 @@ const source = (file: string) => fileURLToPath(new URL(`./packages/quartermaster
 
 const ALONE = 'packages/*/src/**/*.alone.test.ts'
 
+/** What takes long and guards little that the others do not: `npm run test:long`. */
+const LONG_TESTS = 'packages/*/{src,test}/**/*.long.test.ts'
+const SIMULATION = 'packages/quartermaster/src/core/operations/simulation.test.ts'
+/** Our server under the official clients of both eras. The rest of `interop` is long. */
+const CLIENTS = 'interop/clients/sdk-v*.test.ts'
+
 /** Little text and much to do. Begun last, one of these would run alone at the end while the other workers have nothing left. */
 const LONG =
   /(-contract|docs\/console|simulation|endurance|faults|messaging|inspector|behind|conformance|a2a-agents|clients\/types|sdk-v2|client-20\d\d-\d\d-\d\d)\.test\.ts$/
@@ -16,6 +22,26 @@ const LONG =
  * small program. Nothing here leaves the machine.
  */
 const WITHOUT_CERTIFICATES = { NODE_EXTRA_CA_CERTS: '' }
+
+const POSTGRES = 'packages/quartermaster/src/testing/postgres/shared-server.ts'
+
+const INTEROP = {
+  // Begins only when one of these tests is to run, so others do not install what these need. They come last: the install is done
+  // beside the product's own tests, and they wait for what is left of it.
+  globalSetup: ['interop/install.ts'],
+  setupFiles: ['interop/installed.ts'],
+  // Most of them load the product.
+  isolate: false,
+  // After the product's own tests: programs of others, each a process, are slow beside them.
+  sequence: { groupOrder: 1 },
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+}
+
+function given(variable: string): Record<string, string> {
+  const value = process.env[variable]
+  return value === undefined ? {} : { [variable]: value }
+}
 
 /** The large files first, as vitest has them where it has not seen them before, but for small ones that take long. */
 class LongFirst extends BaseSequencer {
@@ -53,16 +79,15 @@ export default defineConfig({
           include: [
             'packages/*/src/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
-            'bench/**/*.test.ts',
             'examples/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
-          exclude: [...configDefaults.exclude, ALONE],
+          exclude: [...configDefaults.exclude, ALONE, LONG_TESTS],
           env: WITHOUT_CERTIFICATES,
           // Nothing here keeps anything in a module, so files share the modules that a worker has loaded: half of the time.
           isolate: false,
           // Only says where to ask; the server is started for the first test that does.
-          globalSetup: ['packages/quartermaster/src/testing/postgres/shared-server.ts'],
+          globalSetup: [POSTGRES],
         },
       },
       {
@@ -72,19 +97,25 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'clients', include: [CLIENTS], ...INTEROP },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: ['bench/**/*.test.ts', LONG_TESTS, SIMULATION],
+          env: { ...WITHOUT_CERTIFICATES, SIMULATION_SEEDS: '1000', ...given('SIMULATION_SEEDS') },
+          isolate: false,
+          globalSetup: [POSTGRES],
+        },
+      },
+      {
+        extends: true,
         test: {
           name: 'interop',
           include: ['interop/{conformance,clients,runtimes,upstreams,peers}/**/*.test.ts'],
-          // Begins only when one of these tests is to run, so whoever runs others does not install what these need. They
-          // come last: the install is done beside the product's own tests, and they wait for what is left of it.
-          globalSetup: ['interop/install.ts'],
-          setupFiles: ['interop/installed.ts'],
-          // As above: most of them load the product.
-          isolate: false,
-          // After the product's own tests: programs of others, each a process, are slow beside them.
-          sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          exclude: [...configDefaults.exclude, CLIENTS],
+          ...INTEROP,
         },
       },
     ],

@@ -13,5 +13,11 @@ const { values } = parseArgs({
 console.error(`Simulating ${values.seeds} histories, from seed ${values.first} on.`)
 process.env.SIMULATION_SEEDS = values.seeds
 process.env.SIMULATION_FIRST_SEED = values.first
-process.argv.splice(2, Number.POSITIVE_INFINITY, 'packages/quartermaster/src/core/operations/simulation.test.ts')
+process.argv.splice(
+  2,
+  Number.POSITIVE_INFINITY,
+  '--project',
+  'product',
+  'packages/quartermaster/src/core/operations/simulation.test.ts',
+)
 await import('./test.mjs')

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { makeCheckout } from './testing/checkout.ts'
 
 const TEST = 'scripts/test.mjs'
+const QUICK = 'vitest run --project product --project alone --project clients'
 const withoutNpm = (calls: readonly string[]) => calls.filter(call => !call.startsWith('npm'))
 
 describe('npm test', () => {
@@ -9,7 +10,7 @@ describe('npm test', () => {
     const checkout = makeCheckout()
     const { code, stdout } = await checkout.run(TEST)
     expect(code).toBe(0)
-    expect(withoutNpm(checkout.calls())).toEqual(['biome check .', 'oxlint --deny-warnings', 'vitest run'])
+    expect(withoutNpm(checkout.calls())).toEqual(['biome check .', 'oxlint --deny-warnings', QUICK])
     expect(stdout).toMatch(/vitest is done\n$/)
   })
 
@@ -22,7 +23,7 @@ describe('npm test', () => {
   it.each([
     ['biome', ['biome check .']],
     ['oxlint', ['biome check .', 'oxlint --deny-warnings']],
-    ['vitest', ['biome check .', 'oxlint --deny-warnings', 'vitest run']],
+    ['vitest', ['biome check .', 'oxlint --deny-warnings', QUICK]],
   ])('stops where %s fails, with its exit code', async (failing, calls) => {
     const checkout = makeCheckout()
     expect((await checkout.run(TEST, [], { FAILING: failing })).code).toBe(5)

@@ -4,8 +4,8 @@ import { MISTAKES, type Planted } from '../../testing/simulation/mistakes.ts'
 import { violations } from '../../testing/simulation/promises.ts'
 import { simulate } from '../../testing/simulation/simulation.ts'
 
-/** Few where it is run all the time; `npm run test:simulation` draws thousands. */
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? (process.env.CI ? 150 : 40))
+/** Few where it is run all the time; `npm run test:long` draws a thousand, `npm run test:simulation` more. */
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 40)
 /** Where they begin: others find other things. */
 const FIRST_SEED = Number(process.env.SIMULATION_FIRST_SEED ?? 41)
 /** Each of the planted mistakes shows within as many; most show within five. */
