@@ -21,7 +21,7 @@ export interface Fence {
   readonly text: string
 }
 
-/** Every page: README, CONTRIBUTING, CHANGELOG, those of the examples and of interop, and all of `docs`. */
+/** Every page: README, CONTRIBUTING, SECURITY, CHANGELOG, those of the examples and of interop, and all of `docs`. */
 export function readPages(): Page[] {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, withFileTypes: true })
   const files = docs
@@ -29,7 +29,14 @@ export function readPages(): Page[] {
     .map(entry =>
       posix.join('docs', entry.parentPath.slice(join(ROOT, 'docs').length).replaceAll('\\', '/'), entry.name),
     )
-  const others = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/README.md', 'interop/README.md']
+  const others = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'examples/README.md',
+    'interop/README.md',
+  ]
   return [...others, ...files.sort()].map(readPage)
 }
 
