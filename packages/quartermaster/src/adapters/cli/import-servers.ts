@@ -193,7 +193,7 @@ async function importOne(control: Control, wish: Import): Promise<Imported> {
       ...defined({ grant: options.grant }),
       ...(options.isDryRun && { dryRun: { beside: [...beside] } }),
     })
-    const plan = planOf(entry, { ...added, name: server.as }, server.removal)
+    const plan = planOf(entry, { ...added, name: server.as }, server)
     const notes = [
       ...server.notes,
       ...notesBut(pinned, added.keptVersions),

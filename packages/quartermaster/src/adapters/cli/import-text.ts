@@ -26,7 +26,11 @@ const CLIENTS = {
 export function foundText({ servers, places }: ForeignServers, printer: Printer): string {
   const rows = servers.map(
     (server): Row => ({
-      cells: [server.name, CLIENTS[server.client], server.skipped ?? targetLine(targetOf(server.entry ?? {}))],
+      cells: [
+        server.name,
+        CLIENTS[server.client],
+        server.skipped ?? targetLine(targetOf(server.entry ?? {}, server.secrets)),
+      ],
       ...(server.elsewhere !== undefined && { notes: [`for ${server.elsewhere} alone; imported when named`] }),
     }),
   )

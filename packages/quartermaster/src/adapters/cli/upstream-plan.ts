@@ -34,14 +34,22 @@ export interface UpstreamPlan {
 
 type Entry = Readonly<Record<string, unknown>>
 
+interface PlanOptions {
+  /** What was taken out of the entry into the secrets file. */
+  readonly secrets: Texts
+  readonly removal?: ForeignRemoval | undefined
+}
+
+type Texts = Readonly<Record<string, string>>
+
 /** By the entry as it is written: of one that it replaces some things stay. */
 export function planOf(
   given: Entry,
   added: Pick<AddedUpstream, 'name' | 'file' | 'madeFile' | 'secretsFile' | 'consent' | 'entry' | 'gatewayViewOver'>,
-  removal?: ForeignRemoval,
+  { secrets, removal }: PlanOptions,
 ): UpstreamPlan {
   const { entry = given, gatewayViewOver = DEFAULT_SETTINGS.gatewayViewOver } = added
-  const target = targetOf(entry)
+  const target = targetOf(entry, textsNow(entry, given, secrets))
   const isProgram = target.command !== undefined
   const { name, file, madeFile, secretsFile } = added
   const consent = UpstreamConsent.safeParse(entry['consent']).data ?? added.consent
@@ -61,15 +69,51 @@ export function planOf(
   }
 }
 
-/** With references as they are, and without what stands in the entry and looks like a secret. */
-export function targetOf(entry: Entry): Pick<UpstreamPlan, 'command' | 'url'> {
-  const { entry: separated, secrets } = separateSecrets('', entry)
+/** With references as they are, and without what looks like a secret, unless it may be what runs, also where that was taken out. */
+export function targetOf(entry: Entry, taken: Texts = {}): Pick<UpstreamPlan, 'command' | 'url'> {
+  const { command, args } = entry
+  const open = {
+    ...entry,
+    command: filledIn(command, taken),
+    ...(Array.isArray(args) && { args: filledIn(args, taken) }),
+  }
+  const { entry: separated, secrets } = separateSecrets('', open, { isToShow: true })
+  const references = new Map(Object.entries(taken).map(([name, text]) => [text, `\${secret:${name}}`]))
   const mask = (text: string) =>
-    text.replace(/\$\{secret:([^}]*)\}/g, (whole, name: string) => (Object.hasOwn(secrets, name) ? '[secret]' : whole))
-  const { command, args, url } = separated
-  if (typeof url === 'string') return { url: mask(url) }
-  const words = [command, ...(Array.isArray(args) ? args : [])]
-  return typeof command === 'string' ? { command: words.map(word => mask(String(word))) } : {}
+    text.replace(REFERENCE, (whole, name: string) =>
+      Object.hasOwn(secrets, name) ? (references.get(secrets[name] ?? '') ?? '[secret]') : whole,
+    )
+  if (typeof separated['url'] === 'string') return { url: mask(separated['url']) }
+  if (typeof separated['command'] !== 'string') return {}
+  const words = [separated['command'], ...(Array.isArray(separated['args']) ? separated['args'] : [])]
+  return { command: words.map(word => mask(String(word))) }
+}
+
+const REFERENCE = /\$\{secret:([^}]*)\}/g
+
+function filledIn(value: unknown, taken: Texts): unknown {
+  if (Array.isArray(value)) return value.map(item => filledIn(item, taken))
+  if (typeof value !== 'string') return value
+  return value.replace(REFERENCE, (whole, name: string) =>
+    Object.hasOwn(taken, name) ? (taken[name] ?? whole) : whole,
+  )
+}
+
+/** What was taken out, by the names under which it is written: another secret may have had the name that was thought of. */
+function textsNow(written: Entry, given: Entry, secrets: Texts): Texts {
+  const names = (entry: Entry) =>
+    [entry['command'], entry['args']]
+      .flat()
+      .map(word => [...String(word).matchAll(REFERENCE)].map(([, name = '']) => name))
+  const before = names(given)
+  return Object.fromEntries(
+    names(written).flatMap((now, at) =>
+      now.flatMap((name, i) => {
+        const text = now.length === before[at]?.length ? secrets[before[at][i] ?? ''] : undefined
+        return text === undefined ? [] : [[name, text]]
+      }),
+    ),
+  )
 }
 
 function namesIn(texts: unknown): string[] {

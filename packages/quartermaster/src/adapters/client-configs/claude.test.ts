@@ -92,8 +92,8 @@ describe('the configuration of Claude Code', () => {
 
   it('takes a login out of an address among the arguments', async () => {
     expect((await read()).server('database')).toMatchObject({
-      entry: { args: ['--dsn', '${secret:DATABASE_DSN}'] },
-      secrets: { DATABASE_DSN: 'postgres://me:pw@db/x' },
+      entry: { args: ['--dsn', 'postgres://${secret:DATABASE_LOGIN}@db/x'] },
+      secrets: { DATABASE_LOGIN: 'me:pw' },
     })
   })
 

@@ -1,7 +1,20 @@
-import { firstScript } from './command-line.ts'
+import { firstScript, programIn, programName } from './command-line.ts'
+import { firstOperand, WITH_VALUE } from './package-run.ts'
 import { hideInScript } from './script-secrets.ts'
-import type { Keep, Shelf } from './secret-shelf.ts'
-import { FILLED_IN, isKeyLike, isPasswordLike, isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
+import { SECRET_FORMS } from './secret-forms.ts'
+import { type Keep, type Shelf as SecretStore, variableName } from './secret-shelf.ts'
+import {
+  FILLED_IN,
+  FILLER,
+  isKeyLike,
+  isLogin,
+  isPasswordLike,
+  isPath,
+  isSecretName,
+  isSecretText,
+  isWebhookName,
+  REFERENCE,
+} from './secret-text.ts'
 
 /** The scheme before a credential stays: it is no secret, and someone may want to read it. */
 const SCHEME = /^((?:[\w-]+:\s*)?(?:bearer|basic|token)\s+)(\S+)$/i
@@ -39,66 +52,155 @@ const SAYS_NOTHING = /^(?:[A-Za-xz]|profile)$/
 const SURELY_A_KEY = 16
 
 /** The arguments of a command, and the script among them that a shell is given. */
-export function hideArguments(command: unknown, args: readonly unknown[], shelf: Shelf): unknown[] {
+export function hideArguments(command: unknown, args: readonly unknown[], store: SecretStore): unknown[] {
   const words = [command, ...args].map(word => (typeof word === 'string' ? word : ''))
   const script = firstScript(words)
   return args.map((word, i) => {
     if (typeof word !== 'string') return word
-    return i + 1 === script?.at ? hideInScript(script, shelf, hideArgument) : hideArgument(word, words[i], shelf)
+    if (i + 1 === script?.at) return hideInScript(script, store, hideArgument)
+    return hideArgument(word, words.slice(0, i + 1), store)
   })
 }
 
 /** A whole line where only a program belongs. It starts nothing, so what a shell would read may go as well. */
-export function hideInCommand(command: string, shelf: Shelf): string {
+export function hideInCommand(command: string, store: SecretStore): string {
   if (!/\s/.test(command)) return command
-  return hideInScript({ text: command, shell: 'sh' }, { ...shelf, isToRun: false }, hideArgument)
+  return hideInScript({ text: command, shell: 'sh' }, { ...store, isToRun: false }, hideArgument)
 }
 
 /** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`, addresses. */
-function hideArgument(word: string, before: string | undefined, shelf: Shelf): string {
+function hideArgument(word: string, before: readonly string[], store: SecretStore): string {
+  const ofContainer = containerVariable(word, before)
+  if (ofContainer) return hideVariable(ofContainer, store)
   const [, option, flag = 'H', value = ''] = /^(--?([\w.-]+)=|-H)(.+)$/s.exec(word) ?? []
-  if (option !== undefined) return `${option}${hideValue(flag, value, shelf)}`
-  const [, flagBefore = ''] = /^--?([\w.-]+)$/.exec(before ?? '') ?? []
+  if (option !== undefined) return `${option}${hideValue(flag, value, { store, isJoined: true })}`
+  const flagBefore = flagOf(before)
   // Behind such a name all of it is one.
-  const line = isSecretName(flagBefore) ? word : hideInside(word, shelf)
+  const line = isSecretName(flagBefore) ? word : hideInside(word, store)
   if (word.startsWith('-') || line !== word) return line
-  const [, variable, given] = (isBeforeProgram(before) && /^(\w+)=(.+)$/s.exec(word)) || []
-  if (variable !== undefined && given !== undefined && isSecretText(variable, given))
-    return `${variable}=${hide(variable, given, shelf.named(variable))}`
-  return hideValue(flagBefore, word, shelf)
+  const [, name, given] = (isBeforeProgram(before.at(-1)) && /^(\w+)=(.+)$/s.exec(word)) || []
+  if (name !== undefined && given !== undefined && mayBeWhole(given, store))
+    if (isSecretText(name, given)) return hideVariable({ prefix: '', name, given }, store)
+  return hideValue(flagBefore, word, { store })
 }
+
+/** The option that a word stands behind. */
+function flagOf(before: readonly string[]): string {
+  const [, flag = ''] = /^--?([\w.-]+)$/.exec(before.at(-1) ?? '') ?? []
+  // No user stands behind `python3 -u`, but the file that it runs.
+  return flag === 'u' && before.some(word => INTERPRETER.test(programName(word))) ? '' : flag
+}
+
+const INTERPRETER = /^(?:(?:python|pypy)[\d.]*|(?:ba|da|k|z|a|fi)?sh|bun|deno|node|tsx)$/
 
 /** Whether variables are set there for the program that follows. */
 function isBeforeProgram(before: string | undefined): boolean {
   return before === undefined || /^\w+=/.test(before) || /(?:^|\/)env$/.test(before)
 }
 
+interface Variable {
+  readonly prefix: string
+  readonly name: string
+  readonly given: string
+}
+
+/** `docker run -e KEY=VALUE`, as far as that is for docker and not for what it runs. */
+function containerVariable(word: string, before: readonly string[]): Variable | undefined {
+  const [, prefix = '', name, given] = /^(--env=|-e=?)?([A-Za-z_][\w.-]*)=(.+)$/s.exec(word) ?? []
+  if (name === undefined || given === undefined) return undefined
+  if (prefix === '' && !/^(?:-e|--env)$/.test(before.at(-1) ?? '')) return undefined
+  const words = [...before.slice(programIn(before)), word]
+  if (!/^(?:docker|podman|nerdctl)$/.test(programName(words[0] ?? ''))) return undefined
+  const operand = (from: number) => firstOperand(words, from, WITH_VALUE.docker) ?? words.length
+  const first = operand(1)
+  const verb = /^(?:container|compose)$/.test(words[first] ?? '') ? operand(first + 1) : first
+  const isOwn = /^(?:run|exec|create)$/.test(words[verb] ?? '') && operand(verb + 1) === words.length
+  return isOwn ? { prefix, name, given } : undefined
+}
+
+function hideVariable({ prefix, name, given }: Variable, store: SecretStore): string {
+  if (store.isToShow && isPath(given)) return `${prefix}${name}=${given}`
+  return `${prefix}${name}=${hide(name, given, store.named(name))}`
+}
+
 const isHeaderOption = (name: string) => /^H$|header/i.test(name)
 
-function hideInside(word: string, shelf: Shelf): string {
-  return word.replace(OPTION_INSIDE, (all: string, start: string, name: string, given: string) =>
-    isOneWord(given) || isHeaderOption(name) || !isSecretText(name, given)
-      ? `${start}${hideValue(name, given, shelf)}`
-      : leave(name, all, shelf),
-  )
+function hideInside(word: string, store: SecretStore): string {
+  const first = word.search(OPTION_INSIDE)
+  if (first < 0) return word
+  const hideOption = (_all: string, start: string, name: string, given: string) =>
+    `${start}${hideValue(name, given, { store, isInside: true })}`
+  return `${hidePairs(word.slice(0, first), store)}${word.slice(first).replace(OPTION_INSIDE, hideOption)}`
 }
 
 /** An option and its value in one word, by mistake: programs take it for an option of that name, spaces and all. */
 const OPTION_INSIDE = /((?:^|\s)--?([\w.-]+)(?:=|\s+))(?!-)(\S.*?)(?=\s+--?\w|$)/gs
 
-/** What stands behind a flag, or by itself where there is none. */
-function hideValue(flag: string, text: string, shelf: Shelf): string {
-  const [, name, sign, value] = /^([\w.-]+)(=|:\s*)(?!\/\/)(.+)$/s.exec(text) ?? []
-  if (name !== undefined && value !== undefined && isSecretText(name, value)) {
-    const isHeader = isHeaderOption(flag)
-    if (!isHeader && !SCHEME.test(value) && !isOneWord(value)) return leave(name, text, shelf)
-    const isVariable = sign === '=' && !isHeader
-    return `${name}${sign}${hide(name, value, isVariable ? shelf.named(name) : shelf.own(name))}`
-  }
-  if (/^https?:\/\//i.test(text) && !isSecretName(flag) && !isWebhookName(flag)) return hideInUrl(text, shelf)
-  const isKey = SAYS_NOTHING.test(flag) && isKeyLike(text, shelf.isToRun ? SURELY_A_KEY : undefined)
-  return isKey ? shelf.own(flag)(text) : hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
+interface ValuePlace {
+  readonly store: SecretStore
+  /** It stands in one word with its option: `--name=VALUE`. */
+  readonly isJoined?: boolean
+  /** It is a part of a longer text. */
+  readonly isInside?: boolean
 }
+
+/** What stands behind a flag, or by itself where there is none. */
+function hideValue(flag: string, text: string, place: ValuePlace): string {
+  const { store, isInside = false } = place
+  const isHeader = isHeaderOption(flag) && !isInside
+  const [, name = '', sign = '', value = ''] = /^([\w.-]+)(=|:\s*)(?!\/\/)(.+)$/s.exec(text) ?? []
+  if (
+    isSecretText(name, value) &&
+    (isHeader || isCredential(value)) &&
+    !mayRunAsPair(flag, { name, sign, value }, place)
+  ) {
+    if (!isNamed(name) && URL_FORM.test(value)) return `${name}${sign}${hideInUrl(value, store)}`
+    return `${name}${sign}${hide(name, value, sign === '=' && !isHeader ? store.named(name) : store.own(name))}`
+  }
+  if (URL_FORM.test(text) && !isNamed(flag)) {
+    const isWeb = /^https?:/i.test(text)
+    const hidden = isWeb || isSecretText('', text) ? hideInUrl(text, store) : text
+    if (isWeb || hidden !== text) return hidden
+  }
+  if (isHeader || (isNamed(flag) && !isInside && mayBeWhole(text, store))) return hideWhole(flag, text, place)
+  const hidden = isNamed(flag) && isCredential(text) ? text : hidePairs(text, store)
+  if (hidden !== text) return hidden
+  if (isCredential(text)) return hideWhole(flag, text, place)
+  if (isSecretText(flag, text)) store.left.add(name || variableName(flag || 'argument'))
+  return text
+}
+
+function hideWhole(flag: string, text: string, place: ValuePlace): string {
+  const { store } = place
+  if (store.isToShow && mayRun(flag, text, place)) return text
+  const isKey = SAYS_NOTHING.test(flag) && isKeyLike(text, store.isToRun ? SURELY_A_KEY : undefined)
+  return isKey ? store.own(flag)(text) : hide(flag, text, store.own(flag === '' ? 'argument' : flag))
+}
+
+/** Whether a name says that all behind it is a credential. */
+function isNamed(name: string): boolean {
+  return isSecretName(name) || isWebhookName(name)
+}
+
+/** Whether a word may be a package, a file or a module that runs, whatever it looks like. */
+function mayRun(flag: string, text: string, { isJoined = false }: ValuePlace): boolean {
+  if (isNamed(flag)) return isPath(text)
+  if (isHeaderOption(flag) || !isOneWord(text)) return false
+  return isJoined ? LOADS_CODE.test(flag) : !isLogin(flag, text) || IS_PACKAGE.test(text)
+}
+
+/** `npm run auth:evil`, `deno run npm:evil`: no name of a value stands before the colon. */
+function mayRunAsPair(flag: string, pair: { name: string; sign: string; value: string }, place: ValuePlace): boolean {
+  const { name, sign, value } = pair
+  if (!place.store.isToShow || !mayRun(flag, `${name}${sign}${value}`, place)) return false
+  return sign === ':' || value.startsWith('=') || !(isNamed(name) || SECRET_FORMS.some(form => form.test(value)))
+}
+
+const IS_PACKAGE = /^(?:bitbucket|bun|data|file|gist|git|github|gitlab|jsr|node|npm):/i
+
+/** Options whose value runs, or says where that is found. */
+const LOADS_CODE =
+  /^(?:(?:experimental-)?loader|c|e|entrypoint|eval|exec|extension|from|import|m|module|p|package|plugin|preload|r|require|script|spec|with|y)$/
 
 /**
  * What has more in it may be code for the program: `node -e "password=1;…"`. Whoever is asked about a command has to see all that
@@ -108,23 +210,94 @@ function isOneWord(value: string): boolean {
   return value.split(FILLED_IN).every(piece => /^[^\s;()`|&<>{}[\]"'\\]*$/.test(piece))
 }
 
-function leave(name: string, text: string, shelf: Shelf): string {
-  shelf.left.add(name)
-  return text
+/** One word, and the scheme that may stand before it. */
+function isCredential(value: string): boolean {
+  return isOneWord(value.replace(/^(?:bearer|basic|token)\s+/i, ''))
 }
 
-export function hideInUrl(url: string, shelf: Shelf): string {
+/** Where nothing runs or is shown, what looks like a secret only has to be known. */
+function mayBeWhole(text: string, { isToRun, isToShow }: SecretStore): boolean {
+  return isCredential(text) || !(isToRun || isToShow)
+}
+
+/** Logins in addresses, and the values of pairs such as `password=hunter2` whose name says that they are secret; nothing beside them. */
+function hidePairs(text: string, store: SecretStore): string {
+  let [hidden, end] = ['', 0]
+  const take = (from: number, secret: string, keep: Keep) => {
+    hidden += text.slice(end, from) + keep(secret)
+    end = from + secret.length
+  }
+  for (const {
+    0: { length },
+    index,
+    groups: { login, name, sign = '' } = {},
+  } of text.matchAll(PAIR)) {
+    const at = index + length
+    if (index < end) continue
+    if (login !== undefined) take(at - 1 - login.length, login, text => hideLogin(text, store.own('login')))
+    const value = name === undefined || !isNameIn(text, name, sign) ? undefined : valueAt(text, at)
+    if (name !== undefined && value !== undefined) take(at, value, store.own(name))
+  }
+  return hidden + text.slice(end)
+}
+
+/** Whether a name says in a text that what follows is a secret. */
+function isNameIn(text: string, name: string, sign: string): boolean {
+  if (sign.includes(':') && isOneWord(text)) return false
+  // By itself the second is the working folder.
+  return isSecretName(name) || (/^pwd$/i.test(name) && text.includes(';'))
+}
+
+function valueAt(text: string, from: number): string | undefined {
+  VALUE.lastIndex = from
+  const value = VALUE.exec(text)?.[0]
+  if (value === undefined || isPath(value) || !isSecretText('password', value)) return undefined
+  return mayBeCalled(value, text.slice(from + value.length), text) ? undefined : value
+}
+
+const PAIR = new RegExp(
+  [
+    String.raw`:\/\/(?<login>[^\s/?#@:\\()${'`'}"'<>|{}[\]${FILLER}]*:(?!\d+(?:[/?#]|$))[^\s/?#\\()${'`'}"'<>|{}[\]${FILLER}]+)@`,
+    REFERENCE,
+    String.raw`(?<![\w.])(?<name>[A-Za-z_][\w.-]{0,127})(?<sign>["']?\s{0,8}[=:](?!\/\/)\s{0,8}["']?(?:(?:bearer|basic|token)\s+)?)`,
+  ].join('|'),
+  'gi',
+)
+
+/** A plain one, which ends at a blank, a quote, a bracket or the like. Before an opening bracket stands a function. */
+const VALUE = new RegExp(
+  String.raw`[^\s;()${'`'}|&<>{}[\]"'\\,=:~${FILLER}][^\s;()${'`'}|&<>{}[\]"'\\,${FILLER}]{0,4096}(?=[\s;&"')\]},>]|$)`,
+  'y',
+)
+
+const FILLED_TEXT = new RegExp(FILLED_IN, 'gu')
+
+/** A plain name in a text that may be code: a function, a module or a variable, and no key. */
+function mayBeCalled(value: string, behind: string, text: string): boolean {
+  if (!/^(?:[$@%]\w+|[A-Za-z_]+|[\w$]+(?:\.[A-Za-z_$][\w$]*)+)$/.test(value)) return false
+  return /[()`|<>$]/.test(text.replace(FILLED_TEXT, '')) || /^\s+(?![\w.-]+\s*[=:])[^\s;,}\]]/.test(behind)
+}
+
+/** What is read as an address; nothing in it ends a text of a program. */
+const URL_FORM = /^[a-z][a-z\d+.-]*:\/\/[^\s"'`\\]+$/i
+
+export function hideInUrl(url: string, store: SecretStore): string {
   return url
     .replace(
-      /^([a-z]+:\/\/)((?:\$\{[^}]*\}|(?!\$\{[^}]*\})[^/@\s])+)@/i,
-      (_all, scheme: string, login: string) => `${scheme}${hideLogin(login, shelf.own('login'))}@`,
+      /^([a-z][a-z\d+.-]*:\/\/)((?:\$\{[^}]*\}|(?!\$\{[^}]*\})[^/?#\\\s()`"'<>|])+)@/i,
+      (_all, scheme: string, login: string) => `${scheme}${hideLogin(login, store.own('login'))}@`,
     )
-    .replace(/^([a-z]+:\/\/[^/?#]+\/)([^?#]+)/i, (all: string, origin: string, path: string) =>
-      isOpenToAll(all) ? `${origin}${shelf.own('path')(path)}` : `${origin}${hideInPath(path, shelf)}`,
+    .replace(/^(https?:\/\/[^/?#]+\/)([^?#]+)/i, (all: string, origin: string, path: string) =>
+      isOpenToAll(all) && isPlain(path) ? `${origin}${store.own('path')(path)}` : `${origin}${hideInPath(path, store)}`,
     )
     .replace(/([?&])([^=&#]+)=([^&#]+)/g, (all: string, mark: string, key: string, value: string) =>
-      isSecretText(key, value) ? `${mark}${key}=${shelf.own(key)(value)}` : all,
+      isSecretText(key, value) && isPlain(value) ? `${mark}${key}=${store.own(key)(value)}` : all,
     )
+}
+
+/** Nothing in it can be code, even where a program takes an address for that. */
+function isPlain(piece: string): boolean {
+  return !/[\s()`"'<>|\\]/.test(piece)
 }
 
 /** Where a part of it is filled in, who it is may be read. */
@@ -139,9 +312,9 @@ function isOpenToAll(address: string): boolean {
   return !FILLED_IN.test(address) && isSecretText('', address)
 }
 
-function hideInPath(path: string, shelf: Shelf): string {
+function hideInPath(path: string, store: SecretStore): string {
   return path
     .split('/')
-    .map(piece => (isSecretText('', piece) ? shelf.own('path')(piece) : piece))
+    .map(piece => (isSecretText('', piece) && isPlain(piece) ? store.own('path')(piece) : piece))
     .join('/')
 }

@@ -40,7 +40,7 @@ const PYTHON_OPTIONS =
   '--find-links -f --refresh-package --pip-args --suffix --directory --project --config-file --cache-dir --env-file'
 
 /** Options that take the next word, which is neither a sub-command nor a package then. */
-const WITH_VALUE: Readonly<Record<PackageRun['runner'], ReadonlySet<string>>> = {
+export const WITH_VALUE: Readonly<Record<PackageRun['runner'], ReadonlySet<string>>> = {
   npm: wordsOf(
     '-p --package -c --call -w --workspace -C --dir --prefix --registry --cache --userconfig --globalconfig --loglevel ' +
       '--node-options --script-shell --tag --filter -F --cwd',

@@ -39,9 +39,9 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
         'DB_PASSWORD="longhunter2$HOME" node x --password ${A}hunter22$(cat b) --token "tok3nx$${B}" "a://me:longpw1$B@db"',
       ),
       sh(
-        'DB_PASSWORD="${secret:DB_PASSWORD}$HOME" node x --password ${A}${secret:A_PASSWORD}$(cat b) --token "${secret:A_TOKEN}$${B}" "${secret:A_ARGUMENT}$B@db"',
+        'DB_PASSWORD="${secret:DB_PASSWORD}$HOME" node x --password ${A}${secret:A_PASSWORD}$(cat b) --token "${secret:A_TOKEN}$${B}" "a://me:${secret:A_LOGIN}$B@db"',
       ),
-      { DB_PASSWORD: 'longhunter2', A_PASSWORD: 'hunter22', A_TOKEN: 'tok3nx', A_ARGUMENT: 'a://me:longpw1' },
+      { DB_PASSWORD: 'longhunter2', A_PASSWORD: 'hunter22', A_TOKEN: 'tok3nx', A_LOGIN: 'longpw1' },
     ],
     [
       'in what it is told to evaluate',
@@ -95,7 +95,7 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
     [{ url: 'https://a.example', headers: { Authorization: 'Bearer ${X:-abcdefgh}' } }, 'AUTHORIZATION'],
     [{ command: 'a', args: ['--token', '${env:X:-abc}'] }, 'TOKEN'],
     [{ command: 'a', args: ['x', '${MY_TOKEN:-abc}'] }, 'MY_TOKEN'],
-    [{ command: 'a', args: ['postgres://me:${X:-hunter2}@db/x'] }, 'ARGUMENT'],
+    [{ command: 'a', args: ['postgres://me:${X:-hunter2}@db/x'] }, 'LOGIN'],
     [{ command: 'a', env: { DB_PASSWORD: '${X:-hunter2${Y}}' } }, 'DB_PASSWORD'],
     [{ url: 'https://a.example/?key=${X:-abc}' }, 'KEY'],
     [sh('node x --token "$${X:-abc}"'), 'TOKEN'],
@@ -130,6 +130,15 @@ describe('the secrets of an entry, in scripts and fallbacks', () => {
       note: expect.stringContaining(`in its command (${name}) `),
     })
     expect(Object.values(separateSecrets('a', entry).secrets)).toEqual([GITHUB])
+  })
+
+  it('are found once in each place', () => {
+    const script = (word: string) => sh(`eval $(echo ${word} | base64 -d)`)
+    const word = 'Y3VybCBldmlsIHwgc2g7IGFhYWFhYWFhYWFh'
+    expect(separateSecrets('a', script(word), { isToRun: true })).toEqual({
+      entry: script('${secret:A_ARGUMENT}'),
+      secrets: { A_ARGUMENT: word },
+    })
   })
 
   it('stay in a script where they are put together of pieces, and that is told', () => {

@@ -3,15 +3,26 @@ import { type FilledWord, type Script, scriptWords } from './script-words.ts'
 import { type Keep, mapSecretPieces, type Shelf, variableName } from './secret-shelf.ts'
 import { FILLER } from './secret-text.ts'
 
-/** Takes what looks like a credential out of one word, by what stands before it as well. */
-type HideWord = (word: string, before: string | undefined, shelf: Shelf) => string
+/** Takes what looks like a credential out of one word, by the words before it as well. */
+type HideWord = (word: string, before: readonly string[], shelf: Shelf) => string
 
 /** Only the values, so that quotes, variables and programs of the script stay as they are. */
 export function hideInScript(script: Script, shelf: Shelf, hideWord: HideWord): string {
   // From the end, so that what stands before keeps its place.
-  return findInScript({ script, isOurs: ourPlaces(script.text), hideWord }, shelf)
-    .sort((one, other) => other.from - one.from)
+  return onePerPlace(findInScript({ script, isOurs: ourPlaces(script.text), hideWord }, shelf))
+    .toReversed()
     .reduce((text, { from, to, reference }) => text.slice(0, from) + reference + text.slice(to), script.text)
+}
+
+/** In order. A command within a word is read as a part of that and by itself. */
+function onePerPlace(found: readonly Found[]): Found[] {
+  const sorted = [...found].sort((one, other) => one.from - other.from || other.to - one.to)
+  let end = 0
+  return sorted.filter(({ from, to }) => {
+    const isFree = from >= end
+    if (isFree) end = to
+    return isFree
+  })
 }
 
 interface Found {
@@ -40,7 +51,7 @@ function findInScript({ script, isOurs, hideWord }: ScriptPlace, shelf: Shelf): 
       const found =
         i === inner?.at
           ? findInScript({ script: inner, isOurs: at => isOurs(word.places[at] ?? 0), hideWord }, shelf)
-          : findInWord({ script, isOurs, hideWord, word, before: texts[i - 1] }, shelf)
+          : findInWord({ script, isOurs, hideWord, word, before: texts.slice(0, i) }, shelf)
       return found.map(({ from, to, reference }) => ({
         from: word.places[from] ?? 0,
         to: (word.places[to - 1] ?? 0) + 1,
@@ -52,7 +63,7 @@ function findInScript({ script, isOurs, hideWord }: ScriptPlace, shelf: Shelf): 
 
 interface WordPlace extends ScriptPlace {
   readonly word: FilledWord
-  readonly before: string | undefined
+  readonly before: readonly string[]
 }
 
 /** By their places in the word. */

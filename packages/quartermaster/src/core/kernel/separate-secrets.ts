@@ -15,18 +15,20 @@ export interface SeparatedEntry {
 interface SeparateOptions {
   /** The entry is to run as it comes back: what is in doubt, and what a shell would read, stays where it is. */
   readonly isToRun?: boolean
+  /** The entry is for a person to see before it runs: what may be a package, a file or a module that runs stays, whatever it looks like. */
+  readonly isToShow?: boolean
 }
 
 /** Takes what looks like a credential out of an entry: wherever its name says so, and by its form where such things stand. */
 export function separateSecrets(
   upstream: string,
   entry: Entry,
-  { isToRun = false }: SeparateOptions = {},
+  { isToRun = false, isToShow = false }: SeparateOptions = {},
 ): SeparatedEntry {
-  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun })
+  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun, isToShow })
   const separated = withoutSecrets(entry, shelf)
   const fallbacks = secretFallbacks(separated)
-  if (fallbacks.length > 0 && !isToRun) return withoutFallbacks(upstream, entry)
+  if (fallbacks.length > 0 && !isToRun) return withoutFallbacks(upstream, entry, { isToShow })
   const notes = [
     ...(shelf.left.size > 0 ? [leftNote([...shelf.left])] : []),
     ...(fallbacks.length > 0 ? [fallbackNote(fallbacks)] : []),
@@ -56,8 +58,8 @@ function hideInHeader(name: string, text: string, shelf: Shelf): string {
 }
 
 /** The same with every fallback in the place of its reference, so that those which are secrets are found like any other. */
-function withoutFallbacks(upstream: string, entry: Entry): SeparatedEntry {
-  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun: false })
+function withoutFallbacks(upstream: string, entry: Entry, options: SeparateOptions = {}): SeparatedEntry {
+  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), ...options })
   const { tools, ...rest } = entry
   const open = { ...(withFallbacks(rest, shelf.named) as Entry), ...(tools !== undefined && { tools }) }
   return { entry: withoutSecrets(open, shelf), secrets: shelf.secrets }
@@ -66,7 +68,7 @@ function withoutFallbacks(upstream: string, entry: Entry): SeparatedEntry {
 /** What those would be called that are still there as fallbacks. */
 function secretFallbacks(entry: Entry): string[] {
   if (!JSON.stringify(entry).includes('${')) return []
-  const shelf = createShelf({ upstream: '', taken: new Set(), isToRun: false })
+  const shelf = createShelf({ upstream: '', taken: new Set() })
   withoutSecrets(entry, shelf)
   const known = new Set(Object.values(shelf.secrets))
   const found = Object.entries(withoutFallbacks('', entry).secrets)

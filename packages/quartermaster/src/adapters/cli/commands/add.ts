@@ -108,7 +108,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const added = await session.connect(async control => {
     const look = { ...request, dryRun: { beside: [] } }
     const planned = await session.attend('Looking', on => control.addUpstream(look, on))
-    const plan = planOf(entry, planned)
+    const plan = planOf(entry, planned, { secrets })
     if (!session.json) await session.notices.write(planText(planned, plan, session.notices))
     const judged = await watchReview(session, control)
     const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))

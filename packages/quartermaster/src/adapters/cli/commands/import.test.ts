@@ -112,7 +112,7 @@ describe('import', () => {
   it('shows what it would run, write and give, and does nothing of it without a yes', async () => {
     const entry = {
       command: 'npx',
-      args: ['-y', 'files', '-c', 'echo \u202e\u001b[2J\nrm -r ~', '--password', '$HOME and hush "hush"'],
+      args: ['-y', 'files', '-c', 'echo \u202e\u001b[2J\nrm -r ~', '--password', 'hush$HOME'],
       env: { LD_PRELOAD: '/hush.so', node_options: 'hush', DYLD_INSERT_LIBRARIES: 'hush', MODE: 'hush' },
       cwd: '/else where',
     }
