@@ -5,9 +5,8 @@ import { type Generation, type Tool, titleFrom } from '../../src/core/catalogue/
 import { commandUsage } from '../../src/core/kernel/index.ts'
 import { capabilityEntry, capabilityPath } from '../../src/core/knowledge/entry.ts'
 import { schemaTable, toolPage } from '../../src/core/knowledge/index.ts'
-import { libraryOf } from '../../src/core/knowledge/library.ts'
+import { libraryOf, type Reader } from '../../src/core/knowledge/library.ts'
 import { pageOf } from '../../src/core/knowledge/page.ts'
-import type { Reader } from '../../src/core/knowledge/reader.ts'
 import { ROOT } from './pages.ts'
 
 export const FOLDER = 'docs/reference/tools'

@@ -1,9 +1,8 @@
-import type { AttachmentFacts } from '../../contracts/index.ts'
-import { attachmentFacts } from './attachment-facts.ts'
-import { createIntake, type Intake, type IntakeDeps } from './intake.ts'
-import { createOutlet, type Outlet } from './outlet.ts'
-import type { AttachmentReader } from './ports.ts'
-import { type AttachmentUses, createUses } from './uses.ts'
+import { type Actor, type ATTACHMENT_ROUTES, type AttachmentDesk, type AttachmentFacts } from '../../contracts/index.ts'
+import { type Handlers, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import { type AttachmentReader, attachmentFacts, createOutlet, type Outlet } from './content.ts'
+import { type AttachmentUses, createUses } from './pruner.ts'
+import { type AttachmentSettings, createIntake, type Intake, type IntakeDeps, mostBytes } from './upload.ts'
 
 /** Files that people and workspaces hand in, kept in the store by what they contain. */
 export interface Attachments extends AttachmentUses {
@@ -19,5 +18,54 @@ export function createAttachments(deps: IntakeDeps): Attachments {
     receive: createIntake(deps),
     factsOf: async (reader, id) => attachmentFacts(await outlet.find(reader, id)),
     open: outlet.open,
+  }
+}
+
+/** How everything about attachments is answered over the API. */
+export function attachmentHandlers(attachments: Attachments): Handlers<keyof typeof ATTACHMENT_ROUTES> {
+  return {
+    uploadAttachment(visitor, { upload: { content, name, mediaType, announcedSize } }) {
+      const by = nameOf(visitor)
+      return attachments.receive({ ...readerOf(visitor), by, name, mediaType, announcedSize }, content)
+    },
+    showAttachment: (visitor, { params }) => attachments.factsOf(readerOf(visitor), params.id),
+    attachmentContent: (visitor, { params }) => attachments.open(readerOf(visitor), params.id),
+  }
+}
+
+function readerOf(visitor: Visitor): AttachmentReader {
+  const { organisation } = visitor
+  return { organisation, workspaceId: visitor.kind === 'workspace' ? visitor.workspace.id : null }
+}
+
+/** No person is called owner. */
+function nameOf(visitor: Visitor): string {
+  if (visitor.kind === 'workspace') return visitor.workspace.workspace
+  return visitor.kind === 'person' ? visitor.name : 'owner'
+}
+
+export interface AttachmentDeskDeps {
+  readonly attachments: Pick<Attachments, 'open' | 'receive'>
+  readonly organisation: Organisation
+  readonly settings: AttachmentSettings
+  /** The folder of a workspace's agent, where that is beside us. */
+  folderOf(actor: Actor): string | undefined
+}
+
+/** Takes in the files of an agent and gives it those it was sent, for its tools. */
+export function createAttachmentDesk(deps: AttachmentDeskDeps): AttachmentDesk {
+  const { attachments, organisation, folderOf, settings } = deps
+  return {
+    folderOf,
+    maxBytes: mostBytes(settings),
+    async receive(actor, { name, mediaType, size, content }) {
+      const row = await workspaceOf(organisation, actor)
+      const by = { organisation: row.organisation, workspaceId: row.id, by: row.workspace }
+      return (await attachments.receive({ ...by, name, mediaType, announcedSize: size }, content)).id
+    },
+    async open(actor, id) {
+      const row = await workspaceOf(organisation, actor)
+      return attachments.open({ organisation: row.organisation, workspaceId: row.id }, id)
+    },
   }
 }

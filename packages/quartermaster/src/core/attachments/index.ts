@@ -1,9 +1,17 @@
-export { type AttachmentDeskDeps, createAttachmentDesk } from './attachment-desk.ts'
-export { attachmentChip } from './attachment-facts.ts'
-export { attachmentHandlers } from './attachment-handlers.ts'
-export { type AttachmentPruner, type AttachmentPrunerDeps, createAttachmentPruner } from './attachment-pruner.ts'
-export { type Attachments, createAttachments } from './attachments.ts'
-export { type IntakeDeps, MOST_UNUSED } from './intake.ts'
-export { type AttachmentSettings, mostBytes } from './most-bytes.ts'
-export type { AttachmentReader, RunningDigest, Upload } from './ports.ts'
-export { type AttachmentUses, attachmentGone, isAttachmentGone } from './uses.ts'
+export {
+  type AttachmentDeskDeps,
+  type Attachments,
+  attachmentHandlers,
+  createAttachmentDesk,
+  createAttachments,
+} from './attachments.ts'
+export { type AttachmentReader, attachmentChip, type RunningDigest, type Upload } from './content.ts'
+export {
+  type AttachmentPruner,
+  type AttachmentPrunerDeps,
+  type AttachmentUses,
+  attachmentGone,
+  createAttachmentPruner,
+  isAttachmentGone,
+} from './pruner.ts'
+export { type AttachmentSettings, type IntakeDeps, MOST_UNUSED, mostBytes } from './upload.ts'

@@ -15,13 +15,12 @@ import { canonicalJson, type Digest } from '../kernel/index.ts'
 import { foreignConversation } from '../messages/index.ts'
 import { reachedPeer } from '../organisation/index.ts'
 import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
-import { type ChainPlace, placeInChain } from './chain.ts'
-import { filesOf } from './files.ts'
 import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
+import { type ChainPlace, placeInChain, refuseTurns } from './limits.ts'
 import { askedDraft, bytesOf, deliver } from './notices.ts'
-import { refuseTurns } from './turns.ts'
+import { filesOf } from './words.ts'
 
-export interface Accepting {
+interface Accepting {
   /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
   accept(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
 }
@@ -43,7 +42,7 @@ export interface Accepted {
   readonly isRepeat: boolean
 }
 
-export interface AcceptingDeps extends LedgerDeps {
+interface AcceptingDeps extends LedgerDeps {
   readonly digest: Digest
   readonly ledger: Ledger
   readonly settings: Pick<Settings, 'delegationHops' | 'delegationTurns' | 'delegationDeadlineSeconds'>

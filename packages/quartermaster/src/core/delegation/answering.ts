@@ -12,14 +12,12 @@ import {
 } from '../../contracts/index.ts'
 import { canonicalJson, type Digest } from '../kernel/index.ts'
 import type { MessageDraft } from '../messages/index.ts'
-import { filesOf } from './files.ts'
-import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
-import { nextStep } from './machine.ts'
+import { type Ledger, type LedgerDeps, nextStep, type StepParts } from './ledger.ts'
 import { bytesOf, characterAt, replyDraft, resultText, wellCut } from './notices.ts'
-import { notYet } from './words.ts'
+import { filesOf, notYet } from './words.ts'
 
 /** What peers say of the tasks that they have. */
-export interface Answering {
+interface Answering {
   /** How it went or goes. Throws `DELEGATION_ENDED`. */
   reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
   /** How it goes, for whoever looks. Nobody is sent it. */
@@ -45,7 +43,7 @@ export interface Answered {
   readonly isRepeat: boolean
 }
 
-export interface AnsweringDeps extends LedgerDeps {
+interface AnsweringDeps extends LedgerDeps {
   readonly ledger: Ledger
   readonly digest: Digest
 }

@@ -1,5 +1,7 @@
 import {
   AppError,
+  type DELEGATION_ROUTES,
+  type DelegationDesk,
   type DelegationDetail,
   type DelegationPage,
   type DelegationRow,
@@ -13,6 +15,7 @@ import {
   createEmitter,
   type Digest,
   type Emitter,
+  escapeLine,
   type Ids,
   type Log,
 } from '../kernel/index.ts'
@@ -24,17 +27,13 @@ import {
   NO_ATTACHMENTS,
   waitUntilFound,
 } from '../messages/index.ts'
-import type { Organisation } from '../organisation/index.ts'
-import type { Store, StoreNews } from '../store/index.ts'
+import { type Handlers, isNamed, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import { type Store, type StoreNews } from '../store/index.ts'
 import { type Accepted, type AcceptOptions, createAccepting } from './accepting.ts'
 import { type Answered, createAnswering, type PeerWords } from './answering.ts'
-import { type BetweenPage, type BetweenQuery, createBetween } from './between.ts'
-import { carriedTasks } from './carried.ts'
-import { delegationDetail, delegationFacts } from './facts.ts'
-import { createLedger, type LedgerDeps } from './ledger.ts'
-import { createListing, type ListQuery } from './listing.ts'
-import { isOpen } from './machine.ts'
-import { createSettling } from './settling.ts'
+import { createLedger, delegationDetail, delegationFacts, isOpen, type LedgerDeps, OPEN_STATES } from './ledger.ts'
+import { type BetweenPage, type BetweenQuery, createBetween, createListing, type ListQuery } from './listing.ts'
+import { carriedTasks, createSettling } from './settling.ts'
 import { createSweeper } from './sweeper.ts'
 import { unknownTask } from './words.ts'
 
@@ -259,3 +258,109 @@ interface CarriedTask {
 
 /** Clients give up on a call that they hear nothing of, many after a minute; words on the way keep them. */
 const TELL_MS = 15_000
+
+/** As many as somebody looks through for one that it has lost. */
+const MOST_OPEN = 10
+
+export interface DelegationDeskDeps {
+  readonly delegations: Delegations
+  readonly organisation: Organisation
+  readonly settings: Pick<Settings, 'delegationWaitSeconds'>
+}
+
+/** Gives tasks to peers for an agent's tools, on behalf of its workspace. */
+export function createDelegationDesk({ delegations, organisation, settings }: DelegationDeskDeps): DelegationDesk {
+  return {
+    async delegate(actor, wish) {
+      const asker = await workspaceOf(organisation, actor)
+      return delegations.detail((await delegations.delegate(asker, wish)).row)
+    },
+    async wait(actor, id, onChange) {
+      const asker = await workspaceOf(organisation, actor)
+      const waitMs = settings.delegationWaitSeconds * 1_000
+      const { signal } = actor
+      const row = await delegations.wait(await delegations.expect(asker, id), {
+        waitMs,
+        signal,
+        onChange: now => onChange(wordsFor(now)),
+      })
+      // Nobody here can tell whether an answer was heard; one whose asker has gone is told by the notice.
+      if (!isOpen(row.state) && !signal.aborted) await delegations.seen(row)
+      return delegations.detail(row)
+    },
+    async show(actor, id, offset) {
+      const asker = await workspaceOf(organisation, actor)
+      return delegations.detail(await delegations.expect(asker, id), offset)
+    },
+    async open(actor) {
+      const workspace = await workspaceOf(organisation, actor)
+      const states = OPEN_STATES
+      const page = await delegations.list({ organisation: workspace.organisation, workspace, states, limit: MOST_OPEN })
+      return page.delegations
+    },
+    async cancel(actor, id) {
+      return delegations.detail(await delegations.cancel(await workspaceOf(organisation, actor), id))
+    },
+  }
+}
+
+/** Names and words are the peer's, so they stand in quotation marks that nothing in them ends. */
+function wordsFor({ state, progress, toName }: DelegationRow): string {
+  const peer = literal(toName)
+  if (state !== 'in_progress') return `${peer}: ${state}`
+  return progress === null ? `${peer} has taken the task` : `${peer} says ${literal(progress)}`
+}
+
+const literal = (text: string) => escapeLine(JSON.stringify(text))
+
+export interface DelegationHandlersDeps {
+  readonly delegations: Delegations
+  readonly organisation: Organisation
+}
+
+/** How everything about delegations is answered over the API. */
+export function delegationHandlers({
+  delegations,
+  organisation,
+}: DelegationHandlersDeps): Handlers<keyof typeof DELEGATION_ROUTES> {
+  const { workspaces, presence } = organisation
+
+  /** What somebody may see: a workspace its own, everybody else what is in their organisation. */
+  function seen(visitor: Visitor, id: string): Promise<DelegationRow> {
+    if (visitor.kind === 'workspace') return delegations.expect(visitor.workspace, id)
+    return delegations.expectAny(visitor.organisation, id)
+  }
+
+  /** Whose list is meant; that of everybody when it is not a workspace that asks and it names none. */
+  async function whose(visitor: Visitor, id: string | undefined): Promise<WorkspaceRow | undefined> {
+    if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
+    const { workspace } = visitor
+    if (id === undefined || isNamed(workspace, id)) return workspace
+    throw new AppError('NAME_UNKNOWN', 'A workspace sees its own delegations. Leave workspaceId out.')
+  }
+
+  return {
+    async createDelegation({ workspace }, { body }) {
+      presence.beat(workspace)
+      return delegations.detail((await delegations.delegate(workspace, body)).row)
+    },
+    async listDelegations(visitor, { query: { workspaceId, role, state, limit, cursor } }) {
+      const workspace = await whose(visitor, workspaceId)
+      const states = state && [state]
+      return delegations.list({ organisation: visitor.organisation, workspace, as: role, states, limit, cursor })
+    },
+    async showDelegation(visitor, { params: { id }, query: { waitSeconds = 0, offset } }, { gone }) {
+      const row = await seen(visitor, id)
+      return delegations.detail(await delegations.wait(row, { waitMs: waitSeconds * 1_000, signal: gone }), offset)
+    },
+    replyToDelegation: async ({ workspace }, { params: { id }, body }) =>
+      delegations.detail(await delegations.reply(workspace, id, body)),
+    async cancelDelegation(visitor, { params: { id } }) {
+      const row =
+        visitor.kind === 'workspace'
+          ? await delegations.cancel(visitor.workspace, id)
+          : await delegations.cancelAny(visitor.organisation, id)
+      return delegations.detail(row)
+    },
+  }
+}

@@ -1,15 +1,15 @@
 export type { Accepted, AcceptOptions } from './accepting.ts'
 export type { PeerWords } from './answering.ts'
-export { type BetweenPage, type BetweenQuery, placeBehind } from './between.ts'
-export { createDelegationDesk, type DelegationDeskDeps } from './delegation-desk.ts'
-export { type DelegationHandlersDeps, delegationHandlers } from './delegation-handlers.ts'
 export {
+  createDelegationDesk,
   createDelegations,
+  type DelegationDeskDeps,
+  type DelegationHandlersDeps,
   type Delegations,
   type DelegationsDeps,
+  delegationHandlers,
   type WaitForEnd,
 } from './delegations.ts'
-export type { ListedRow } from './facts.ts'
-export type { ListQuery } from './listing.ts'
-export { DELEGATION_EVENTS, type DelegationEvent, isOpen, nextStep } from './machine.ts'
-export { isQuestion } from './question.ts'
+export { DELEGATION_EVENTS, type DelegationEvent, isOpen, type ListedRow, nextStep } from './ledger.ts'
+export { type BetweenPage, type BetweenQuery, type ListQuery, placeBehind } from './listing.ts'
+export { isQuestion } from './words.ts'

@@ -1,17 +1,19 @@
 import {
   type DelegationChange,
+  type DelegationDetail,
+  type DelegationFacts,
   type DelegationRow,
+  type DelegationState,
   MOST_OPEN_DELEGATIONS,
+  RESULT_PAGE_CHARACTERS,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import type { Clock, Ids } from '../kernel/index.ts'
+import { type Clock, type Ids } from '../kernel/index.ts'
 import { type Attachments, type MessageDraft, type Messages, TASK_GUARD, taskBusy } from '../messages/index.ts'
-import type { Organisation } from '../organisation/index.ts'
+import { type Organisation, type PresenceBook } from '../organisation/index.ts'
 import { mustNotExist, type Store, update, type Write } from '../store/index.ts'
-import { filesOf } from './files.ts'
-import { type DelegationEvent, HELD_STATES, isOpen, nextStep } from './machine.ts'
-import { deliver, type Sides } from './notices.ts'
-import { ended, unknownTask } from './words.ts'
+import { characterAt, deliver, resultText, type Sides, wellCut } from './notices.ts'
+import { ended, filesOf, unknownTask } from './words.ts'
 
 export interface LedgerDeps {
   readonly store: Store
@@ -32,7 +34,7 @@ export interface StepParts {
 }
 
 /** How a step is made. */
-export interface StepHow {
+interface StepHow {
   parts(now: DelegationRow, at: number): Promise<StepParts>
   isDone?(now: DelegationRow): boolean | Promise<boolean>
 }
@@ -55,7 +57,7 @@ export interface Ledger {
   advance(organisation: string, peerId: string): Promise<void>
 }
 
-export interface Delivery {
+interface Delivery {
   readonly draft: MessageDraft
   readonly writes: readonly Write[]
 }
@@ -209,4 +211,129 @@ function capacityOf({ capacity }: WorkspaceRow): number {
 /** Those that a workspace has to do now. */
 export function heldBy(organisation: string, toId: string) {
   return { organisation, toId, state: { in: HELD_STATES } }
+}
+
+/** What a list reads of a row: all but what may be long. */
+export const LISTED = [
+  'id',
+  'organisation',
+  'state',
+  'fromId',
+  'fromName',
+  'toId',
+  'toName',
+  'conversationId',
+  'parentId',
+  'hops',
+  'progress',
+  'progressAt',
+  'error',
+  'createdAt',
+  'updatedAt',
+  'startedAt',
+  'endedAt',
+  'deadlineAt',
+] as const
+
+export type ListedRow = Pick<DelegationRow, (typeof LISTED)[number]>
+
+/** A delegation as it is shown, with what is known of its peer. */
+export function delegationFacts(
+  row: ListedRow,
+  peer: WorkspaceRow | undefined,
+  presence: PresenceBook,
+): DelegationFacts {
+  const { id, state, conversationId, parentId, hops, error, createdAt, updatedAt, startedAt, endedAt, deadlineAt } = row
+  return {
+    id,
+    state,
+    from: { id: row.fromId, name: row.fromName },
+    to: {
+      id: row.toId,
+      name: row.toName,
+      presence: peer ? presence.of(peer) : 'offline',
+      lastSeenAt: peer ? presence.lastSeenAt(peer) : null,
+    },
+    conversationId,
+    parentId,
+    hops,
+    progress: row.progress === null ? null : { text: row.progress, at: row.progressAt ?? updatedAt },
+    error,
+    createdAt,
+    updatedAt,
+    startedAt,
+    endedAt,
+    deadlineAt,
+  }
+}
+
+/** With what it is about, and what came of it from there on. */
+export function delegationDetail(row: DelegationRow, facts: DelegationFacts, wanted = 0): DelegationDetail {
+  const { task, attachments } = row
+  if (!row.result) return { ...facts, task, attachments, result: null }
+  const all = resultText(row.result)
+  const offset = characterAt(all, wanted)
+  const text = wellCut(all.slice(offset), RESULT_PAGE_CHARACTERS)
+  const end = offset + text.length
+  const parts =
+    offset === 0 && JSON.stringify(row.result.parts).length <= RESULT_PAGE_CHARACTERS ? row.result.parts : []
+  const page = { text, offset, nextOffset: end < all.length ? end : null, characters: all.length }
+  return { ...facts, task, attachments, result: { ...page, parts, attachments: row.result.attachments } }
+}
+
+/** What can happen to a delegation once it is there. */
+export type DelegationEvent =
+  /** The peer has room for it. */
+  | 'promote'
+  /** The peer was handed it. */
+  | 'take'
+  /** The peer says how it goes. */
+  | 'progress'
+  /** The peer has said nothing for so long that it is to be handed it again. */
+  | 'handBack'
+  | 'complete'
+  | 'fail'
+  | 'cancel'
+  /** Its deadline has come. */
+  | 'expire'
+  /** The workspace of one of the two is archived. */
+  | 'archive'
+
+export const DELEGATION_EVENTS: readonly DelegationEvent[] = [
+  'promote',
+  'take',
+  'progress',
+  'handBack',
+  'complete',
+  'fail',
+  'cancel',
+  'expire',
+  'archive',
+]
+
+/** Where it goes; or why it stays: it is over, or this cannot happen to one that is there. */
+type Step = { readonly to: DelegationState } | { readonly refused: 'ended' | 'unfit' }
+
+/** The states of one that takes a place of its peer's capacity. */
+export const HELD_STATES = ['pending', 'in_progress'] as const
+export const OPEN_STATES = ['queued', ...HELD_STATES] as const
+
+const ENDS = { cancel: 'cancelled', expire: 'expired', archive: 'failed', fail: 'failed' } as const
+
+const TABLE: Readonly<Partial<Record<DelegationState, Partial<Record<DelegationEvent, DelegationState>>>>> = {
+  queued: { promote: 'pending', ...ENDS },
+  pending: { take: 'in_progress', progress: 'in_progress', complete: 'completed', ...ENDS },
+  in_progress: { progress: 'in_progress', handBack: 'in_progress', complete: 'completed', ...ENDS },
+}
+
+/** The one place that decides what becomes of a delegation. */
+export function nextStep(state: DelegationState, event: DelegationEvent): Step {
+  const row = TABLE[state]
+  if (!row) return { refused: 'ended' }
+  const to = row[event]
+  return to === undefined ? { refused: 'unfit' } : { to }
+}
+
+export function isOpen(state: DelegationState): boolean {
+  return TABLE[state] !== undefined
 }

@@ -15,7 +15,7 @@ import {
   type Party,
   workspaceParty,
 } from '../messages/index.ts'
-import { isOutside, sentOutside } from './outgoing.ts'
+import { insert } from '../store/index.ts'
 
 /** What is told when the platform itself speaks. */
 const PLATFORM: Party = { kind: 'platform', id: 'platform', name: 'Quartermaster' }
@@ -79,13 +79,13 @@ export function logOnly(draft: MessageDraft): MessageDraft {
   return { ...draft, writes: draft.writes.filter(({ table }) => table !== 'inbox') }
 }
 
-export interface PlatformWords {
+interface PlatformWords {
   readonly next: Ids
   readonly at: number
   readonly text: string
 }
 
-export interface Said {
+interface Said {
   /** The message that it answers; the one with the task when absent. */
   readonly answers?: string | undefined
   readonly next: Ids
@@ -149,4 +149,16 @@ const encoder = new TextEncoder()
 /** As UTF-8. */
 export function bytesOf(text: string): number {
   return encoder.encode(text).byteLength
+}
+
+/** Whether it is an A2A agent elsewhere: it reads no inbox, and is sent what it is to do. */
+export function isOutside({ origin }: Pick<WorkspaceRow, 'origin'>): boolean {
+  return origin === 'external'
+}
+
+/** A task with what has it sent, in one commit: what was accepted is on its way. */
+function sentOutside(row: DelegationRow, draft: MessageDraft, at: number): MessageDraft {
+  const { id, organisation, workspace, toId: peerId } = row
+  const task = { id, organisation, workspace, peerId, attempts: 0, nextAt: at, version: 1 }
+  return { ...draft, writes: [...draft.writes, insert('outgoingtasks', task, 'outgoing.new')] }
 }

@@ -1,13 +1,11 @@
 import { type DelegationRow, isAppError, messageOf, type Settings } from '../../contracts/index.ts'
 import type { Cancel, Clock, Ids, Log } from '../kernel/index.ts'
 import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
-import { createHandingBack, type OpenTask } from './handing-back.ts'
-import type { Ledger } from './ledger.ts'
-import { OPEN_STATES } from './machine.ts'
-import type { Settling } from './settling.ts'
+import { type Ledger, OPEN_STATES } from './ledger.ts'
+import { createHandingBack, type OpenTask, type Settling } from './settling.ts'
 
 /** Ends what nobody else ends: what is due, and what has lost its workspace. Hands back what was lost by whoever had it. */
-export interface Sweeper {
+interface Sweeper {
   start(): void
   /** Something is due then. */
   expect(at: number): void
@@ -20,7 +18,7 @@ export interface Sweeper {
   stop(): Promise<void>
 }
 
-export interface SweeperDeps {
+interface SweeperDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids

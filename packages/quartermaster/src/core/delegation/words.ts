@@ -1,4 +1,12 @@
-import { AppError, type DelegationRow, type DelegationState } from '../../contracts/index.ts'
+import {
+  AppError,
+  type DelegationRow,
+  type DelegationState,
+  type MessageAttachment,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Attachments, type MessageDraft } from '../messages/index.ts'
+import { type Write } from '../store/index.ts'
 
 /** The error for a delegation that is over. Nothing of what was said is kept, so whoever said it still has it. */
 export function ended({ id, state, error }: Pick<DelegationRow, 'id' | 'state' | 'error'>): AppError {
@@ -67,4 +75,37 @@ export function endWords(row: DelegationRow, state: DelegationState, why: string
 /** What the peer is told. */
 export function stopWords(row: DelegationRow, state: DelegationState, why: string): string {
   return `Stop working on the task "${row.id}" of "${row.fromName}": it ${BECAME[state].replace(' before', '')}. ${why} Answers to it are refused from now on.`
+}
+
+/** The question marks of all scripts that have one, and what may stand behind one. */
+const ASKS = /[?\u037E\u055E\u061F\u203D\u2047-\u2049\uFE56\uFF1F][\s"'\u2019\u201D\u00BB)\]*_`\u300D\u300F\uFF09]*$/
+
+/** Whether somebody who says this waits for an answer. */
+export function isQuestion(text: string): boolean {
+  return ASKS.test(text.slice(-100))
+}
+
+/** Files that go with a task or its answer. */
+interface Files {
+  /** What is shown of them. Throws `NAME_UNKNOWN` when one is not there, or is not this workspace's to send. */
+  readonly facts: MessageAttachment[]
+  /** What keeps them for as long as these messages are in a log. */
+  writesFor(drafts: readonly MessageDraft[]): Promise<readonly Write[]>
+}
+
+export async function filesOf(
+  attachments: Attachments,
+  { organisation, id: workspaceId }: Pick<WorkspaceRow, 'organisation' | 'id'>,
+  ids: readonly string[],
+): Promise<Files> {
+  if (ids.length === 0) return { facts: [], writesFor: async () => [] }
+  const from = { organisation, workspaceId }
+  const { facts } = await attachments.usesOf(ids, from, [])
+  return {
+    facts: [...facts],
+    async writesFor(drafts) {
+      const rows = drafts.flatMap(({ sent, received }) => [sent, received].flatMap(row => (row ? [row] : [])))
+      return (await attachments.usesOf(ids, from, rows)).writes
+    },
+  }
 }

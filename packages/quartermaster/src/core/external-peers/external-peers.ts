@@ -1,19 +1,19 @@
 import {
   AppError,
   EXTERNAL_PEER_CAPACITY,
+  type EXTERNAL_PEER_ROUTES,
   type ExternalPeerFacts,
   type ExternalPeerRow,
   messageOf,
   type NewExternalPeer,
+  type OutgoingTaskRow,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Clock, createCancellation, createRounds, type Log, separateSecrets } from '../kernel/index.ts'
-import { type Organisation, refusedDraft } from '../organisation/index.ts'
+import { type Handlers, type Organisation, refusedDraft } from '../organisation/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
-import { keptWords, plainLine } from './card-words.ts'
-import { externalPeerFacts, noSuchSecret, refusedCard, unknownExternalPeer } from './peer-words.ts'
-import { type ActivePeer, conditionOf, type PeersCondition } from './peers-condition.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
+import { externalPeerFacts, keptWords, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
 
 /** The A2A agents elsewhere that workspaces give tasks to. Each has a workspace, so that one rule says who reaches it. */
 export interface ExternalPeers {
@@ -283,4 +283,64 @@ function cardAddress(given: string): string {
   if (/\.json$/i.test(url.pathname)) return url.href
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/.well-known/agent-card.json`
   return url.href
+}
+
+/** How the A2A agents elsewhere are, as far as that is known here. */
+export interface PeersCondition {
+  /** Of whom nothing bad is known. */
+  readonly reached: readonly ActivePeer[]
+  readonly troubles: readonly PeerTrouble[]
+}
+
+/** One that tasks may be given to. */
+export interface ActivePeer extends ExternalPeerRow {
+  /** When its card was had last; null when that is not known. */
+  readonly reachedAt: number | null
+}
+
+/** What is wrong with an A2A agent elsewhere. */
+export interface PeerTrouble {
+  readonly organisation: string
+  readonly name: string
+  readonly why: string
+  readonly reachedAt: number | null
+  /** How many tasks wait for it. */
+  readonly tasks: number
+}
+
+/** More than this many tasks that are stuck are not counted. */
+const MOST = 1_000
+
+/** What cannot be reached: its card was not to be had at the last look, or a task could not be sent. */
+async function conditionOf(store: Store, peers: readonly ActivePeer[]): Promise<PeersCondition> {
+  const where = { trouble: { not: null } }
+  const columns = ['peerId', 'trouble'] as const
+  const stuck = peers.length === 0 ? [] : await store.find('outgoingtasks', { where, columns, limit: MOST })
+  const judged = peers.map(peer => ({ peer, trouble: troubleOf(peer, stuck) }))
+  return {
+    reached: judged.flatMap(({ peer, trouble }) => (trouble ? [] : [peer])),
+    troubles: judged.flatMap(({ trouble }) => trouble ?? []),
+  }
+}
+
+function troubleOf(
+  { id, organisation, workspace: name, error, reachedAt }: ActivePeer,
+  stuck: readonly Pick<OutgoingTaskRow, 'peerId' | 'trouble'>[],
+): PeerTrouble | undefined {
+  const own = stuck.filter(({ peerId }) => peerId === id)
+  const why = error ?? own[0]?.trouble ?? undefined
+  return why === undefined ? undefined : { organisation, name, why, reachedAt, tasks: own.length }
+}
+
+/** How everything about A2A agents elsewhere is answered over the API. */
+export function externalPeerHandlers(
+  peers: Pick<ExternalPeers, 'list' | 'show' | 'add' | 'refresh' | 'remove'>,
+): Handlers<keyof typeof EXTERNAL_PEER_ROUTES> {
+  return {
+    listExternalPeers: async ({ organisation }) => ({ peers: await peers.list(organisation) }),
+    addExternalPeer: ({ organisation }, { body }) => peers.add(organisation, body),
+    showExternalPeer: ({ organisation }, { params: { id } }) => peers.show(organisation, id),
+    refreshExternalPeer: ({ organisation }, { params: { id } }) => peers.refresh(organisation, id),
+    removeExternalPeer: ({ organisation }, { params: { id } }) => peers.remove(organisation, id),
+  }
 }

@@ -1,8 +1,14 @@
-export { plainLine } from './card-words.ts'
-export { type Courier, type CourierDeps, createCourier } from './courier.ts'
-export { externalPeerHandlers } from './external-peer-handlers.ts'
-export { createExternalPeers, type ExternalPeers, type ExternalPeersDeps } from './external-peers.ts'
-export { createOutbox, type Outbox, type OutboxDeps } from './outbox.ts'
-export { MOST_FILE_BYTES } from './outgoing-message.ts'
-export type { ActivePeer, PeersCondition, PeerTrouble } from './peers-condition.ts'
+export {
+  type ActivePeer,
+  createExternalPeers,
+  type ExternalPeers,
+  type ExternalPeersDeps,
+  externalPeerHandlers,
+  type PeersCondition,
+  type PeerTrouble,
+} from './external-peers.ts'
+export { MOST_FILE_BYTES } from './follow-stream.ts'
+export { type Courier, type CourierDeps, createCourier } from './outbound-worker.ts'
 export * from './ports.ts'
+export { createOutbox, type Outbox, type OutboxDeps } from './task-lease.ts'
+export { plainLine } from './wording.ts'

@@ -1,14 +1,13 @@
-import type { DelegationRow, WorkspaceRow } from '../../contracts/index.ts'
-import type { Attachments } from '../attachments/index.ts'
-import type { Delegations } from '../delegation/index.ts'
-import type { CancelSignal, Clock, Digest, Log, Random } from '../kernel/index.ts'
-import type { Messages } from '../messages/index.ts'
-import type { Organisation } from '../organisation/index.ts'
-import type { Store } from '../store/index.ts'
-import type { ExternalPeers, ReachedPeer } from './external-peers.ts'
-import type { HeldTask } from './held-task.ts'
-import type { Outbox } from './outbox.ts'
-import type { RemoteAgents } from './ports.ts'
+import { type DelegationRow, type WorkspaceRow } from '../../contracts/index.ts'
+import { type Attachments } from '../attachments/index.ts'
+import { type Delegations } from '../delegation/index.ts'
+import { type CancelSignal, type Clock, type Digest, type Log, type Random } from '../kernel/index.ts'
+import { type Messages } from '../messages/index.ts'
+import { type Organisation } from '../organisation/index.ts'
+import { type Store } from '../store/index.ts'
+import { type ExternalPeers, type ReachedPeer } from './external-peers.ts'
+import { type RemoteAgents } from './ports.ts'
+import { type HeldTask, type Outbox } from './task-lease.ts'
 
 /** What becomes of one step: how long to wait before the next one, or that it is over. */
 export type Next = number | 'over'
@@ -54,4 +53,24 @@ export interface Quiet {
   answered?: string
   /** It does not tell by itself, whatever its card says. */
   isAsked?: boolean
+}
+
+/** The first try again after a failure comes within this, and each further one within twice the time of the one before. */
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 60_000
+/** An agent that does not tell by itself is asked this soon, and less often while nothing changes. */
+const FIRST_LOOK_MS = 500
+const LONGEST_LOOK_MS = 15_000
+/** While it waits for an answer that nobody has given yet. */
+export const WAITING_LOOK_MS = 30_000
+
+/** How long to wait after so many failures in a row. Not all at the same moment, when one that was gone is back. */
+export function retryAfter(attempts: number, random: Random, wantedMs = 0): number {
+  const most = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts, 10))
+  return Math.max(Math.round(most * (0.5 + random() / 2)), Math.min(wantedMs, LONGEST_RETRY_MS))
+}
+
+/** How long to wait before the next look at a task of which nothing new was heard so many times. */
+export function lookAfter(quiet: number): number {
+  return Math.round(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** Math.min(quiet, 20)))
 }

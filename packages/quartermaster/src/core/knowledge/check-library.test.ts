@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createHub, simpleCapability, simplePrompt, simpleTool } from '../../testing/hub.ts'
 import { registerOp } from '../catalogue/index.ts'
-import { withIncludes } from './includes.ts'
 import { createDocs, fewOfEach } from './index.ts'
+import { withIncludes } from './library.ts'
 
 interface Written {
   readonly front?: object

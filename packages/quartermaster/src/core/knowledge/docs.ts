@@ -1,9 +1,19 @@
-import type { DocsAnswer, DocsQuestion, Problem } from '../../contracts/index.ts'
-import type { Generation } from '../catalogue/index.ts'
-import type { Clock } from '../kernel/index.ts'
-import { type CheckParts, checkLibrary } from './check-library.ts'
-import { type ConsultParts, consult } from './consult.ts'
+import {
+  AppError,
+  type DocDepth,
+  type DocEntry,
+  type DocsAnswer,
+  type DocsQuestion,
+  type Problem,
+} from '../../contracts/index.ts'
+import { type Generation } from '../catalogue/index.ts'
+import { type Clock, didYouMean } from '../kernel/index.ts'
+import { isWordless } from '../search/index.ts'
+import { type CheckParts, checkLibrary } from './check.ts'
 import { createDocIndex, type DocIndex } from './doc-index.ts'
+import { type Entry } from './entry.ts'
+import { type Library, libraryOf, type Reader } from './library.ts'
+import { pageOf, pageText } from './page.ts'
 
 /** All there is to read, for whoever asks. There is one index for all: who sees what is decided by each question. */
 export interface Docs {
@@ -20,5 +30,157 @@ export function createDocs(clock: Pick<Clock, 'now' | 'breathe'>): Docs {
     index,
     answer: (question, asking) => consult(question, { ...asking, index, clock }),
     check: (generation, parts) => checkLibrary(generation, { ...parts, clock }),
+  }
+}
+
+/** Who asks, and about what. */
+interface ConsultParts {
+  readonly generation: Generation
+  readonly reader: Reader
+  readonly index: DocIndex
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
+  /** Whether a text is wanted to its end: for people. What a model reads with care is less. */
+  readonly isWhole?: boolean
+}
+
+/** How many entries are shown at once unless somebody says otherwise. */
+const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
+/** However many are asked for: each page is made to know where the next begins. */
+export const MOST_PAGES = 50
+const FOUND = { index: 20, summary: 10, full: 3 } as const satisfies Record<DocDepth, number>
+
+/** Answers a question about what there is to read. Throws `NAME_UNKNOWN` for a path that leads nowhere. */
+async function consult(question: DocsQuestion, parts: ConsultParts): Promise<DocsAnswer> {
+  const library = libraryOf(parts.generation)
+  const consulting = { ...parts, library }
+  const depth = question.depth ?? usualDepth(question)
+  if (question.offset !== undefined && depth !== 'full')
+    throw new AppError('INPUT_INVALID', '"offset" goes on with a text: give it with "path", or with depth "full".')
+  const isWanted = wantedBy(question, consulting)
+  const { found, ...more } = await pick({ ...question, depth }, consulting, isWanted)
+  const entries = found.map(one => toDocEntry(one, depth, parts.reader))
+  if (depth !== 'full') return { depth, entries, ...more }
+  const pages = found.map(one => () => pageOf(one.entry, { library, reader: parts.reader }))
+  return { depth, entries, ...more, ...(await pageText(pages, { ...question, ...parts })) }
+}
+
+/** How much of each is shown to whoever does not say. */
+export function usualDepth({ path, query }: DocsQuestion): DocDepth {
+  if (path !== undefined) return 'full'
+  return query === undefined || isWordless(query) ? 'index' : 'summary'
+}
+
+interface Consulting extends ConsultParts {
+  readonly library: Library
+}
+
+interface Found {
+  readonly entry: Entry
+  readonly score?: number
+}
+
+interface Picked {
+  readonly found: readonly Found[]
+  readonly total?: number
+  readonly nextCursor?: string
+}
+
+function wantedBy({ scope, kind }: DocsQuestion, { library, reader }: Consulting): (entry: Entry) => boolean {
+  const isWanted = (entry: Entry) =>
+    (kind ?? entry.kind) === entry.kind && (scope === undefined || library.isWithin(entry, scope)) && reader.sees(entry)
+  if (scope === undefined) return isWanted
+  const seen = [...library.entries.values()].filter(entry => reader.sees(entry))
+  if (seen.some(entry => library.isWithin(entry, scope))) return isWanted
+  throw unknownPath(scope, seen)
+}
+
+async function pick(
+  question: DocsQuestion & { depth: DocDepth },
+  consulting: Consulting,
+  isWanted: (entry: Entry) => boolean,
+): Promise<Picked> {
+  const { path, query, depth, limit } = question
+  const { library } = consulting
+  if (path !== undefined) return { found: named(path, consulting, isWanted) }
+  if (query === undefined || isWordless(query)) return list(question, [...library.entries.values()].filter(isWanted))
+  const most = mostOf(limit ?? FOUND[depth], depth)
+  const exact = library.named(query).filter(isWanted).slice(0, most)
+  const known = await consulting.index.upTo(consulting.generation)
+  const hits = known.search(query, {
+    limit: most,
+    filter: one => {
+      const entry = library.entries.get(one)
+      if (entry === undefined || exact.includes(entry) || !isWanted(entry)) return false
+      return consulting.reader.isOwner || !library.isOfView(entry)
+    },
+  })
+  const ranked = hits.flatMap(({ value, score }) => {
+    const entry = library.entries.get(value)
+    // Whole is what was named.
+    return entry ? [{ entry, score: Math.min(0.999, Math.round(score * 1000) / 1000) }] : []
+  })
+  return { found: [...exact.map(entry => ({ entry, score: 1 })), ...ranked].slice(0, most) }
+}
+
+function named(path: string, { library, reader }: Consulting, isWanted: (entry: Entry) => boolean): Found[] {
+  const there = library.named(path).filter(entry => reader.sees(entry))
+  const found = there.filter(isWanted)
+  if (found.length > 0) return found.map(entry => ({ entry }))
+  const [other] = there
+  if (other)
+    throw new AppError(
+      'NAME_UNKNOWN',
+      `"${path}" is ${other.path} (${other.kind}), which is not what "kind" and "scope" ask for. Leave them out.`,
+    )
+  const seen = [...library.entries.values()].filter(entry => reader.sees(entry))
+  // A folder without a page of its own is no path, and yet somebody has seen it.
+  if (seen.some(entry => library.isWithin(entry, path)))
+    throw new AppError('NAME_UNKNOWN', `"${path}" is a folder without a page of its own. Ask with scope "${path}".`)
+  throw unknownPath(path, seen)
+}
+
+/** Whether it is there for others is not said. */
+function unknownPath(path: string, seen: readonly Entry[]): AppError {
+  const names = seen.flatMap(({ path: one, aliases, of }) => [one, ...aliases, ...('tool' in of ? [of.tool.name] : [])])
+  const hint = didYouMean(path, names)
+  return new AppError(
+    'NAME_UNKNOWN',
+    `There is nothing to read at "${path}".${hint} Ask with a query, or for the index.`,
+  )
+}
+
+function list({ depth, limit, cursor }: DocsQuestion & { depth: DocDepth }, all: readonly Entry[]): Picked {
+  const most = mostOf(limit ?? LISTED[depth], depth)
+  const start = cursor === undefined ? 0 : startAfter(cursor, all)
+  const page = all.slice(start, start + most)
+  const last = page.at(-1)
+  const isMore = last !== undefined && start + most < all.length
+  const found = page.map(entry => ({ entry }))
+  return { found, total: all.length, ...(isMore ? { nextCursor: last.path } : {}) }
+}
+
+function mostOf(wanted: number, depth: DocDepth): number {
+  return depth === 'full' ? Math.min(wanted, MOST_PAGES) : wanted
+}
+
+/** Behind the last entry of the page before. */
+function startAfter(cursor: string, all: readonly Entry[]): number {
+  const at = all.findIndex(({ path }) => path === cursor)
+  if (at >= 0) return at + 1
+  throw new AppError('CURSOR_GONE', `This list has no "${cursor}" to go on from. List from the beginning.`)
+}
+
+function toDocEntry({ entry, score }: Found, depth: DocDepth, reader: Reader): DocEntry {
+  const { path, kind, title, summary, whenToUse, command, tags } = entry
+  const tools = reader.toolsOf(entry)
+  const facts = { path, kind, title, ...reader.stateOf(entry), ...(score === undefined ? {} : { score }) }
+  if (depth === 'index') return facts
+  return {
+    ...facts,
+    ...(summary === '' ? {} : { summary }),
+    ...(whenToUse === '' ? {} : { whenToUse }),
+    ...(command === undefined ? {} : { command }),
+    ...(tools.length === 0 ? {} : { tools: [...tools] }),
+    ...(tags.length === 0 ? {} : { tags: [...tags] }),
   }
 }

@@ -1,15 +1,26 @@
-export { MOST_PAGES, usualDepth } from './consult.ts'
-export { type Directions, isDirections } from './directions.ts'
-export { createDocIndex, type DocIndex } from './doc-index.ts'
-export { createDocs, type Docs } from './docs.ts'
-export { toolAt, unitEntry } from './entry.ts'
-export { INCLUDE_LIMITS, type Includable, unitsIn, withIncludes } from './includes.ts'
-export { MOST_PAGE_CHARACTERS } from './page-text.ts'
-export { agentReader, ownerReader, type Readable, type Reader } from './reader.ts'
+export { createDocIndex, type DocIndex, searchDocument } from './doc-index.ts'
+export { createDocs, type Docs, MOST_PAGES, usualDepth } from './docs.ts'
+export {
+  fewOfEach,
+  fileOf,
+  KNOWLEDGE_SOURCE,
+  seesUnit,
+  toolAt,
+  type UnitReader,
+  unitEntry,
+  writtenProblems,
+} from './entry.ts'
+export {
+  agentReader,
+  INCLUDE_LIMITS,
+  type Includable,
+  ownerReader,
+  type Readable,
+  type Reader,
+  toolState,
+  unitsIn,
+  withIncludes,
+} from './library.ts'
+export { MOST_PAGE_CHARACTERS, toolPage } from './page.ts'
 export { schemaTable } from './schema-table.ts'
-export { searchDocument } from './search-document.ts'
-export { seesUnit, type UnitReader } from './sees-unit.ts'
-export { createSkill, type Skill } from './skill.ts'
-export { toolState } from './state.ts'
-export { toolPage } from './tool-page.ts'
-export { fewOfEach, fileOf, KNOWLEDGE_SOURCE, writtenProblems } from './written-problems.ts'
+export { createSkill, type Directions, isDirections, type Skill } from './skill.ts'

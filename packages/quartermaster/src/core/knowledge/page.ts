@@ -1,14 +1,12 @@
-import type { CatalogueCapability } from '../catalogue/index.ts'
-import { line } from '../kernel/index.ts'
-import type { Entry } from './entry.ts'
-import { withIncludes } from './includes.ts'
-import type { Library } from './library.ts'
-import type { Reader } from './reader.ts'
+import { AppError } from '../../contracts/index.ts'
+import { type CatalogueCapability, type Tool } from '../catalogue/index.ts'
+import { type Clock, commandUsage, inTurns, line, paragraphs, type Steps } from '../kernel/index.ts'
+import { type Entry } from './entry.ts'
+import { type Library, type Reader, withIncludes } from './library.ts'
 import { schemaTable } from './schema-table.ts'
-import { toolPage } from './tool-page.ts'
 
 /** What a page is made from beside its entry. */
-export interface PageParts {
+interface PageParts {
   readonly library: Library
   readonly reader: Reader
 }
@@ -86,4 +84,122 @@ const MOST_RELATED = 100
 
 function note(entry: Entry, reader: Reader): string {
   return reader.stateOf(entry)?.state === 'disabled' ? ' [disabled]' : ''
+}
+
+/** About 10,000 tokens: as much as is read with care. */
+export const MOST_PAGE_CHARACTERS = 40_000
+/** Few pages are longer, and an answer of this size is nothing to a person's machine. */
+const MOST_WHOLE_CHARACTERS = 1_000_000
+
+/** As much of several pages as is shown at once. */
+interface PageText {
+  readonly text: string
+  /** There: it goes on. */
+  readonly nextOffset?: number
+}
+
+const BETWEEN = '\n---\n\n'
+
+/**
+ * Puts pages together from an offset on, counted over all of them. Each is made when it is its turn and forgotten again, and
+ * none beyond what is shown: with what they include there may be more of them than memory. Others have their turn meanwhile.
+ */
+export function pageText(
+  pages: Iterable<() => string>,
+  { offset = 0, isWhole = false, clock }: PageTextOptions,
+): Promise<PageText> {
+  return inTurns(cutFrom(pages, { offset, most: isWhole ? MOST_WHOLE_CHARACTERS : MOST_PAGE_CHARACTERS }), clock)
+}
+
+interface PageTextOptions {
+  readonly offset?: number | undefined
+  readonly isWhole?: boolean | undefined
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
+}
+
+interface Cut {
+  readonly offset: number
+  readonly most: number
+}
+
+function* cutFrom(pages: Iterable<() => string>, cut: Cut): Steps<PageText> {
+  const { offset, most } = cut
+  let shown = ''
+  let length = 0
+  for (const page of pages) {
+    const piece = length === 0 ? page() : `${BETWEEN}${page()}`
+    shown += piece.slice(Math.max(0, offset - length), Math.max(0, offset + most + 1 - length))
+    length += piece.length
+    if (shown.length > most) return firstOf(shown, cut)
+    yield
+  }
+  if (offset > 0 && offset >= length)
+    throw new AppError('INPUT_INVALID', `The text has ${length} characters, and none from offset ${offset} on.`)
+  return { text: shown }
+}
+
+/** It never ends in the middle of a character. */
+function firstOf(text: string, { offset, most }: Cut): PageText {
+  const isHalf = /[\ud800-\udbff]/.test(text.charAt(most - 1))
+  const end = isHalf ? most - 1 : most
+  return { text: text.slice(0, end), nextOffset: offset + end }
+}
+
+/** The reference page of a tool, in Markdown, made from its definition. */
+export function toolPage(tool: Tool): string {
+  const parts = [
+    `# ${line(tool.title)} (\`${tool.name}\`)`,
+    line(tool.short),
+    paragraphs(tool.whenToUse),
+    tool.body,
+    `## Input\n\n${schemaTable(tool.inputSchema)}`,
+    tool.outputSchema && `## Output\n\n${schemaTable(tool.outputSchema)}`,
+    `## Safety\n\n${safetyLines(tool).join('\n')}`,
+    `## Command line\n\n${commandText(tool)}`,
+    tool.examples.length > 0 && `## Examples\n\n${tool.examples.map(exampleBlock).join('\n\n')}`,
+  ]
+  return `${parts.filter(part => typeof part === 'string' && part !== '').join('\n\n')}\n`
+}
+
+function safetyLines(tool: Tool): string[] {
+  const consent = tool.consent.length === 0 ? 'asks nobody' : `asks for consent: ${tool.consent.join(', ')}`
+  return [
+    `- ${changes(tool)}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
+    `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes.toLocaleString('en')} bytes at once.`,
+    ...RETRIES[tool.retry],
+    ...tool.effects.map(({ name, kind }) => `- leaves something behind that is looked at: ${line(name)} (${kind}).`),
+    ...TASKS[tool.asTask],
+    ...(tool.requires.length === 0
+      ? []
+      : [`- is disabled where one of these is missing: ${tool.requires.join(', ')}.`]),
+  ]
+}
+
+function changes({ mutates, mcp }: Tool): string {
+  if (!mutates) return 'changes nothing'
+  return mcp?.annotations?.destructiveHint === false ? 'changes something, and nothing is lost' : 'may change something'
+}
+
+const RETRIES: Readonly<Record<Tool['retry'], readonly string[]>> = {
+  manual: [],
+  replay: ['- is tried again by itself where its end is not known.'],
+  verifyFirst: ['- where its end is not known, it is looked at what it has left behind before it is tried again.'],
+}
+
+const TASKS: Readonly<Record<Tool['asTask'], readonly string[]>> = {
+  never: [],
+  whenPossible: ['- may take long: a caller that can follow tasks gets one instead of waiting.'],
+  always: ['- takes long: it is called as a task, by callers that can follow one.'],
+}
+
+function commandText(tool: Tool): string {
+  const { name, command } = tool
+  const usage = commandUsage(tool)
+  if (usage) return `\`quartermaster do ${usage.words}\``
+  const why = 'none' in command ? ` ${line(command.none)}` : ''
+  return `It is no command of its own.${why} Call it by its name: \`quartermaster call ${name}\`.`
+}
+
+function exampleBlock({ query, input }: Tool['examples'][number]): string {
+  return `${line(query)}\n\n\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\``
 }

@@ -1,5 +1,5 @@
-import type { Digest } from '../kernel/index.ts'
-import type { Directions } from './directions.ts'
+import { type Knowledge } from '../catalogue/index.ts'
+import { type Digest } from '../kernel/index.ts'
 
 /** Directions as a skill: the one file that it has, as the format of agent skills wants it. */
 export interface Skill {
@@ -12,7 +12,7 @@ export interface Skill {
 }
 
 /** What a client holds the file against. */
-export interface SkillMeasure {
+interface SkillMeasure {
   /** SHA-256 of its bytes, in hexadecimal. */
   readonly sha256: string
   readonly bytes: number
@@ -21,7 +21,7 @@ export interface SkillMeasure {
 /** As many characters as a description may have in that format. */
 const MOST_DESCRIPTION = 1_024
 
-export interface SkillParts {
+interface SkillParts {
   /** The text of the directions, with what it includes. */
   body(): string
   /** Another one when that text is another. */
@@ -66,4 +66,16 @@ function remember(directions: Directions, hash: string, measure: SkillMeasure): 
 function descriptionOf({ summary, whenToUse }: Directions): string {
   const whole = `${summary} ${whenToUse}`
   return whole.length <= MOST_DESCRIPTION ? whole : summary
+}
+
+/** Directions: a unit that is followed step by step, and called by a word. */
+export interface Directions extends Knowledge {
+  readonly kind: 'directions'
+  readonly command: string
+  readonly summary: string
+  readonly whenToUse: string
+}
+
+export function isDirections(unit: Knowledge): unit is Directions {
+  return unit.kind === 'directions'
 }

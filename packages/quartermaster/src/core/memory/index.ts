@@ -1,6 +1,10 @@
-export { type Author } from './keeping.ts'
-export { createMemory, type Memory, type MemoryDeps } from './memory.ts'
-export { createMemoryDesk } from './memory-desk.ts'
-export { type MemoryHandlersDeps, memoryHandlers } from './memory-handlers.ts'
+export { type Author, createShelves, MAY_WRITE_GLOBAL, type Reader, type Shelves } from './keeping.ts'
+export {
+  createMemory,
+  createMemoryDesk,
+  type Memory,
+  type MemoryDeps,
+  type MemoryHandlersDeps,
+  memoryHandlers,
+} from './memory.ts'
 export { type Redacted, redactSecrets, TAKEN_OUT } from './redaction.ts'
-export { createShelves, MAY_WRITE_GLOBAL, type Reader, type Shelves } from './shelves.ts'

@@ -1,8 +1,10 @@
 import {
   AppError,
   type CommittedMemory,
+  type MemoryFacts,
   type MemoryRow,
   type MemoryScope,
+  type MemoryScopeFilter,
   type MemoryUpdate,
   type MemoryWish,
   type Settings,
@@ -10,12 +12,10 @@ import {
 } from '../../contracts/index.ts'
 import { type Clock, createFullness, type Digest, type Ids } from '../kernel/index.ts'
 import { insertNext, mustNotExist, remove, type Store, update } from '../store/index.ts'
-import { memoryFacts } from './memory-row.ts'
-import type { MemoryWords } from './memory-words.ts'
 import { redactSecrets } from './redaction.ts'
-import type { Shelves } from './shelves.ts'
+import { type MemoryWords } from './words.ts'
 
-export interface KeepingDeps {
+interface KeepingDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -34,7 +34,7 @@ export interface Author {
 }
 
 /** Writes memories, changes them and takes them away. */
-export interface Keeping {
+interface Keeping {
   keep(author: Author, wish: MemoryWish): Promise<CommittedMemory>
   /** Changes a memory that the author can read. */
   change(author: Author, row: MemoryRow, wish: MemoryUpdate): Promise<CommittedMemory>
@@ -188,4 +188,100 @@ function overtaken({ id }: MemoryRow, version: number): AppError {
     'EDIT_CONFLICT',
     `"${id}" is no longer version ${version}: it was changed or forgotten meanwhile. Recall it, and decide again what it is to say.`,
   )
+}
+
+/** A memory as whoever may read it is shown it. */
+export function memoryFacts(row: Omit<MemoryRow, 'words' | 'digest' | 'organisation'>): MemoryFacts {
+  const { id, scope, content, version, workspaceId, workspace, operationId, conversationId } = row
+  const { createdAt, updatedAt, updatedBy } = row
+  return {
+    id,
+    scope,
+    content,
+    version,
+    provenance: { workspaceId, workspaceName: workspace, operationId, conversationId, createdAt, updatedAt, updatedBy },
+  }
+}
+
+/** In characters. About 32,000 tokens, twice in an answer that has everything as text and as data. */
+export const MOST_ON_A_PAGE = 128 * 1_024
+
+/** As many of these, from the first on, as one answer has room for. One is always in it, whatever its size. */
+export function fittingOnePage<T extends { readonly content: string }>(rows: readonly T[]): T[] {
+  let size = 0
+  const end = rows.findIndex(({ content }, i) => {
+    size += content.length
+    return i > 0 && size > MOST_ON_A_PAGE
+  })
+  return rows.slice(0, end === -1 ? rows.length : end)
+}
+
+/** As much of a workspace as it is decided by where its memories lie, and which it reads. */
+export type Reader = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'abilities'>
+
+/**
+ * The one place that says who reads and writes which memories. A memory lies on a shelf, and whoever reads the shelf reads it:
+ * every workspace has one of its own, every workspace that leads others has one with them, and every organisation has one.
+ */
+export interface Shelves {
+  /** All that a workspace reads, or those of one scope. */
+  readable(reader: Reader, scope?: MemoryScopeFilter): readonly string[]
+  /** Where a memory of this scope lies. Throws `REQUEST_REFUSED` when the workspace may not put it there. */
+  writable(reader: Reader, scope: MemoryScope): string
+  /** The shelf of the team that a workspace leads: what lies there it may take away, whoever wrote it. */
+  led(reader: Reader): string
+}
+
+/** The ability to write what the whole organisation reads. */
+export const MAY_WRITE_GLOBAL = 'memory.global'
+
+export function createShelves(digest: Digest): Shelves {
+  const name = (scope: MemoryScope, organisation: string, id: string) =>
+    `${scope.charAt(0).toLowerCase()}${digest(JSON.stringify([organisation, scope, id])).slice(0, 32)}`
+  const local = ({ organisation, id }: Reader) => name('LOCAL', organisation, id)
+  const team = (organisation: string, leader: string) => name('TEAM', organisation, leader)
+  const global = ({ organisation }: Reader) => name('GLOBAL', organisation, '')
+  const led = ({ organisation, id }: Reader) => team(organisation, id)
+  // Nobody is above a root or beside it, so its team is the one that it leads.
+  const own = (reader: Reader) => team(reader.organisation, reader.parentId ?? reader.id)
+
+  const shelvesOf: Readonly<Record<MemoryScope, (reader: Reader) => readonly string[]>> = {
+    LOCAL: reader => [local(reader)],
+    TEAM: reader => [...new Set([own(reader), led(reader)])],
+    GLOBAL: reader => [global(reader)],
+  }
+
+  return {
+    readable: (reader, scope = '') =>
+      scope === '' ? Object.values(shelvesOf).flatMap(shelves => shelves(reader)) : shelvesOf[scope](reader),
+    writable(reader, scope) {
+      if (scope === 'LOCAL') return local(reader)
+      if (scope === 'TEAM') return own(reader)
+      if (reader.abilities.includes(MAY_WRITE_GLOBAL)) return global(reader)
+      throw refused()
+    },
+    led,
+  }
+}
+
+function refused(): AppError {
+  return new AppError(
+    'REQUEST_REFUSED',
+    `GLOBAL memory is written, changed and forgotten by workspaces with the ability "${MAY_WRITE_GLOBAL}", which an administrator gives. Nothing was done. For what is to be remembered, TEAM reaches the workspaces above and beside this one, LOCAL only itself.`,
+  )
+}
+
+/** A memory that may answer a question. */
+export interface Candidate {
+  readonly id: string
+  readonly slot: number
+  /** As they are kept: with a space between. */
+  readonly words: string
+  readonly createdAt: number
+  /** The candidate right before it, where there is one. */
+  readonly previousId: string | null
+  /** What was remembered right before it, also where that is no candidate. */
+  readonly beforeId: string | null
+  /** The conversation that it is part of, in which an answer need not have any word of its question. */
+  readonly conversation: string | null
 }

@@ -2,21 +2,24 @@ import {
   AppError,
   type CommittedMemory,
   type ForgottenMemory,
+  type MEMORY_ROUTES,
+  type MemoryDesk,
   type MemoryFacts,
   type MemoryPage,
   type MemoryRow,
   type MemoryUpdate,
   type MemoryWish,
+  type RecalledMemory,
   type RecallWish,
+  TOLD_TOOLS,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import type { Clock, Digest, Ids } from '../kernel/index.ts'
-import type { Store } from '../store/index.ts'
-import { type Author, createKeeping, type MemorySettings } from './keeping.ts'
-import { memoryFacts } from './memory-row.ts'
-import { createMemoryWords } from './memory-words.ts'
+import { type Clock, type Digest, escapeLine, type Ids } from '../kernel/index.ts'
+import { type Handlers, isNamed, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import { type Store } from '../store/index.ts'
+import { type Author, createKeeping, createShelves, type MemorySettings, memoryFacts } from './keeping.ts'
 import { createRecall } from './recall.ts'
-import { createShelves } from './shelves.ts'
+import { createMemoryWords } from './words.ts'
 
 /** What workspaces remember. What somebody may not read is not there for them. */
 export interface Memory {
@@ -100,4 +103,95 @@ function expectThere(row: MemoryRow | undefined, id: string): MemoryRow {
     'NAME_UNKNOWN',
     `There is no memory "${id.slice(0, 128)}" that can be read here. Recall lists what there is.`,
   )
+}
+
+export interface MemoryHandlersDeps {
+  readonly memory: Memory
+  readonly organisation: Pick<Organisation, 'workspaces'>
+}
+
+/** How everything about memories is answered over the API. */
+export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Handlers<keyof typeof MEMORY_ROUTES> {
+  /** As which workspace somebody reads: an agent as its own, a person as the one that is named. */
+  function seatOf(visitor: Visitor, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
+    if (visitor.kind === 'workspace') return itself(visitor.workspace, workspaceId)
+    if (workspaceId !== undefined) return organisation.workspaces.pick(visitor.organisation, workspaceId)
+    throw new AppError('INPUT_INVALID', 'Say as which workspace you read: ?workspaceId=, its id or its name.')
+  }
+
+  return {
+    async listMemories(visitor, { query: { workspaceId, query, scope, limit, cursor } }) {
+      return memory.recall(await seatOf(visitor, workspaceId), { query, scope, limit, cursor })
+    },
+    commitMemory: async ({ workspace }, { body }) => memory.commit({ workspace }, body),
+    showMemory: async (visitor, { params: { id } }) =>
+      visitor.kind === 'workspace' ? memory.show(visitor.workspace, id) : memory.showAny(visitor.organisation, id),
+    changeMemory: async ({ workspace }, { params: { id }, body }) => memory.update({ workspace }, id, body),
+    forgetMemory: async (visitor, { params: { id } }) =>
+      visitor.kind === 'workspace' ? memory.forget(visitor.workspace, id) : memory.forgetAny(visitor.organisation, id),
+  }
+}
+
+/** Whoever names another believes that it is read as that one. */
+function itself(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
+  if (named === undefined || isNamed(workspace, named)) return workspace
+  throw new AppError('NAME_UNKNOWN', 'A workspace reads as itself. Leave workspaceId out.')
+}
+
+/** Remembers for an agent's tools, on behalf of its workspace. */
+export function createMemoryDesk(memory: Memory, organisation: Organisation): MemoryDesk {
+  const remembered = createRemembered(memory)
+  return {
+    async commit(actor, { memoryId, ...wish }) {
+      const author = { workspace: await workspaceOf(organisation, actor), operationId: actor.operationId }
+      return memoryId === undefined ? memory.commit(author, wish) : memory.update(author, memoryId, wish)
+    },
+    recall: async (actor, wish) => memory.recall(await workspaceOf(organisation, actor), wish),
+    forget: async (actor, id) => memory.forget(await workspaceOf(organisation, actor), id),
+    remembered: async of => remembered(await workspaceOf(organisation, of)),
+  }
+}
+
+/** What a workspace remembers, for the start of a session; `undefined` when there is nothing. */
+type Remembered = (workspace: WorkspaceRow) => Promise<string | undefined>
+
+/** Every session pays for it, whatever it is about. */
+export const MOST_CHARACTERS = 2_000
+const LONGEST_ROW = 300
+/** How many of those that fit what the workspace is for come before the newest. */
+const FITTING = 5
+const NEWEST = 20
+
+const HEAD = `What agents of this organisation remembered: first what fits this workspace, then the newest. ${TOLD_TOOLS.recall} finds more.`
+
+export function createRemembered(memory: Pick<Memory, 'recall'>): Remembered {
+  return async workspace => {
+    const about = [workspace.role, workspace.description ?? ''].join(' ').trim()
+    const [fitting, newest] = await Promise.all([
+      about === '' ? [] : memory.recall(workspace, { query: about, limit: FITTING }).then(({ memories }) => memories),
+      memory.recall(workspace, { limit: NEWEST }).then(({ memories }) => memories),
+    ])
+    const rows = [...new Map([...fitting, ...newest].map(row => [row.id, row])).values()]
+    return rows.length === 0 ? undefined : bounded(rows.map(lineOf))
+  }
+}
+
+function lineOf({ scope, content, provenance }: RecalledMemory): string {
+  const day = new Date(provenance.updatedAt).toISOString().slice(0, 10)
+  return `> [${scope}, by ${provenance.workspaceName}, ${day}] "${shown(content)}"`
+}
+
+/** The beginning of somebody's words as a literal: nothing in them ends the line or the quotation marks. */
+function shown(content: string): string {
+  let text = ''
+  for (const character of content) {
+    const next = escapeLine(JSON.stringify(character).slice(1, -1))
+    if (text.length + next.length > LONGEST_ROW) return `${text}…`
+    text += next
+  }
+  return text
+}
+
+function bounded(lines: readonly string[]): string {
+  return lines.reduce((text, line) => (text.length + line.length < MOST_CHARACTERS ? `${text}\n${line}` : text), HEAD)
 }

@@ -5,18 +5,33 @@ import {
   type RecalledMemory,
   type RecallWish,
 } from '../../contracts/index.ts'
-import type { Clock, Digest } from '../kernel/index.ts'
-import type { Store } from '../store/index.ts'
-import { compareFits, createCandidates, type Fit } from './candidates.ts'
-import { fromCursor, fromListCursor, markOf, type RankedPlace, toCursor, toListCursor } from './cursor.ts'
-import { memoryFacts } from './memory-row.ts'
-import type { MemoryWords } from './memory-words.ts'
-import { besideOf, createNeighbours, type NeighbourScope } from './neighbours.ts'
-import { fittingOnePage } from './page-size.ts'
-import { compareRanked, type RankedMemory, type RankingFacts, rankMemories } from './ranking.ts'
-import { createTotals } from './totals.ts'
+import { type Clock, type Digest } from '../kernel/index.ts'
+import { type Store } from '../store/index.ts'
+import {
+  compareFits,
+  createCandidates,
+  type Fit,
+  fromCursor,
+  fromListCursor,
+  markOf,
+  type RankedPlace,
+  toCursor,
+  toListCursor,
+} from './candidates.ts'
+import {
+  besideOf,
+  createHearing,
+  createNeighbours,
+  louder,
+  type NeighbourScope,
+  type Voices,
+  voicesOf,
+  type WordFacts,
+} from './hearing.ts'
+import { type Candidate, fittingOnePage, memoryFacts } from './keeping.ts'
+import { type MemoryWords } from './words.ts'
 
-export interface RecallDeps {
+interface RecallDeps {
   readonly store: Store
   readonly clock: Clock
   readonly digest: Digest
@@ -24,12 +39,12 @@ export interface RecallDeps {
 }
 
 /** Where somebody looks. */
-export interface RecallScope {
+interface RecallScope {
   readonly organisation: string
   readonly shelves: readonly string[]
 }
 
-export interface Recall {
+interface Recall {
   /** Finds memories on these shelves: the most fitting, or the newest when nothing is asked. */
   on(scope: RecallScope, wish: RecallWish): Promise<MemoryPage>
   /** The newest of an organisation, wherever they lie. */
@@ -211,3 +226,107 @@ const SHOWN = [
 const CONTEXT = ['id', 'slot', 'shelf', 'previousId', 'content'] as const
 
 const round = (score: number) => Math.round(score * 1_000) / 1_000
+
+interface RankingFacts extends WordFacts {
+  /** When the question was asked first. */
+  readonly now: number
+}
+
+interface RankedMemory {
+  readonly id: string
+  readonly slot: number
+  readonly score: number
+  readonly beforeId: string | null
+}
+
+/** What all words say for a memory that stand anywhere in its conversation. */
+const CONVERSATION_SHARE = 0.1
+/** How much more a memory of this moment counts than one that is very old, and after how long half of that is gone. */
+const RECENCY_SHARE = 0.1
+const HALF_LIFE_MS = 30 * 86_400_000
+
+interface Ranking {
+  /** Those that have anything to do with the question, the best first, and of equal ones the newest. */
+  readonly ranked: readonly RankedMemory[]
+  /** How many words a memory has, as it was reckoned with. */
+  readonly usual: number
+}
+
+function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): Ranking {
+  const { own, usual } = voicesOf(candidates, facts)
+  const heardBy = createHearing(candidates, own)
+  const conversations = fitOfConversations(candidates, own)
+  const ranked: RankedMemory[] = []
+  for (const candidate of candidates) {
+    const { id, slot, createdAt, conversation, beforeId } = candidate
+    const fit = sum(heardBy(candidate))
+    if (fit === 0 || (conversation === null && sum(own.get(id) ?? []) === 0)) continue
+    const lift = conversation === null ? 0 : CONVERSATION_SHARE * (conversations.get(conversation) ?? 0)
+    ranked.push({ id, slot, beforeId, score: (fit + lift) * recency(facts.now - createdAt) })
+  }
+  return { ranked: ranked.toSorted(compareRanked), usual }
+}
+
+type RankedSpot = Pick<RankedMemory, 'slot' | 'score'>
+
+/** The order of the answers to one question. */
+function compareRanked(a: RankedSpot, b: RankedSpot): number {
+  return b.score - a.score || b.slot - a.slot
+}
+
+/** How well everything in a conversation fits the question together. */
+function fitOfConversations(candidates: readonly Candidate[], own: ReadonlyMap<string, Voices>) {
+  const loudest = new Map<string, Voices>()
+  for (const { id, conversation } of candidates) {
+    const voices = own.get(id) ?? []
+    if (conversation !== null) loudest.set(conversation, louder(voices, loudest.get(conversation) ?? []))
+  }
+  return new Map([...loudest].map(([conversation, voices]) => [conversation, sum(voices)]))
+}
+
+const sum = (voices: Voices) => voices.reduce((all, voice) => all + voice, 0)
+
+function recency(age: number): number {
+  return 1 + RECENCY_SHARE * 2 ** (-Math.max(0, age) / HALF_LIFE_MS)
+}
+
+/** How many memories can be read somewhere, nearly: only how rare a word is depends on it. */
+type Totals = (scope: NeighbourScope) => Promise<number>
+
+/** What was forgotten since is counted until then. */
+const GOOD_FOR_MS = 10 * 60_000
+/** How many places are remembered. */
+const MOST_PLACES = 1_000
+
+/** To count 100,000 rows takes a quarter of a whole recall, so only those are counted that came since the last time. */
+function createTotals(store: Store, clock: Clock): Totals {
+  const known = new Map<string, Known>()
+
+  async function between(above: number, { organisation, shelves, upTo }: NeighbourScope): Promise<number> {
+    const where = { organisation, shelf: { in: shelves } }
+    if (above === 0) return store.count('memories', { ...where, slot: { atMost: upTo } })
+    const [since, later] = await Promise.all(
+      [above, upTo].map(slot => store.count('memories', { ...where, slot: { above: slot } })),
+    )
+    return (since ?? 0) - (later ?? 0)
+  }
+
+  return async scope => {
+    const place = JSON.stringify([scope.organisation, scope.shelves])
+    const last = known.get(place)
+    const isGood = last !== undefined && last.upTo <= scope.upTo && clock.now() - last.countedAt < GOOD_FOR_MS
+    const base = isGood ? last : { upTo: 0, total: 0, countedAt: clock.now() }
+    const total = base.total + (base.upTo === scope.upTo ? 0 : await between(base.upTo, scope))
+    if (known.size >= MOST_PLACES && !known.has(place)) known.clear()
+    known.set(place, { ...base, upTo: scope.upTo, total })
+    return total
+  }
+}
+
+interface Known {
+  /** Up to this slot. */
+  readonly upTo: number
+  readonly total: number
+  /** When all were counted. */
+  readonly countedAt: number
+}

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { family } from '../../testing/memory-desk.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
-import { createRemembered } from './remembered.ts'
+import { createRemembered } from './memory.ts'
 
 function desk() {
   const at = family(createMemoryStore())

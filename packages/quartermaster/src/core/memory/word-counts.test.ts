@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createWordCounts } from './word-counts.ts'
+import { createWordCounts } from './words.ts'
 
 /** Slots that have the words, and what was asked of them. */
 function counted() {

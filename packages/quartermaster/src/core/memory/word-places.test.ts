@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createWordPlaces } from './word-places.ts'
+import { createWordPlaces } from './words.ts'
 
 const sequence = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 

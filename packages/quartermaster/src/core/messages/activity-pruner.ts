@@ -12,7 +12,7 @@ export interface ActivityPruner {
   prune(): Promise<number>
 }
 
-export interface ActivityPrunerDeps {
+interface ActivityPrunerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { openMessages } from '../../testing/message-desk.ts'
 import type { NewsListener, Store, StoreNews } from '../store/index.ts'
-import { createWatchers } from './watchers.ts'
+import { createWatchers } from './readers.ts'
 
 describe('an inbox', () => {
   it('shows what waits in its order until it is acknowledged, and that only once', async () => {

@@ -8,12 +8,19 @@ import {
 } from '../../contracts/index.ts'
 import { type CancelSignal, type Clock, createFullness } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
-import type { CarriedTasks } from './carried-tasks.ts'
-import { createLooks, type Glance } from './looks.ts'
-import { createReaders, isLeaseOrphaned, leaseOwnerOf, type Reader } from './readers.ts'
-import { rowsWithin } from './rows-within.ts'
-import { type WaitDeps, waitUntilFound } from './waiting.ts'
-import type { Watchers } from './watchers.ts'
+import { rowsWithin } from './activity-log.ts'
+import { type Post, type Sent } from './message.ts'
+import {
+  createLooks,
+  createReaders,
+  type Glance,
+  isLeaseOrphaned,
+  leaseOwnerOf,
+  type Reader,
+  type WaitDeps,
+  type Watchers,
+  waitUntilFound,
+} from './readers.ts'
 
 /** What is not acknowledged. Nothing is lost of it when whoever took it goes away. */
 export interface Inbox {
@@ -49,7 +56,7 @@ export interface TakeRequest {
   readonly onWaiting?: (() => void) | undefined
 }
 
-export interface Taken {
+interface Taken {
   readonly rows: readonly ActivityRow[]
   /** Where the next page begins, when there is one. */
   readonly next: number | undefined
@@ -64,9 +71,9 @@ export interface Held {
   readonly until: number
 }
 
-export type Owner = Pick<WorkspaceRow, 'id' | 'organisation'>
+type Owner = Pick<WorkspaceRow, 'id' | 'organisation'>
 
-export interface InboxDeps extends WaitDeps {
+interface InboxDeps extends WaitDeps {
   readonly store: Store
   readonly clock: Clock
   readonly watchers: Watchers
@@ -281,4 +288,34 @@ async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly 
   if (rows.length === 0) return []
   const found = await store.find('activity', { where: { id: { in: rows.map(({ id }) => id) } }, limit: rows.length })
   return found.toSorted((a, b) => a.sequence - b.sequence)
+}
+
+/** Whoever looks after the tasks that messages carry. */
+export interface CarriedTasks {
+  /** Somebody was handed these messages. */
+  taken(rows: readonly ActivityRow[]): Promise<void>
+  /** The id of the task of this workspace that a message carries, while it is open. */
+  openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined>
+  /** Whether this is a task that this workspace has to do, and that is not over. */
+  isOpen(peer: WorkspaceRow, taskId: string): Promise<boolean>
+  /** Answers a message that carries a task of this workspace; nothing when it is an ordinary one. */
+  reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent | undefined>
+  /** What becomes of an open task with a word of its asker; nothing when it is not this workspace's, or over. */
+  spoken(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined>
+}
+
+/** A change of a task, to be committed with what brings it about. */
+export interface TaskChange {
+  /** Its guard is `TASK_GUARD`. */
+  readonly write: Write
+  /** It is on record. */
+  tell(): void
+}
+
+/** What fails when a task has changed meanwhile. */
+export const TASK_GUARD = 'delegation.version'
+
+/** For whoever never gets a turn to change it. */
+export function taskBusy(id: string): AppError {
+  return new AppError('STORE_BUSY', `The task "${id}" changes all the time. Try again in a moment.`)
 }

@@ -1,30 +1,44 @@
-export { type ActivityCursor, activityCursor } from './activity-cursor.ts'
-export type { ActivityLog, ActivityPage, ActivityQuery } from './activity-log.ts'
-export { type ActivityPruner, createActivityPruner } from './activity-pruner.ts'
-export { type Attachments, NO_ATTACHMENTS } from './attachments.ts'
-export { type CarriedTasks, TASK_GUARD, type TaskChange, taskBusy } from './carried-tasks.ts'
-export type { Chat, ChatRows } from './chat.ts'
-export { chatHandlers } from './chat-handlers.ts'
 export {
+  type ActivityCursor,
+  type ActivityLog,
+  type ActivityPage,
+  type ActivityQuery,
+  activityCursor,
+  type History,
+  type HistoryPage,
+  type TaskQuery,
+} from './activity-log.ts'
+export { type ActivityPruner, createActivityPruner } from './activity-pruner.ts'
+export { chatHandlers, type MessageHandlersDeps, messageHandlers } from './handlers.ts'
+export { type CarriedTasks, type Inbox, TASK_GUARD, type TakeRequest, type TaskChange, taskBusy } from './inbox.ts'
+export {
+  type Attachments,
   type Body,
   chatOf,
   draftMessage,
+  foreignConversation,
+  inboxMessage,
   type MessageDraft,
+  messageText,
   type NewMessage,
+  NO_ATTACHMENTS,
   type Party,
+  type Post,
   personParty,
+  type Sent,
   waitsAgain,
+  wholeParts,
   workspaceParty,
-} from './draft.ts'
-export { inboxMessage } from './facts.ts'
-export type { History, HistoryPage, TaskQuery } from './history.ts'
-export type { Inbox, TakeRequest } from './inbox.ts'
-export { foreignConversation, type Post, type Sent } from './letter.ts'
-export { createHistoryDesk, createInboxDesk, createPeopleDesk } from './message-desk.ts'
-export { type MessageHandlersDeps, messageHandlers } from './message-handlers.ts'
-export { messageText, wholeParts } from './message-text.ts'
-export { createMessages, type Messages, type MessagesDeps } from './messages.ts'
-export { type Reader, readerOf } from './readers.ts'
+} from './message.ts'
+export {
+  type Chat,
+  type ChatRows,
+  createHistoryDesk,
+  createInboxDesk,
+  createMessages,
+  createPeopleDesk,
+  type Messages,
+  type MessagesDeps,
+} from './messages.ts'
+export { createWatchers, type Look, type Reader, readerOf, type Watchers, waitUntilFound } from './readers.ts'
 export type { Sending } from './sending.ts'
-export { type Look, waitUntilFound } from './waiting.ts'
-export { createWatchers, type Watchers } from './watchers.ts'

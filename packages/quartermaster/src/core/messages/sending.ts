@@ -10,35 +10,32 @@ import {
 } from '../../contracts/index.ts'
 import { attachmentGone, isAttachmentGone } from '../attachments/index.ts'
 import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/index.ts'
-import { noPeer, type Organisation, reachedPeer } from '../organisation/index.ts'
+import { mayReach, noPeer, type Organisation, reachedPeer } from '../organisation/index.ts'
 import { type CommitOutcome, type Store, type Write } from '../store/index.ts'
-import type { Attachments } from './attachments.ts'
-import { type CarriedTasks, TASK_GUARD, type TaskChange, taskBusy } from './carried-tasks.ts'
+import { type CarriedTasks, type Inbox, TASK_GUARD, type TaskChange, taskBusy } from './inbox.ts'
 import {
+  type Attachments,
   activityId,
   chatOf,
   draftMessage,
-  type MessageDraft,
-  type Party,
-  peopleParty,
-  personParty,
-  workspaceParty,
-} from './draft.ts'
-import type { Inbox } from './inbox.ts'
-import {
   factsOf,
   foreignConversation,
   guardsOf,
   type Key,
   type Letter,
+  type MessageDraft,
   type Missed,
   outside,
+  type Party,
   type Post,
+  peopleParty,
   personal,
+  personParty,
   refuseLarge,
   type Sent,
   sentOf,
-} from './letter.ts'
+  workspaceParty,
+} from './message.ts'
 
 export interface Sending {
   /** To a peer that this workspace can reach, by its id or name. Throws `PEER_NOT_FOUND` for all others alike. */
@@ -57,7 +54,7 @@ export interface Sending {
   commit(drafts: readonly MessageDraft[], more?: readonly Write[]): Promise<CommitOutcome>
 }
 
-export interface SendingDeps {
+interface SendingDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -340,3 +337,34 @@ export function createSending(deps: SendingDeps): Sending {
     },
   }
 }
+
+interface LogPeersDeps {
+  readonly store: Store
+  readonly organisation: Pick<Organisation, 'workspaces'>
+}
+
+/** Finds who is meant by an id or a name: the id that a log knows them by. Throws `PEER_NOT_FOUND`. */
+export type FindLogPeer = (owner: WorkspaceRow, idOrName: string) => Promise<string>
+
+export function createLogPeers({ store, organisation: { workspaces } }: LogPeersDeps): FindLogPeer {
+  async function isInLog({ id: workspaceId, organisation }: WorkspaceRow, peerId: string): Promise<boolean> {
+    const where = { organisation, workspaceId, peerId }
+    return (await store.find('activity', { where, limit: 1, columns: ['id'] })).length > 0
+  }
+
+  return async (owner, named) => {
+    const row = await workspaces.seek(owner.organisation, named)
+    const isOwn = row?.id === owner.id
+    // What was said with somebody stays, also when they are out of reach by now.
+    if (row && !isOwn && (mayReach(owner, row) || (await isInLog(owner, row.id)))) return row.id
+    if (OTHERS.test(named)) return named
+    if (isOwn)
+      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody talks to themselves; name a peer.')
+    // A person has a name as well.
+    for (const id of [named, `person:${named}`]) if (await isInLog(owner, id)) return id
+    throw await noPeer(workspaces, owner, named)
+  }
+}
+
+/** What persons and the platform are called in a log. None of them is a word that nobody may be named: a peer goes before them. */
+const OTHERS = /^(?:person:.+|people|platform)$/s

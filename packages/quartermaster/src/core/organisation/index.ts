@@ -1,17 +1,26 @@
-export { mayReach, type Place, reachable, relationOf } from './access.ts'
-export { type CardParts, cardOf } from './cards.ts'
-export { type ApiDesk, createApiDesk, organisationHandlers } from './desk.ts'
-export type { DeskContext, DeskDeps, Handlers } from './desk-handlers.ts'
-export { visible } from './desk-workspaces.ts'
-export { isNamed } from './is-named.ts'
-export type { JoinCodes } from './join-codes.ts'
-export { createOrganisation, type Organisation, type OrganisationDeps } from './organisation.ts'
-export type { Persons } from './persons.ts'
-export { type FolderPlace, type PlacedAgent, type Placements, placeAgents } from './placement.ts'
-export type { NamedPlace } from './places.ts'
-export type { PresenceBook } from './presence.ts'
-export { noPeer, reachedPeer } from './reached-peer.ts'
-export type { Seats } from './seats.ts'
+export {
+  type ApiDesk,
+  createApiDesk,
+  createWorkspaceDesk,
+  type DeskContext,
+  type DeskDeps,
+  type Handlers,
+  organisationHandlers,
+  visible,
+  workspaceOf,
+} from './admin.ts'
+export { type FolderPlace, type PlacedAgent, type Placements, placeAgents, type Seats } from './agent-workspaces.ts'
+export {
+  createOrganisation,
+  noPeer,
+  type Organisation,
+  type OrganisationDeps,
+  reachedPeer,
+  type Visitor,
+  type WorkspaceVisitor,
+} from './organisation.ts'
+export { type JoinCodes, type Persons } from './persons.ts'
+export { type CardParts, cardOf, type PresenceBook } from './presence.ts'
 export {
   type Bearer,
   createTokens,
@@ -23,6 +32,14 @@ export {
   type Tokens,
   type TokensDeps,
 } from './tokens.ts'
-export type { Visitor, WorkspaceVisitor } from './visitors.ts'
-export { createWorkspaceDesk, workspaceOf } from './workspace-desk.ts'
-export { refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'
+export {
+  isNamed,
+  mayReach,
+  type NamedPlace,
+  type Place,
+  reachable,
+  refusedDraft,
+  relationOf,
+  unknownWorkspace,
+  type Workspaces,
+} from './workspaces.ts'

@@ -1,16 +1,43 @@
-import type { Settings, WorkspaceFacts, WorkspaceRow } from '../../contracts/index.ts'
-import { type Clock, createEmitter, type Digest, type Emitter, type Ids, type Log } from '../kernel/index.ts'
-import type { Store } from '../store/index.ts'
-import { workspaceFacts } from './facts.ts'
-import { createJoinCodes, type JoinCodes } from './join-codes.ts'
-import { createOrganisations, type Organisations } from './organisations.ts'
-import { createPersons, type Persons } from './persons.ts'
-import { type NamedPlace, placesIn } from './places.ts'
+import {
+  AppError,
+  DEFAULT_ORGANISATION,
+  type NewOrganisation,
+  type OrganisationFacts,
+  type OrganisationRow,
+  type PageWish,
+  type PeerPage,
+  ROOT_WORKSPACE,
+  type Settings,
+  type WorkspaceFacts,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import {
+  type Clock,
+  createEmitter,
+  type Digest,
+  didYouMean,
+  type Emitter,
+  type Ids,
+  type Log,
+} from '../kernel/index.ts'
+import { allRows, insert, type Store, type Write } from '../store/index.ts'
+import { createSeats, type Seats } from './agent-workspaces.ts'
+import { createJoinCodes, createPersons, type JoinCodes, type Persons } from './persons.ts'
 import { createPresence, type PresenceBook } from './presence.ts'
-import { createSeats, type Seats } from './seats.ts'
-import type { Tokens } from './tokens.ts'
-import { identify, type Visitor } from './visitors.ts'
-import { createWorkspaces, type Workspaces } from './workspaces.ts'
+import { type Tokens } from './tokens.ts'
+import {
+  createWorkspaces,
+  isId,
+  mayReach,
+  type NamedPlace,
+  newWorkspaceRow,
+  pageOf,
+  peerFacts,
+  placesIn,
+  relationOf,
+  type Workspaces,
+  workspaceFacts,
+} from './workspaces.ts'
 
 /** Organisations, their workspaces and persons, over one store. */
 export interface Organisation {
@@ -82,4 +109,161 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
     },
     stop: () => presence.stop(),
   }
+}
+
+/** The organisations in this store. */
+interface Organisations {
+  /** Makes the first one, with its root, where it is not there yet. */
+  ensureFirst(): Promise<void>
+  /** Makes one with its root. */
+  create(request: NewOrganisation): Promise<OrganisationFacts>
+  list(): Promise<OrganisationFacts[]>
+  /** Throws `NAME_UNKNOWN` when there is none of this name. */
+  expect(name: string): Promise<void>
+}
+
+interface OrganisationsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Told of the root of a new one, which is a workspace like any other. */
+  onRoot(root: WorkspaceRow): void
+}
+
+function createOrganisations({ store, clock, ids, onRoot }: OrganisationsDeps): Organisations {
+  async function has(name: string): Promise<boolean> {
+    return isId(name) && (await store.count('organisations', { organisation: name })) > 0
+  }
+
+  /** Both or neither: an organisation without a root would have no place for anybody. */
+  function draft({ name, title }: NewOrganisation): { row: OrganisationRow; root: WorkspaceRow; writes: Write[] } {
+    const createdAt = Math.round(clock.now())
+    const row: OrganisationRow = {
+      id: ids.next('org'),
+      organisation: name,
+      workspace: ROOT_WORKSPACE,
+      title: title ?? null,
+      createdAt,
+    }
+    const root = newWorkspaceRow(
+      { name: ROOT_WORKSPACE, abilities: ['memory.global'] },
+      { id: ids.next('ws'), organisation: name, parentId: null, origin: 'root', createdAt },
+    )
+    return { row, root, writes: [insert('organisations', row, 'organisation.name'), insert('workspaces', root)] }
+  }
+
+  return {
+    async ensureFirst() {
+      if (await has(DEFAULT_ORGANISATION)) return
+      // Another process may just have made it; then this one has nothing left to do.
+      await store.commit(draft({ name: DEFAULT_ORGANISATION }).writes)
+    },
+    async create(request) {
+      const { row, root, writes } = draft(request)
+      if (!(await store.commit(writes)).committed)
+        throw new AppError('NAME_TAKEN', `An organisation is named "${request.name}" already. Choose another name.`)
+      onRoot(root)
+      return factsOf(row)
+    },
+    list: async () => (await allRows(store, 'organisations', {})).map(factsOf).toSorted(byName),
+    async expect(name) {
+      if (!(await has(name))) throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
+    },
+  }
+}
+
+function factsOf({ organisation, title, createdAt }: OrganisationRow): OrganisationFacts {
+  return { name: organisation, title, createdAt }
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : 1
+}
+
+/** Who asks, known from a credential, and in which organisation. */
+export type Visitor =
+  | { readonly kind: 'owner'; readonly organisation: string }
+  | { readonly kind: 'person'; readonly organisation: string; readonly name: string; readonly tokenId: string }
+  | WorkspaceVisitor
+
+export interface WorkspaceVisitor {
+  readonly kind: 'workspace'
+  readonly organisation: string
+  readonly workspace: WorkspaceRow
+  readonly tokenId: string
+  /** What the token may be used for; everything when there are none. */
+  readonly scopes: readonly string[]
+}
+
+interface IdentifyDeps {
+  readonly tokens: Pick<Tokens, 'holderOf' | 'fresh'>
+  readonly workspaces: Pick<Workspaces, 'named'>
+}
+
+/** Whose token this is, by what counts at this moment. Nobody's when it has ended, or its workspace is archived or not there. */
+async function identify(
+  token: string,
+  { tokens, workspaces }: IdentifyDeps,
+): Promise<Exclude<Visitor, { kind: 'owner' }> | undefined> {
+  await tokens.fresh(token)
+  const holding = tokens.holderOf(token)
+  if (!holding) return undefined
+  const { organisation, kind, name, tokenId, scopes } = holding
+  if (kind === 'person') return { kind: 'person', organisation, name, tokenId }
+  const workspace = await workspaces.named(organisation, name)
+  // It may have been taken back while the store was asked.
+  if (workspace?.status !== 'active' || !tokens.holderOf(token)) return undefined
+  return { kind: 'workspace', organisation, workspace, tokenId, scopes }
+}
+
+/** Those that a workspace can reach, itself left out. */
+export async function peersOf(
+  { workspaces, presence }: Pick<Organisation, 'workspaces' | 'presence'>,
+  from: WorkspaceRow,
+  page: PageWish,
+): Promise<PeerPage> {
+  const others = (await workspaces.reachable(from)).filter(({ id }) => id !== from.id)
+  const { items, nextCursor } = pageOf(others, page)
+  const peers = items.flatMap(row => {
+    const relation = relationOf(from, row)
+    return relation ? [peerFacts(row, relation, presence)] : []
+  })
+  return others.length > 0 ? { peers, nextCursor } : { peers, nextCursor, reason: NOBODY }
+}
+
+const NOBODY =
+  'There is nobody above, beside or directly below this workspace. The owner gives others a place: quartermaster workspaces create'
+
+/** A workspace and one that it can reach, by what counts now. */
+interface ReachedPeer {
+  readonly self: WorkspaceRow
+  readonly peer: WorkspaceRow
+}
+
+/** What cannot be reached is answered like what is not there. Throws `PEER_NOT_FOUND`, and `INPUT_INVALID` for itself. */
+export async function reachedPeer(
+  workspaces: Pick<Workspaces, 'find' | 'seek' | 'reachable'>,
+  from: WorkspaceRow,
+  { to, alone }: { readonly to: string /** What nobody does with themselves. */; readonly alone: string },
+): Promise<ReachedPeer> {
+  const self = (await workspaces.find(from.organisation, from.id)) ?? from
+  const peer = await workspaces.seek(from.organisation, to)
+  if (!peer || !mayReach(self, peer)) throw await noPeer(workspaces, self, to)
+  if (peer.id === self.id) throw new AppError('INPUT_INVALID', `This is your own workspace. ${alone}; name a peer.`)
+  return { self, peer }
+}
+
+/** The error for whom a workspace cannot reach. Only those that it can reach are suggested. */
+export async function noPeer(
+  workspaces: Pick<Workspaces, 'reachable'>,
+  self: WorkspaceRow,
+  to: string,
+): Promise<AppError> {
+  const others = (await workspaces.reachable(self)).filter(({ id }) => id !== self.id)
+  const named = to.length > 100 ? `${to.slice(0, 100)}…` : to
+  const names = others.map(({ workspace }) => workspace)
+  return new AppError(
+    'PEER_NOT_FOUND',
+    `There is no peer "${named}" that this workspace can reach.${didYouMean(to.slice(0, 128), names)} List your peers and take one of those.`,
+  )
 }

@@ -1,11 +1,26 @@
-import { AppError, type IssuedToken, type PersonFacts, type PersonRow } from '../../contracts/index.ts'
-import type { Clock, Ids } from '../kernel/index.ts'
-import { allRows, insert, mustExist, remove, type Store } from '../store/index.ts'
-import type { Tokens } from './tokens.ts'
-import { isId } from './workspaces.ts'
+import {
+  AppError,
+  DEFAULT_ORGANISATION,
+  type IssuedJoinCode,
+  type IssuedToken,
+  type JoinCodeFacts,
+  type JoinCodeRow,
+  type Joining,
+  type NewJoinCode,
+  type PersonFacts,
+  type PersonRow,
+  ROOT_WORKSPACE,
+  type Settings,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Clock, type Digest, type Ids } from '../kernel/index.ts'
+import { allRows, insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
+import { type Seats } from './agent-workspaces.ts'
+import { type Tokens } from './tokens.ts'
+import { type Draft, isId, refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'
 
 /** What is asked for with a person's token. */
-export interface PersonToken {
+interface PersonToken {
   readonly label?: string | undefined
   readonly ttlMs?: number | undefined
 }
@@ -26,7 +41,7 @@ export interface Persons {
   remove(organisation: string, name: string): Promise<PersonFacts>
 }
 
-export interface PersonsDeps {
+interface PersonsDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -85,4 +100,143 @@ function unknownPerson(name: string): AppError {
 
 function factsOf({ id, organisation, workspace, title, createdAt }: PersonRow): PersonFacts {
   return { id, organisation, name: workspace, title, createdAt }
+}
+
+/** Codes that let somebody from elsewhere take a place: used once, and over after a while. */
+export interface JoinCodes {
+  /** Makes a code. Its text is in this answer and nowhere else. */
+  create(organisation: string, request: NewJoinCode): Promise<IssuedJoinCode>
+  /** All of them, newest first. */
+  list(organisation: string): Promise<JoinCodeFacts[]>
+  revoke(organisation: string, id: string): Promise<JoinCodeFacts>
+  /** Makes a workspace and its token in one step. Whatever is wrong with a code, the answer is the same. */
+  redeem(joining: Joining): Promise<{ workspace: WorkspaceRow; issued: IssuedToken }>
+}
+
+interface JoinCodesDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+  readonly tokens: Tokens
+  readonly workspaces: Workspaces
+  readonly seats: Pick<Seats, 'isAgent' | 'joined'>
+  readonly settings: Pick<Settings, 'joinCodeHours'>
+}
+
+const PREFIX = 'qmjoin'
+const HOUR_MS = 3_600_000
+
+export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
+  const { store, clock, ids, digest, tokens, workspaces, seats, settings } = deps
+  const now = () => Math.round(clock.now())
+
+  async function factsOf(row: JoinCodeRow): Promise<JoinCodeFacts> {
+    const parent = await workspaces.find(row.organisation, row.parentId)
+    return { ...shownFacts(row, now()), parent: { id: row.parentId, name: parent?.workspace ?? row.workspace } }
+  }
+
+  async function found(code: string): Promise<JoinCodeRow | undefined> {
+    const [row] = await store.find('joincodes', { where: { hash: digest(code) }, limit: 1 })
+    return row && stateOf(row, now()) === 'open' ? row : undefined
+  }
+
+  /** A code whose place is gone leads nowhere, like any other bad one. */
+  async function draftFor({ organisation, parentId, role, abilities }: JoinCodeRow, name: string): Promise<Draft> {
+    const parent = await workspaces.find(organisation, parentId)
+    if (parent?.status !== 'active') throw refused()
+    return workspaces.draft(organisation, { name, parent: parentId, role, abilities }, 'joined')
+  }
+
+  /** Of two that come at once the second finds it used. */
+  function use({ id }: JoinCodeRow, usedBy: string): Write {
+    const at = now()
+    const where = { id, usedAt: null, revokedAt: null, expiresAt: { above: at } }
+    return update('joincodes', { where, set: { usedAt: at, usedBy }, guard: 'joincode.open' })
+  }
+
+  /** An agent may have tools before it has a place, and a token of its name would have them. */
+  const isAgent = (organisation: string, name: string) => organisation === DEFAULT_ORGANISATION && seats.isAgent(name)
+
+  /** Whoever is given a code that names them cannot choose another name. */
+  async function isTaken(organisation: string, name: string): Promise<boolean> {
+    return isAgent(organisation, name) || (await workspaces.named(organisation, name)) !== undefined
+  }
+
+  return {
+    async create(organisation, { parent = ROOT_WORKSPACE, name, role = '', abilities = [], ttlMs }) {
+      const above = await workspaces.pick(organisation, parent)
+      if (above.status !== 'active') throw unknownWorkspace(parent)
+      if (name !== undefined && (await isTaken(organisation, name))) throw taken(name)
+      const code = ids.secret(PREFIX)
+      const row: JoinCodeRow = {
+        id: ids.next('join'),
+        organisation,
+        workspace: above.workspace,
+        parentId: above.id,
+        hash: digest(code),
+        name: name ?? null,
+        role,
+        abilities: [...abilities],
+        createdAt: now(),
+        expiresAt: now() + (ttlMs ?? settings.joinCodeHours * HOUR_MS),
+        usedAt: null,
+        usedBy: null,
+        revokedAt: null,
+      }
+      await store.commit([insert('joincodes', row)])
+      return { code, facts: await factsOf(row) }
+    },
+    async list(organisation) {
+      const rows = await allRows(store, 'joincodes', { organisation })
+      return Promise.all(rows.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)).map(factsOf))
+    },
+    async revoke(organisation, id) {
+      const row = isId(id) ? await store.get('joincodes', id) : undefined
+      if (row?.organisation !== organisation) throw new AppError('NAME_UNKNOWN', 'There is no such join code here.')
+      const where = { id, usedAt: null, revokedAt: null }
+      await store.commit([update('joincodes', { where, set: { revokedAt: now() }, rows: 'any' })])
+      return factsOf((await store.get('joincodes', id)) ?? row)
+    },
+    async redeem({ code, name: wished }) {
+      const row = await found(code)
+      if (!row) throw refused()
+      const name = row.name ?? wished
+      if (name === undefined)
+        throw new AppError('INPUT_INVALID', 'This code leaves the name to you. Send "name" beside "code".')
+      if (isAgent(row.organisation, name)) throw taken(name)
+      const { row: workspace, writes } = await draftFor(row, name)
+      const request = { agent: name, organisation: row.organisation, label: 'joined with a code' }
+      const isGone = (guard: string | undefined) => guard === 'joincode.open' || guard === 'workspace.parent'
+      const issued = await tokens.createWith(request, [use(row, workspace.id), ...writes], guard =>
+        isGone(guard) ? refused() : refusedDraft(workspace, guard),
+      )
+      if (!issued) throw refused()
+      if (row.organisation === DEFAULT_ORGANISATION) seats.joined(name)
+      workspaces.tell(workspace)
+      return { workspace, issued }
+    },
+  }
+}
+
+function taken(name: string): AppError {
+  return new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
+}
+
+/** One answer for a code that is wrong, used, over or taken back: it tells nothing to whoever guesses. */
+function refused(): AppError {
+  const message = 'This join code is not good: it is wrong, or used, or over, or was taken back.'
+  return new AppError('TOKEN_INVALID', `${message} Ask whoever gave it for another.`)
+}
+
+function stateOf({ usedAt, revokedAt, expiresAt }: JoinCodeRow, now: number): JoinCodeFacts['state'] {
+  if (usedAt !== null) return 'used'
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt <= now ? 'expired' : 'open'
+}
+
+function shownFacts(row: JoinCodeRow, now: number): Omit<JoinCodeFacts, 'parent'> {
+  const { id, organisation, name, role, abilities, createdAt, expiresAt, usedAt, usedBy, revokedAt } = row
+  const times = { createdAt, expiresAt, usedAt, usedBy, revokedAt }
+  return { id, organisation, name, role, abilities, state: stateOf(row, now), ...times }
 }

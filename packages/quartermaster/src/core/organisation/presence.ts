@@ -1,7 +1,14 @@
-import { messageOf, type Presence, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
-import type { Cancel, Clock, Emitter, Log } from '../kernel/index.ts'
+import {
+  type AgentCard,
+  messageOf,
+  type Presence,
+  type Settings,
+  type Skill,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Cancel, type Clock, type Emitter, type Log } from '../kernel/index.ts'
 import { allRows, type Store, update, type Write } from '../store/index.ts'
-import { createExpiryWatch } from './expiry-watch.ts'
+import { createExpiryWatch } from './token-events.ts'
 
 /** Who is there. Heartbeats are kept in memory and written in batches: a commit for each would be most of all commits. */
 export interface PresenceBook {
@@ -22,7 +29,7 @@ export interface PresenceBook {
   stop(): Promise<void>
 }
 
-export interface PresenceDeps {
+interface PresenceDeps {
   readonly store: Store
   readonly clock: Clock
   readonly emitter: Pick<Emitter, 'emit'>
@@ -180,4 +187,38 @@ function heardOf(id: string, at: number): readonly Write[] {
   return [null, { below: at }].map(lastSeenAt =>
     update('workspaces', { where: { id, lastSeenAt }, set: { lastSeenAt: at }, rows: 'any' }),
   )
+}
+
+export interface CardParts {
+  /** What it can do by its view; `undefined` for one that is not an agent of this folder. */
+  readonly skills: readonly Skill[] | undefined
+  /** Where it is reached here. */
+  readonly url: string
+  /** Of this program, for those that say none of their own. */
+  readonly version: string
+}
+
+/** What others are told of a workspace. What the owner wrote and what it said itself are somebody's words, as they are. */
+export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
+  const { workspace, card } = row
+  return {
+    name: workspace,
+    description: goodFor(row),
+    version: card?.version ?? parts.version,
+    url: card?.url ?? parts.url,
+    skills: skillsIn(parts.skills ?? [], card?.skills ?? []),
+  }
+}
+
+/** The view is what is known, so that it counts where both speak of the same. */
+function skillsIn(view: readonly Skill[], own: readonly Skill[]): Skill[] {
+  const known = new Set(view.map(({ id }) => id))
+  return [...view, ...own.filter(({ id }) => !known.has(id))]
+}
+
+/** What somebody could ask it for: what it is there, and what is said about it. */
+function goodFor({ workspace, role, description, card }: WorkspaceRow): string {
+  const words = description ?? card?.description ?? ''
+  if (role === '') return words === '' ? `The workspace "${workspace}".` : words
+  return words === '' ? role : `${role}${/\p{P}$/u.test(role) ? ' ' : '. '}${words}`
 }

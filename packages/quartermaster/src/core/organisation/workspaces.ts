@@ -1,16 +1,18 @@
 import {
   AppError,
   type NewWorkspace,
+  type PeerFacts,
+  type Relation,
   ROOT_WORKSPACE,
   type Settings,
   type WorkspaceChange,
+  type WorkspaceFacts,
   type WorkspaceOrigin,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import type { Clock, Emitter, Ids } from '../kernel/index.ts'
+import { type Clock, type Emitter, type Ids } from '../kernel/index.ts'
 import { allRows, insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
-import { reachable } from './access.ts'
-import { createTree, type Tree } from './tree.ts'
+import { type PresenceBook } from './presence.ts'
 
 /** The workspaces of every organisation. Whatever is asked names the organisation; nothing of another is ever found. */
 export interface Workspaces {
@@ -42,7 +44,7 @@ export interface Draft {
   readonly writes: readonly Write[]
 }
 
-export interface WorkspacesDeps {
+interface WorkspacesDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -176,7 +178,7 @@ export function unknownWorkspace(idOrName: string): AppError {
   return new AppError('NAME_UNKNOWN', `There is no workspace "${shown(idOrName)}".`)
 }
 
-export interface RowFacts extends Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'origin' | 'createdAt'> {}
+interface RowFacts extends Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'origin' | 'createdAt'> {}
 
 /** The row of a workspace that nobody has heard of yet. */
 export function newWorkspaceRow(
@@ -265,4 +267,163 @@ function moveGuards(tree: Tree, row: WorkspaceRow, parent: WorkspaceRow, most: n
 
 function defined<T extends object>(facts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as never
+}
+
+/** The workspaces of one organisation, as they hang together. */
+interface Tree {
+  get(id: string): WorkspaceRow | undefined
+  /** How far below its root; the root has 0. */
+  tier(row: WorkspaceRow): number
+  /** Those above it, the nearest first. */
+  above(row: WorkspaceRow): WorkspaceRow[]
+  /** How many levels there are below it. */
+  height(row: WorkspaceRow): number
+  /** All of them, each followed by those below it, in the order of their names. */
+  ordered(): WorkspaceRow[]
+}
+
+export function createTree(rows: readonly WorkspaceRow[]): Tree {
+  const byId = new Map(rows.map(row => [row.id, row]))
+  const below = new Map<string | null, WorkspaceRow[]>()
+  for (const row of rows.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))) {
+    const beside = below.get(row.parentId)
+    if (beside) beside.push(row)
+    else below.set(row.parentId, [row])
+  }
+
+  function above(row: WorkspaceRow): WorkspaceRow[] {
+    const found: WorkspaceRow[] = []
+    // Nothing hangs below itself; whatever a damaged store says, this ends.
+    for (let at = upOf(row); at && !found.includes(at); at = upOf(at)) found.push(at)
+    return found
+  }
+
+  const upOf = ({ parentId }: WorkspaceRow) => (parentId === null ? undefined : byId.get(parentId))
+  const height = (row: WorkspaceRow): number =>
+    Math.max(0, ...(below.get(row.id) ?? []).map(child => 1 + height(child)))
+  const withBelow = (row: WorkspaceRow): WorkspaceRow[] => [row, ...(below.get(row.id) ?? []).flatMap(withBelow)]
+
+  return {
+    get: id => byId.get(id),
+    tier: row => above(row).length,
+    above,
+    height,
+    ordered: () => (below.get(null) ?? []).flatMap(withBelow),
+  }
+}
+
+/** A place in an organisation, and whether somebody may sit there. */
+export type NamedPlace = Pick<WorkspaceRow, 'organisation' | 'workspace' | 'status'>
+
+/** As many as one question to the store may answer. */
+const PAGE = 1_000
+const COLUMNS = ['id', 'organisation', 'workspace', 'status'] as const
+
+/** The places of every organisation: all of them, or those whose workspaces have these ids. */
+export async function placesIn(store: Store, ids?: readonly string[]): Promise<NamedPlace[]> {
+  const found: NamedPlace[] = []
+  for (let after: readonly string[] | undefined; ; ) {
+    const where = ids ? { id: { in: ids } } : {}
+    const query = { where, order: { by: ['id'] as const }, columns: COLUMNS, limit: PAGE }
+    const rows = await store.find('workspaces', after ? { ...query, after } : query)
+    found.push(...rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return found
+    after = [last.id]
+  }
+}
+
+/** A workspace as others are shown it. `above` has those above it, the nearest first. */
+export function workspaceFacts(
+  row: WorkspaceRow,
+  above: readonly WorkspaceRow[],
+  presence: Pick<PresenceBook, 'of' | 'lastSeenAt'>,
+): WorkspaceFacts {
+  const { id, organisation, role, description, abilities, status, origin, delivery, capacity } = row
+  const [parent] = above
+  return {
+    id,
+    organisation,
+    name: row.workspace,
+    role,
+    description,
+    tier: above.length,
+    parent: parent ? { id: parent.id, name: parent.workspace } : null,
+    abilities,
+    status,
+    origin,
+    presence: presence.of(row),
+    delivery,
+    capacity,
+    createdAt: row.createdAt,
+    registeredAt: row.registeredAt,
+    lastSeenAt: presence.lastSeenAt(row),
+  }
+}
+
+/** A workspace as one that can reach it is shown it. */
+export function peerFacts(
+  row: WorkspaceRow,
+  relation: Relation,
+  presence: Pick<PresenceBook, 'of' | 'lastSeenAt'>,
+): PeerFacts {
+  const { id, role, status, delivery, capacity } = row
+  return {
+    id,
+    name: row.workspace,
+    role,
+    description: row.description ?? row.card?.description ?? null,
+    status,
+    presence: presence.of(row),
+    delivery,
+    capacity,
+    lastSeenAt: presence.lastSeenAt(row),
+    relation,
+  }
+}
+
+/** Whether this is the one that is meant by an id or a name. */
+export function isNamed({ id, workspace }: Pick<WorkspaceRow, 'id' | 'workspace'>, idOrName: string): boolean {
+  return idOrName === id || idOrName === workspace
+}
+
+const PAGE_OF_ROWS = 100
+
+/** The page that begins behind the row whose id the cursor is. */
+export function pageOf(
+  rows: readonly WorkspaceRow[],
+  { limit = PAGE_OF_ROWS, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+): { items: readonly WorkspaceRow[]; nextCursor: string | null } {
+  const before = cursor === undefined ? -1 : rows.findIndex(({ id }) => id === cursor)
+  if (cursor !== undefined && before < 0)
+    throw new AppError('CURSOR_GONE', 'What this cursor points at is not in the list any more. Begin again without it.')
+  const end = before + 1 + limit
+  const items = rows.slice(before + 1, end)
+  return { items, nextCursor: end < rows.length ? (items.at(-1)?.id ?? null) : null }
+}
+
+/** As much of a workspace as access is decided by. */
+export type Place = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'status'>
+
+/**
+ * Whether one workspace can reach another: the one rule for discovery, delegation, memory and events. It reaches itself,
+ * the one above it, those beside it and those directly below it, within one organisation, and nothing that is archived.
+ */
+export function mayReach(from: Place, to: Place): boolean {
+  return relationOf(from, to) !== undefined
+}
+
+/** How another workspace stands to one that can reach it; `undefined` when it cannot. */
+export function relationOf(from: Place, to: Place): Relation | undefined {
+  if (from.status !== 'active' || to.status !== 'active' || from.organisation !== to.organisation) return undefined
+  if (from.id === to.id) return 'self'
+  if (to.id === from.parentId) return 'parent'
+  if (to.parentId === from.id) return 'child'
+  // What has nothing above it is a root, and beside a root there is nobody.
+  return from.parentId !== null && from.parentId === to.parentId ? 'sibling' : undefined
+}
+
+/** Those of them that a workspace can reach, itself included. */
+export function reachable<P extends Place>(from: Place, among: readonly P[]): P[] {
+  return among.filter(to => mayReach(from, to))
 }

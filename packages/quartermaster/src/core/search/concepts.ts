@@ -1,10 +1,9 @@
-import { nearTerms } from './near-terms.ts'
-import { createSynonymTable } from './synonym-table.ts'
-import type { Posting, TermIndex } from './term-index.ts'
-import type { WeightedTerm } from './terms.ts'
+import { createSynonymTable } from './synonyms.ts'
+import { nearTerms, type Posting, type TermIndex, type TermReader, type WeightedTerm } from './terms.ts'
+import { STOP_WORDS } from './words.ts'
 
 /** One term of the index that speaks for a word of the question. */
-export interface Voice {
+interface Voice {
   posting: Posting
   weight: number
 }
@@ -19,7 +18,7 @@ export interface Concept {
 }
 
 /** Finds what the index has for the words of a question; nothing when nearly all of it would be guessed. */
-export type ConceptFinder = (terms: readonly WeightedTerm[], documents: number) => Map<string, Concept>
+type ConceptFinder = (terms: readonly WeightedTerm[], documents: number) => Map<string, Concept>
 
 /** Rare terms say even more than BM25 thinks: tools are described in the same few common words. */
 const RARITY_POWER = 1.25
@@ -75,3 +74,102 @@ function rarity({ slots }: Posting, documents: number): number {
 
 /** Codes and numbers are never almost right. */
 const isWord = (word: string) => /^\p{L}+$/u.test(word)
+
+/** What is asked for: everything together, and apart when it is several things. */
+export interface Question {
+  /** As much of it as is looked at. */
+  text: string
+  whole: readonly WeightedTerm[]
+  /** Empty when there is only one. */
+  needs: readonly (readonly WeightedTerm[])[]
+}
+
+/** A question is cut here, so that its cost is bounded whoever asks. */
+const MAX_CHARACTERS = 2000
+const MAX_WORDS = 200
+const MAX_NEEDS = 12
+/** "Paris, Rome and Oslo" is a list of values; "read the report and mail it to Ada" are two needs. */
+const TERMS_OF_A_CLAUSE = 2
+/** Long questions tell stories, with many an "and" that begins nothing new. */
+const TERMS_OF_A_CLAUSE_AMONG_SENTENCES = 3
+
+/** Takes a question apart into what it asks for, one tool being enough for each. */
+export function readQuestion(text: string, reader: TermReader): Question {
+  // Single spaces, because the expressions below would try every place in a long stretch of them.
+  const cut = text.slice(0, MAX_CHARACTERS).replace(/\s+/g, space => (space.includes('\n') ? '\n' : ' '))
+  const weigh = (part: string) => reader.weigh(part, MAX_WORDS)
+  const needs = needsOf(cut, weigh).filter(need => need.length > 0)
+  return { text: cut, whole: weigh(cut), needs: needs.length > 1 ? needs.slice(0, MAX_NEEDS) : [] }
+}
+
+const BETWEEN_SENTENCES =
+  /[.!?;]\s+|[。！？；]|\n+|,?\s+(?:(?:and\s+)?(?:then|also|next|finally|lastly|afterwards|additionally|moreover|furthermore|besides|plus)|after that|as well as)\b,?\s*/i
+const BETWEEN_CLAUSES = /,\s+(?:and\s+)?|\s+and\s+|，|、/i
+
+type Weigh = (part: string) => WeightedTerm[]
+
+/** The sentences, and their clauses where each of these could stand by itself. */
+function needsOf(question: string, weigh: Weigh): WeightedTerm[][] {
+  const sentences = question.split(BETWEEN_SENTENCES)
+  if (sentences.length === 1) return clausesOf(question, TERMS_OF_A_CLAUSE, weigh)
+  return sentences.flatMap(sentence => [
+    weigh(sentence),
+    ...clausesOf(sentence, TERMS_OF_A_CLAUSE_AMONG_SENTENCES, weigh),
+  ])
+}
+
+function clausesOf(sentence: string, terms: number, weigh: Weigh): WeightedTerm[][] {
+  const clauses = sentence.split(BETWEEN_CLAUSES).map(weigh)
+  const canStand = (clause: WeightedTerm[]) => clause.filter(({ weight }) => weight === 1).length >= terms
+  return clauses.length > 1 && clauses.every(canStand) ? clauses : []
+}
+
+/** One sentence of a description. */
+export interface Statement {
+  text: string
+  /** It says what is done. The others court whoever chooses, or only list words to be found by. */
+  isPlain: boolean
+}
+
+/** The sentences of a text. */
+export function statementsOf(text: string): Statement[] {
+  return text
+    .split(SENTENCE_END)
+    .filter(sentence => sentence !== '')
+    .map(sentence => ({ text: sentence, isPlain: !isCourting(sentence) && !isWordList(sentence) }))
+}
+
+const SENTENCE_END = /[.!?;]\s+|[。！？；]|\n+/
+
+const isCourting = (sentence: string) => COURTING.some(way => way.test(sentence))
+
+const CHOOSE = '(?:use|call|choose|prefer|pick|select|invoke|run|try)'
+const THIS = '(?:this|it|me)(?: (?:tool|function|server|plugin|one))?'
+const AT_ALL_TIMES = '(?:first|always|only|exclusively|by default|whenever possible|for (?:everything|anything|all))'
+const OTHERS = '(?:(?:any|all|every|the) )*other (?:tool|function|server|plugin)s?'
+const PRAISED = '(?:best|greatest|finest|ultimate|perfect|superior|number one|most \\w+)'
+/** "Use it for mail" tells what it is for. These tell to favour it, whatever is wanted. */
+const COURTING: readonly RegExp[] = [
+  `\\b(?:always|must)(?: \\w+)? ${CHOOSE} ${THIS}\\b`,
+  `\\b${CHOOSE} ${THIS} ${AT_ALL_TIMES}\\b`,
+  `\\bprefer ${THIS}\\b`,
+  `\\b(?:over|than|instead of|ignore|avoid|never use|do not use|don't use) ${OTHERS}\\b`,
+  `\\bover all others\\b`,
+  `\\b${PRAISED} (?:\\w+ ){0,2}(?:tool|choice|solution)\\b`,
+].map(way => new RegExp(way, 'i'))
+
+/** Below it, a sentence may well do without small words: "Converts currencies." */
+const SHORTEST_LIST = 6
+/** Of the words that mean something, fewer different ones than this part of all: nobody talks like that. */
+const VARIETY = 0.5
+
+/** Small words hold a sentence together; without any, or saying the same again and again, it is none. */
+function isWordList(sentence: string): boolean {
+  const words = sentence.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []
+  if (words.length < SHORTEST_LIST) return false
+  const telling = words.filter(word => !isSmall(word))
+  return telling.length === words.length || new Set(telling).size < VARIETY * telling.length
+}
+
+/** In most languages the small words are short, so that not only English ones are known. */
+const isSmall = (word: string) => word.length <= 3 || STOP_WORDS.has(word)

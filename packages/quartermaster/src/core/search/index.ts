@@ -7,7 +7,6 @@ export {
   type SearchOptions,
 } from './search-index.ts'
 export { stem } from './stem.ts'
-export { createSynonymTable } from './synonym-table.ts'
-export { SYNONYMS } from './synonyms.ts'
+export { createSynonymTable, SYNONYMS } from './synonyms.ts'
 export { createTermReader, type TermReader, toTerm, type WeightedTerm } from './terms.ts'
 export { charactersOf, isWordless } from './words.ts'

@@ -1,10 +1,8 @@
-import { type Concept, createConceptFinder } from './concepts.ts'
-import type { Question } from './needs.ts'
-import { createScoreBoard, type ScoreBoard } from './score-board.ts'
-import type { TermIndex } from './term-index.ts'
+import { type Concept, createConceptFinder, type Question } from './concepts.ts'
+import { type TermIndex } from './terms.ts'
 
 /** Which documents a ranking looks at. */
-export interface RankingScope {
+interface RankingScope {
   /** How many there are. */
   documents: number
   /** One more than the highest slot in use. */
@@ -20,7 +18,7 @@ export interface Ranked {
 }
 
 /** Tells how well documents answer a question. */
-export interface Ranker {
+interface Ranker {
   /** Reports every wanted document that has anything to do with the question, and which of its needs it fits best. */
   rank(question: Question, scope: RankingScope, report: (ranked: Ranked, need: number) => void): void
 }
@@ -93,3 +91,72 @@ function sayAll(concept: Concept, say: (slot: number, amount: number) => void) {
 
 const highestOf = (slots: readonly number[], board: ScoreBoard) =>
   slots.reduce((highest, slot) => Math.max(highest, board.at(slot)), 0)
+
+/** A number for each document slot, mostly 0; cheap to use again for the next question. */
+interface ScoreBoard {
+  /** The slots that have a number above 0, in the order in which they got one. */
+  readonly touched: readonly number[]
+  at(slot: number): number
+  add(slot: number, amount: number): void
+  /** Keeps the higher one. Answers whether that is the new one. */
+  raise(slot: number, amount: number): boolean
+  /** Makes room for this many slots, all 0. */
+  clear(slots: number): void
+}
+
+function createScoreBoard(): ScoreBoard {
+  let scores = new Float64Array(0)
+  const touched: number[] = []
+  return {
+    touched,
+    at: slot => scores[slot] ?? 0,
+    add(slot, amount) {
+      const score = scores[slot] ?? 0
+      if (score === 0) touched.push(slot)
+      scores[slot] = score + amount
+    },
+    raise(slot, amount) {
+      const score = scores[slot] ?? 0
+      if (amount <= score) return false
+      if (score === 0) touched.push(slot)
+      scores[slot] = amount
+      return true
+    },
+    clear(slots) {
+      for (const slot of touched) scores[slot] = 0
+      touched.length = 0
+      if (scores.length < slots) scores = new Float64Array(Math.ceil(slots * 1.5))
+    },
+  }
+}
+
+/** Keeps the best of many without sorting all of them. */
+export interface Best<V> {
+  offer(value: V): void
+  /** Best first. */
+  values(): V[]
+}
+
+/** `compare` puts the better one first, as in a sort. */
+export function createBest<V>(limit: number, compare: (a: V, b: V) => number): Best<V> {
+  const kept: V[] = []
+  return {
+    offer(value) {
+      const last = kept[limit - 1]
+      if (limit < 1 || (last !== undefined && compare(value, last) >= 0)) return
+      kept.splice(placeOf(value, kept, compare), 0, value)
+      if (kept.length > limit) kept.pop()
+    },
+    values: () => kept,
+  }
+}
+
+function placeOf<V>(value: V, kept: readonly V[], compare: (a: V, b: V) => number): number {
+  let [low, high] = [0, kept.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compare(kept[middle] as V, value) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,12 +1,7 @@
-import { type Best, createBest } from './best.ts'
-import { impactsOf, type SearchDocument } from './fields.ts'
-import { createNameIndex, type NameIndex } from './name-index.ts'
-import { readQuestion } from './needs.ts'
-import { createRanker, type Ranked } from './ranking.ts'
-import { shareOut } from './sharing.ts'
-import { createShelf, type Shelf } from './shelf.ts'
-import { createTermIndex, type TermIndex } from './term-index.ts'
-import { createTermReader, type TermReader } from './terms.ts'
+import { readQuestion } from './concepts.ts'
+import { createNameIndex, impactsOf, type NameIndex, type SearchDocument } from './fields.ts'
+import { type Best, createBest, createRanker, type Ranked } from './ranking.ts'
+import { createTermIndex, createTermReader, type TermIndex, type TermReader } from './terms.ts'
 
 /** One answer to a question. */
 export interface SearchHit<T> {
@@ -143,4 +138,84 @@ function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex
     const exact = [...named].slice(0, Math.max(0, limit))
     return [...exact.map(slot => hit({ slot, score: 1 }, true)), ...best.map(ranked => hit(ranked, false))]
   }
+}
+
+/** What the index remembers of a document, beside its terms' postings. */
+export interface Stored<T> {
+  readonly id: string
+  readonly name: string
+  readonly hash: string | undefined
+  readonly terms: readonly string[]
+  readonly isDeprecated: boolean
+  value: T
+}
+
+/** Documents in numbered slots, so that postings can hold numbers. A slot that got free is used again. */
+export interface Shelf<T> {
+  readonly size: number
+  /** One more than the highest slot ever used. */
+  readonly slots: number
+  at(slot: number): Stored<T>
+  slotOf(id: string): number | undefined
+  ids(): string[]
+  put(document: Stored<T>): number
+  clear(slot: number): void
+}
+
+export function createShelf<T>(): Shelf<T> {
+  const slotOf = new Map<string, number>()
+  const stored: (Stored<T> | undefined)[] = []
+  const free: number[] = []
+  const at = (slot: number) => stored[slot] as Stored<T>
+  return {
+    get size() {
+      return slotOf.size
+    },
+    get slots() {
+      return stored.length
+    },
+    at,
+    slotOf: id => slotOf.get(id),
+    ids: () => [...slotOf.keys()],
+    put(document) {
+      const slot = free.pop() ?? stored.length
+      stored[slot] = document
+      slotOf.set(document.id, slot)
+      return slot
+    },
+    clear(slot) {
+      slotOf.delete(at(slot).id)
+      stored[slot] = undefined
+      free.push(slot)
+    },
+  }
+}
+
+/** Each further one that a need cannot tell from the one before is worth this part of it, once the need had its share. */
+const ONE_MORE_OF_THE_SAME = 0.7
+/** Scores this close together say nothing about which is better. */
+const INDISTINCT = 0.98
+
+/**
+ * The best of several needs in one order, scores falling. Many that answer one need equally well get no more than its
+ * share of the places before the other needs had theirs; one that stands out keeps its place.
+ */
+export function shareOut(
+  needs: readonly (readonly Ranked[])[],
+  places: number,
+  compare: (a: Ranked, b: Ranked) => number,
+): Ranked[] {
+  const share = Math.ceil(places / needs.length)
+  const all = needs.flatMap(need => discounted(need, share))
+  return all.sort(compare).slice(0, Math.max(0, places))
+}
+
+/** Best first, as it comes in; what is behind the share falls with every one that is not different. */
+function discounted(need: readonly Ranked[], share: number): Ranked[] {
+  let worth = 1
+  return need.map(({ slot, score }, i) => {
+    const before = need[i - 1]?.score ?? Number.POSITIVE_INFINITY
+    if (i >= share && score >= INDISTINCT * before) worth *= ONE_MORE_OF_THE_SAME
+    return { slot, score: score * worth }
+  })
 }

@@ -1,3 +1,5 @@
+import { toTerm } from './terms.ts'
+
 /**
  * Words that people and descriptions use for the same thing. Only what holds in every field of work: a word that means
  * something else elsewhere costs more than it brings.
@@ -78,3 +80,11 @@ area region location
   .trim()
   .split('\n')
   .map(line => line.split(' '))
+
+/** The terms that can stand for a term. */
+export function createSynonymTable(): ReadonlyMap<string, readonly string[]> {
+  const table = new Map<string, string[]>()
+  for (const group of SYNONYMS.map(words => words.map(toTerm)))
+    for (const term of group) table.set(term, [...(table.get(term) ?? []), ...group.filter(other => other !== term)])
+  return table
+}

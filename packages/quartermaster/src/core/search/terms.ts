@@ -1,6 +1,5 @@
 import { stem } from './stem.ts'
-import { CHATTER, IRREGULAR, PRAISE, STOP_WORDS } from './word-lists.ts'
-import { wordsOf } from './words.ts'
+import { CHATTER, IRREGULAR, PRAISE, STOP_WORDS, wordsOf } from './words.ts'
 
 /** A term of a question and how much it counts there. */
 export interface WeightedTerm {
@@ -77,4 +76,92 @@ const isTelling = (word: string) => isShort(word) && !STOP_WORDS.has(word) && !P
 function weightOf(word: string): number {
   if (/^\p{N}/u.test(word)) return NUMBER_WEIGHT
   return CHATTER.has(word) ? CHATTER_WEIGHT : 1
+}
+
+/** Where a term occurs: document slots, and beside each how much the term speaks for it. */
+export interface Posting {
+  readonly slots: number[]
+  readonly impacts: number[]
+}
+
+/** From terms to the documents that have them. */
+export interface TermIndex {
+  add(slot: number, impacts: ReadonlyMap<string, number>): void
+  remove(slot: number, terms: Iterable<string>): void
+  posting(term: string): Posting | undefined
+  /** Every term with the same first letter: nobody mistypes that, and it is a small part of all terms. */
+  alike(term: string): string[]
+}
+
+export function createTermIndex(): TermIndex {
+  const postings = new Map<string, Posting>()
+  const byFirstLetter = new Map<string, Set<string>>()
+
+  const create = (term: string): Posting => {
+    const posting: Posting = { slots: [], impacts: [] }
+    postings.set(term, posting)
+    const alike = byFirstLetter.get(term.charAt(0)) ?? new Set()
+    byFirstLetter.set(term.charAt(0), alike.add(term))
+    return posting
+  }
+  const drop = (term: string) => {
+    postings.delete(term)
+    byFirstLetter.get(term.charAt(0))?.delete(term)
+  }
+
+  return {
+    add(slot, impacts) {
+      for (const [term, impact] of impacts) {
+        const posting = postings.get(term) ?? create(term)
+        posting.slots.push(slot)
+        posting.impacts.push(impact)
+      }
+    },
+    remove(slot, terms) {
+      for (const term of terms) {
+        const posting = postings.get(term)
+        if (posting && takeOut(posting, slot) === 0) drop(term)
+      }
+    },
+    posting: term => postings.get(term),
+    alike: term => [...(byFirstLetter.get(term.charAt(0)) ?? [])],
+  }
+}
+
+/** The last one takes the free place: the order within a posting means nothing. Answers how many are left. */
+function takeOut({ slots, impacts }: Posting, slot: number): number {
+  const at = slots.indexOf(slot)
+  const lastSlot = slots.pop()
+  const lastImpact = impacts.pop()
+  if (at < slots.length && lastSlot !== undefined && lastImpact !== undefined) {
+    slots[at] = lastSlot
+    impacts[at] = lastImpact
+  }
+  return slots.length
+}
+
+/** More would drown what was meant. */
+const NEAR_TERMS = 4
+const SHORTEST_PREFIX = 3
+const SHORTEST_SLIP = 5
+
+/** Terms that were probably meant by one that occurs nowhere: its continuations, otherwise a slip of one letter. */
+export function nearTerms(term: string, vocabulary: readonly string[]): string[] {
+  const continued = term.length >= SHORTEST_PREFIX ? vocabulary.filter(other => other.startsWith(term)) : []
+  if (continued.length > 0) return nearest(continued)
+  return term.length >= SHORTEST_SLIP ? nearest(vocabulary.filter(other => isOneSlipAway(term, other))) : []
+}
+
+const nearest = (terms: string[]) => terms.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, NEAR_TERMS)
+
+/** One letter more, less, other, or two neighbours swapped. */
+function isOneSlipAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  const [restA, restB] = [a.slice(start), b.slice(start)]
+  if (restA.length > restB.length) return restA.slice(1) === restB
+  if (restA.length < restB.length) return restB.slice(1) === restA
+  const isSwap = restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2)
+  return isSwap || restA.slice(1) === restB.slice(1)
 }

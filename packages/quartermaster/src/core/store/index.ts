@@ -1,15 +1,31 @@
-export { allRows } from './all-rows.ts'
 export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
-export type { Lease, LeasePlace, LeaseStanding } from './lease.ts'
-export { createLeases, type Leases } from './leases.ts'
-export { type ChangedRows, mergeNews, type NewsListener, newsOf, type StoreNews } from './news.ts'
+export { createLeases, type Lease, type LeasePlace, type LeaseStanding, type Leases, whileHeld } from './leases.ts'
+export {
+  type ChangedRows,
+  createSharedTime,
+  mergeNews,
+  type NewsListener,
+  newsOf,
+  type SharedTime,
+  type SharedTimeDeps,
+  type StoreNews,
+} from './news.ts'
 export { createNodes, type Nodes, type NodesDeps } from './nodes.ts'
 export { createRememberingStore, type RememberingStoreDeps } from './remembering-store.ts'
-export { createSharedTime, type SharedTime, type SharedTimeDeps } from './shared-time.ts'
-export type { CommitOutcome, FailedGuard, Query, SealedPlace, Sealer, Store } from './store.ts'
-export { isUnkeepable, unkeepable } from './unkeepable.ts'
-export { whileHeld } from './while-held.ts'
-export type { WantedWord, WordScope, WordSearch } from './word-search.ts'
+export {
+  allRows,
+  type CommitOutcome,
+  type FailedGuard,
+  isUnkeepable,
+  type Query,
+  type SealedPlace,
+  type Sealer,
+  type Store,
+  unkeepable,
+  type WantedWord,
+  type WordScope,
+  type WordSearch,
+} from './store.ts'
 export {
   type Check,
   type Condition,

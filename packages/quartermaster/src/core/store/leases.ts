@@ -1,5 +1,184 @@
-import type { Cancel } from '../kernel/index.ts'
-import { createLease, type Lease, type LeaseDeps, type LeaseStanding } from './lease.ts'
+import { type LeaseRow, messageOf, type NodeRow } from '../../contracts/index.ts'
+import { type Cancel, type Clock, type Log } from '../kernel/index.ts'
+import { type SharedTime, type StoreNews } from './news.ts'
+import { type Store } from './store.ts'
+import { insert, remove, update, type Write } from './write.ts'
+
+/** Something that at most one of the processes on a store runs at a time. */
+export interface Lease {
+  /** Takes it as soon as nobody has it, now or later. Resolves when it is known who has it. */
+  want(): Promise<void>
+  /** Finds out who has it, and leaves it there. */
+  look(): Promise<void>
+  /** As of the last look, and held for no longer than its time. */
+  standing(): LeaseStanding
+  /** Calls back whenever somebody else has it than before. */
+  onChange(listener: () => void): Cancel
+  /** Gives it back, for good. */
+  release(): Promise<void>
+}
+
+/** Who has it: this process, for whoever came before in it (`inUse`), another one, nobody; or that is not known. */
+export type LeaseStanding =
+  | { readonly kind: 'held' | 'inUse' | 'free' | 'unknown' }
+  | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
+
+/** Where leases are kept, and for whom. */
+export interface LeasePlace {
+  readonly store: Store
+  readonly news: StoreNews
+  /** What they are judged by; the clock alone when absent. */
+  readonly time?: SharedTime | undefined
+  readonly self: Pick<NodeRow, 'id' | 'host' | 'folder'>
+}
+
+interface LeaseDeps {
+  /** What it is the lease of. */
+  readonly id: string
+  readonly clock: Clock
+  readonly log: Log
+  /** How long it is somebody's who says nothing more. */
+  readonly leaseMs: number
+  /** Nowhere when this process has the store for itself: then everything is its own. */
+  place(): Promise<LeasePlace | undefined>
+}
+
+const FREE: LeaseStanding = { kind: 'free' }
+const HELD: LeaseStanding = { kind: 'held' }
+const UNKNOWN: LeaseStanding = { kind: 'unknown' }
+
+function createLease(deps: LeaseDeps): Lease {
+  const { id, clock, log, leaseMs } = deps
+  const listeners = new Set<() => void>()
+  let standing = UNKNOWN
+  let heldUntil = Number.POSITIVE_INFINITY
+  let [isWanted, wasHeld, isOver] = [false, false, false]
+  let working: Promise<void> = Promise.resolve()
+  let cancelLook: Cancel = () => {}
+  let cancelEnd: Cancel = () => {}
+  let stopHearing: Cancel = () => {}
+  let placed: LeasePlace | undefined
+  const now = () => Math.round(clock.now())
+
+  function stand(next: LeaseStanding): void {
+    const isSame = JSON.stringify(next) === JSON.stringify(standing)
+    standing = next
+    if (!isSame) for (const listener of [...listeners]) listener()
+  }
+
+  /** By the time and not by the timer: a process that was stopped gets to requests before it gets to its timers. */
+  function current(): LeaseStanding {
+    return standing.kind === 'held' && now() >= heldUntil ? UNKNOWN : standing
+  }
+
+  function lookIn(ms: number): void {
+    cancelLook()
+    if (!isOver) cancelLook = clock.after(Math.max(1, ms), () => void look())
+  }
+
+  /** One after the other. It settles always: who asked sees how it stands. */
+  function look(): Promise<void> {
+    working = working.then(async () => {
+      if (isOver) return
+      try {
+        await lookNow()
+      } catch (error) {
+        log.warn('whose lease it is could not be found out', { lease: id, error: messageOf(error) })
+        lookIn(leaseMs / 6)
+      }
+    })
+    return working
+  }
+
+  async function lookNow(): Promise<void> {
+    const place = await open()
+    if (!place) return stand(HELD)
+    await place.time?.align()
+    const row = await place.store.get('leases', id)
+    if (isOver) return
+    if (row && !isFree(row, place)) return taken(row)
+    if (!isWanted) return stand(FREE)
+    const at = now()
+    const { committed } = await place.store.commit([takeWrite(row, place, at + leaseMs)])
+    if (!committed) return lookIn(1)
+    held(at)
+  }
+
+  async function open(): Promise<LeasePlace | undefined> {
+    if (placed) return placed
+    placed = await deps.place()
+    if (placed && !isOver)
+      stopHearing = placed.news.listen({
+        changed: rows => rows.some(({ table, ids }) => table === 'leases' && isAmong(ids)) && void look(),
+        back: () => void look(),
+      })
+    return placed
+  }
+
+  const isAmong = (ids: readonly string[] | 'any') => ids === 'any' || ids.includes(id)
+
+  /** Whoever had this folder before is gone; whoever has it after this process is not. */
+  function isFree(row: LeaseRow, { self }: LeasePlace): boolean {
+    if (row.holder === self.id || row.leaseUntil <= now()) return true
+    return row.folder === self.folder && !wasHeld
+  }
+
+  function taken({ holder, host, leaseUntil }: LeaseRow): void {
+    cancelEnd()
+    stand({ kind: 'taken', by: { holder, host } })
+    lookIn(leaseUntil - now())
+  }
+
+  function takeWrite(row: LeaseRow | undefined, { self }: LeasePlace, leaseUntil: number): Write {
+    const { id: holder, host, folder } = self
+    if (!row) return insert('leases', { id, workspace: 'default', holder, host, folder, leaseUntil })
+    const where = { id, holder: row.holder, leaseUntil: row.leaseUntil }
+    // Only another holder is news for the others.
+    const set = row.holder === holder ? { leaseUntil } : { holder, host, folder, leaseUntil }
+    return update('leases', { where, set })
+  }
+
+  /** It ends here well before it does in the store: what runs by it has to be over when another one begins. */
+  function held(at: number): void {
+    cancelEnd()
+    wasHeld = true
+    heldUntil = at + (leaseMs * 2) / 3
+    const leftMs = heldUntil - now()
+    // Whoever was stopped for so long while it was written asks anew, before anything is begun.
+    if (leftMs <= 0) {
+      stand(UNKNOWN)
+      return lookIn(1)
+    }
+    cancelEnd = clock.after(leftMs, () => stand(UNKNOWN))
+    stand(HELD)
+    lookIn(leaseMs / 3)
+  }
+
+  return {
+    want() {
+      isWanted = true
+      return current().kind === 'held' ? Promise.resolve() : look()
+    },
+    look,
+    standing: current,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async release() {
+      isOver = true
+      for (const cancel of [cancelLook, cancelEnd, stopHearing]) cancel()
+      await working
+      stand(UNKNOWN)
+      if (!placed || !isWanted) return
+      // If the store cannot be told, it is over by itself when its time is.
+      const where = { id, holder: placed.self.id }
+      await placed.store.commit([remove('leases', { where, rows: 'any' })]).catch(error => {
+        log.debug('a lease could not be given back', { lease: id, error: messageOf(error) })
+      })
+    },
+  }
+}
 
 /** The leases of this process, each for as long as anybody in it needs it. */
 export interface Leases {
@@ -33,7 +212,6 @@ interface User {
 }
 
 const IN_USE: LeaseStanding = { kind: 'inUse' }
-const UNKNOWN: LeaseStanding = { kind: 'unknown' }
 
 /** The lease as it is for one of them. */
 function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
@@ -81,4 +259,36 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
       } else if (place === 0) users[0]?.begin()
     },
   }
+}
+
+interface Holding {
+  readonly clock: Clock
+  /** How long to wait for whoever has it now. */
+  readonly withinMs: number
+  /** What is thrown when that takes longer. */
+  late(): Error
+}
+
+/** Does something that no other process on the store does at the same time, and gives the lease back. */
+export async function whileHeld<T>(lease: Lease, holding: Holding, work: () => Promise<T>): Promise<T> {
+  try {
+    await held(lease, holding)
+    return await work()
+  } finally {
+    await lease.release()
+  }
+}
+
+function held(lease: Lease, { clock, withinMs, late }: Holding): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      cancel()
+      stop()
+      settle()
+    }
+    const look = () => lease.standing().kind === 'held' && end(resolve)
+    const cancel = clock.after(withinMs, () => end(() => reject(late())))
+    const stop = lease.onChange(look)
+    void lease.want().then(look)
+  })
 }

@@ -1,7 +1,6 @@
 import { messageOf, type NodeRow } from '../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../kernel/index.ts'
-import type { StoreNews } from './news.ts'
-import type { SharedTime } from './shared-time.ts'
+import { type SharedTime, type StoreNews } from './news.ts'
 import type { Store } from './store.ts'
 import { insert, remove, update } from './write.ts'
 

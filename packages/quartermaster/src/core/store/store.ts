@@ -1,6 +1,5 @@
-import type { Row, Table } from '../../contracts/index.ts'
-import type { WordSearch } from './word-search.ts'
-import type { PlainColumn, Where, Write, WriteKind } from './write.ts'
+import { AppError, isAppError, type Row, type Table } from '../../contracts/index.ts'
+import { type PlainColumn, type Where, type Write, type WriteKind } from './write.ts'
 
 /** The guard that kept a commit from happening. */
 export interface FailedGuard {
@@ -63,4 +62,61 @@ export interface Sealer {
   seal(text: string, place: SealedPlace): string
   /** Throws when the text was changed, moved, or sealed with a key that is not here. */
   open(sealed: string, place: SealedPlace): string
+}
+
+/** Which memories may be found: those on these shelves, as far as they were there. */
+export interface WordScope {
+  readonly shelves: readonly string[]
+  /** Up to this slot; what was added later is not there. */
+  readonly upTo: number
+  /** Only behind this slot. */
+  readonly above?: number | undefined
+}
+
+/** A word that is looked for, as the words of a row are written. */
+export interface WantedWord {
+  readonly word: string
+  /** How many rows with it are looked at; the newest. */
+  readonly most: number
+}
+
+/** Finds rows by their words. A word is only ever a word: nothing in it is syntax. */
+export interface WordSearch {
+  /** How many rows have this word; `most` when there are more. */
+  count(word: string, scope: WordScope & { readonly most: number }): Promise<number>
+  /** For each of these words the slots of the newest rows that have it, the newest first. */
+  newest(words: readonly WantedWord[], scope: WordScope): Promise<readonly (readonly number[])[]>
+}
+
+/** As many as one question to the store may answer. */
+const PAGE = 1_000
+
+/** All rows that are meant, or only these columns of them, in the order of their ids. For what there is not too much of. */
+export async function allRows<T extends Table, C extends keyof Row<T> = keyof Row<T>>(
+  store: Pick<Store, 'find'>,
+  table: T,
+  where: Where<T>,
+  columns?: readonly C[],
+): Promise<Pick<Row<T>, C>[]> {
+  const found: Pick<Row<T>, C>[] = []
+  // Paging goes by it, whoever wants it.
+  const read = columns && [...new Set<keyof Row<T>>(['id', ...columns])]
+  for (let after: readonly string[] | undefined; ; ) {
+    const query = { where, order: { by: ['id'] }, limit: PAGE, ...(read && { columns: read }), ...(after && { after }) }
+    const rows = (await store.find(table, query as unknown as Query<T>)) as readonly Row<T>[]
+    found.push(...rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return found
+    after = [last.id]
+  }
+}
+
+/** The error for a value that no store keeps: trying it again would not help. */
+export function unkeepable(column: string, message: string): AppError {
+  return new AppError('INTERNAL', message, { details: { unkeepable: column } })
+}
+
+/** Whether a commit failed by what was to be written, not by the store. */
+export function isUnkeepable(error: unknown): boolean {
+  return isAppError(error) ? error.details?.unkeepable !== undefined : true
 }

@@ -1,0 +1,259 @@
+import {
+  AppError,
+  type AttachmentFacts,
+  type AttachmentRow,
+  type BlobRow,
+  messageOf,
+  type Settings,
+} from '../../contracts/index.ts'
+import { type Clock, type Ids, type Log } from '../kernel/index.ts'
+import { insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
+import { attachmentFacts, inPieces, isWhole, pieceId, type RunningDigest, type Upload } from './content.ts'
+
+export interface IntakeDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  openDigest(): RunningDigest
+  readonly settings: AttachmentSettings
+}
+
+/** Takes a file in while it comes. What is cut off or too large leaves nothing. */
+export type Intake = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
+
+/** Of one workspace or person. Whoever sends what they upload has one or two; more would be a way to fill the disk. */
+export const MOST_UNUSED = 200
+/** Each time somebody else has brought or lost the same content at that very moment. */
+const MOST_TRIES = 10
+
+/** A file on its way in. */
+interface Incoming {
+  readonly upload: Upload
+  readonly blobId: string
+  readonly digest: RunningDigest
+  size: number
+  /** Pieces that are in the store by now. */
+  kept: number
+}
+
+/** What all of it came to. */
+interface Whole {
+  readonly incoming: Incoming
+  readonly sha256: string
+  /** The piece that is not in the store yet. */
+  readonly last: Uint8Array
+}
+
+/** Content that is in the store already. */
+interface Same {
+  readonly id: string
+  readonly isWhole: boolean
+}
+
+export function createIntake({ store, clock, ids, log, openDigest, settings }: IntakeDeps): Intake {
+  const limit = mostBytes(settings)
+  const takeAway = createRemoval({ store, clock })
+
+  async function refuseHoarding({ organisation, by, workspaceId }: Upload): Promise<void> {
+    const own = { organisation, workspace: by, workspaceId }
+    const unused = await store.count('attachments', { ...own, looseSince: { not: null } })
+    if (unused < MOST_UNUSED) return
+    const message = `"${by}" has ${unused} attachments that no message has. Send them, or wait until they are removed.`
+    throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_UNUSED } })
+  }
+
+  function count(incoming: Incoming, bytes: Uint8Array): void {
+    incoming.size += bytes.length
+    if (incoming.size > limit) throw tooLarge(settings)
+    incoming.digest.add(bytes)
+  }
+
+  async function keep(incoming: Incoming, bytes: Uint8Array): Promise<void> {
+    const place = placeOf(incoming)
+    const blob = { ...place, id: incoming.blobId, state: 'partial', size: 0, createdAt: now() } as const
+    const first = insert('blobs', blob)
+    // One that was cleaned away because it took too long gets no more pieces.
+    const going = mustExist('blobs', { id: incoming.blobId, state: 'partial' }, 'blob.partial')
+    const { committed } = await store.commit([incoming.kept === 0 ? first : going, pieceOf(incoming, bytes)])
+    if (!committed) throw givenUp()
+    incoming.kept++
+  }
+
+  async function readAll(incoming: Incoming, content: AsyncIterable<Uint8Array>): Promise<Whole> {
+    let last = new Uint8Array()
+    for await (const { bytes, isLast } of inPieces(content)) {
+      count(incoming, bytes)
+      if (isLast) last = bytes as typeof last
+      else await keep(incoming, bytes)
+    }
+    return { incoming, sha256: incoming.digest.end(), last }
+  }
+
+  async function finish(whole: Whole): Promise<AttachmentFacts> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const same = await sameAs(whole)
+      const row = rowOf(whole, same?.isWhole ? same.id : whole.incoming.blobId)
+      const outcome = await store.commit([...writesOf(whole, same), insert('attachments', row)])
+      if (outcome.committed) {
+        if (same) await (same.isWhole ? discard(whole.incoming) : clearAway(same.id))
+        return attachmentFacts(row)
+      }
+      if (outcome.failed.guard === 'blob.partial') throw givenUp()
+    }
+    throw new AppError('STORE_BUSY', 'Others bring and remove the same file over and over. Try again.')
+  }
+
+  /**
+   * The same content, if it is there. It is read before anybody is joined to it: that costs less than writing what came, which
+   * has been done, and whoever brings a file again because the first is damaged gets one that is not.
+   */
+  async function sameAs({ incoming: { upload, size }, sha256 }: Whole): Promise<Same | undefined> {
+    const where = { organisation: upload.organisation, sha256 }
+    const [found] = await store.find('blobs', { where, columns: ['id'] })
+    return found && { id: found.id, isWhole: await isWhole(store, openDigest, { blobId: found.id, size, sha256 }) }
+  }
+
+  function writesOf(whole: Whole, same: Same | undefined): readonly Write[] {
+    if (!same) return adding(whole, now())
+    return same.isWhole ? sharing(whole, same.id) : [...givingWay(same.id, whole.incoming), ...adding(whole, now())]
+  }
+
+  function rowOf({ incoming: { upload, size }, sha256 }: Whole, blobId: string): AttachmentRow {
+    const { organisation, by: workspace, workspaceId, name, mediaType } = upload
+    const id = ids.next('att')
+    const at = now()
+    return {
+      id,
+      organisation,
+      workspace,
+      workspaceId,
+      blobId,
+      name,
+      mediaType,
+      size,
+      sha256,
+      createdAt: at,
+      looseSince: at,
+    }
+  }
+
+  async function discard({ blobId, kept }: Incoming): Promise<void> {
+    if (kept === 0) return
+    await orLater(blobId, async () => {
+      // Whoever has ended it before takes its pieces as well, and twice does no harm.
+      await store.commit([ending(blobId, 'partial')])
+      if ((await store.get('blobs', blobId))?.state === 'ended') await takeAway(blobId)
+    })
+  }
+
+  async function clearAway(blobId: string): Promise<void> {
+    log.warn('the content of attachments was damaged, and is replaced by the same that was handed in again', { blobId })
+    await orLater(blobId, () => takeAway(blobId))
+  }
+
+  async function orLater(blobId: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      // It is cleaned away later, with everything else that was left half way.
+      log.warn('content that nobody has could not be removed yet', { blobId, error: messageOf(error) })
+    }
+  }
+
+  const now = () => Math.round(clock.now())
+
+  return async (upload, content) => {
+    if ((upload.announcedSize ?? 0) > limit) throw tooLarge(settings)
+    await refuseHoarding(upload)
+    const incoming: Incoming = { upload, blobId: ids.next('blob'), digest: openDigest(), size: 0, kept: 0 }
+    try {
+      return await finish(await readAll(incoming, content))
+    } catch (error) {
+      await discard(incoming)
+      throw error
+    }
+  }
+}
+
+function placeOf({ upload }: Incoming) {
+  return { organisation: upload.organisation, workspace: upload.by }
+}
+
+function pieceOf(incoming: Incoming, bytes: Uint8Array): Write {
+  const { blobId, kept: position } = incoming
+  return insert('chunks', { ...placeOf(incoming), id: pieceId(blobId, position), blobId, position, bytes })
+}
+
+/** The content is there already: what came ends. */
+function sharing({ incoming }: Whole, blobId: string): readonly Write[] {
+  const there = mustExist('blobs', { id: blobId, state: 'complete' }, 'blob.there')
+  return incoming.kept === 0 ? [there] : [there, ending(incoming.blobId, 'partial')]
+}
+
+/** The content is there and damaged: whoever has it gets what came instead. */
+function givingWay(damagedId: string, { blobId }: Incoming): readonly Write[] {
+  // First, so that nobody takes both for the same content, and nothing happens if somebody else was quicker.
+  return [
+    ending(damagedId, 'complete'),
+    update('attachments', { where: { blobId: damagedId }, set: { blobId }, rows: 'any' }),
+  ]
+}
+
+/** The content is new: with its last piece it counts. */
+function adding({ incoming, sha256, last }: Whole, now: number): readonly Write[] {
+  const { blobId, size, upload } = incoming
+  const complete = { state: 'complete', size, sha256 } as const
+  const isNew = mustNotExist('blobs', { organisation: upload.organisation, sha256 }, 'blob.new')
+  const counts =
+    incoming.kept === 0
+      ? insert('blobs', { ...placeOf(incoming), id: blobId, createdAt: now, ...complete })
+      : update('blobs', { where: { id: blobId, state: 'partial' }, set: complete, guard: 'blob.partial' })
+  return [isNew, counts, pieceOf(incoming, last)]
+}
+
+function tooLarge(settings: AttachmentSettings): AppError {
+  const message = `The file is larger than ${settings.attachmentMegabytes} MB, which is as much as an attachment may have (attachmentMegabytes).`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: mostBytes(settings) } })
+}
+
+/** It was taken for what a dead process had left. */
+function givenUp(): AppError {
+  const message =
+    'The upload took so long that it was given up, and what had come of it is removed. Upload the file again.'
+  return new AppError('CANCELLED', message)
+}
+
+export type AttachmentSettings = Pick<Settings, 'attachmentMegabytes'>
+
+const MEGABYTE = 1024 * 1024
+
+/** The most that one attachment has. */
+export function mostBytes({ attachmentMegabytes }: AttachmentSettings): number {
+  return attachmentMegabytes * MEGABYTE
+}
+
+/** Takes away content that has ended. Whatever is left when it is cut off is taken by whoever cleans. */
+type Removal = (blobId: string) => Promise<void>
+
+/** So many pieces go in one commit: those of others wait for a few megabytes at most. */
+const CHUNK_BATCH = 32
+
+export function createRemoval({ store, clock }: { readonly store: Store; readonly clock: Clock }): Removal {
+  return async blobId => {
+    for (let below = CHUNK_BATCH; (await store.count('chunks', { blobId })) > 0; below += CHUNK_BATCH) {
+      await store.commit([remove('chunks', { where: { blobId, position: { below } }, rows: 'any' })])
+      await clock.breathe()
+    }
+    await store.commit([remove('blobs', { where: { id: blobId, state: 'ended' }, rows: 'any' })])
+  }
+}
+
+/**
+ * From this commit on nobody finds the content, and it gets no more pieces. Its guard fails when it is not in this state: pieces
+ * that became complete meanwhile are somebody's.
+ */
+export function ending(blobId: string, state: BlobRow['state']): Write {
+  const guard = `blob.${state}`
+  return update('blobs', { where: { id: blobId, state }, set: { state: 'ended', sha256: null }, guard })
+}

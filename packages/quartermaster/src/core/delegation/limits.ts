@@ -1,0 +1,117 @@
+import { AppError, type DelegationRow, type WorkspaceRow } from '../../contracts/index.ts'
+import { type Store } from '../store/index.ts'
+
+/** A new task, and how often those two may give each other tasks in turn. */
+interface TurnRequest {
+  readonly asker: WorkspaceRow
+  readonly peer: WorkspaceRow
+  readonly now: number
+  readonly most: number
+}
+
+const HOUR_MS = 3_600_000
+/** As many of each direction are looked at; a page of the store has no more. */
+const MOST_READ = 1_000
+
+/**
+ * Two agents that answer each task with a new one are in no circle that is open, and go on for as long as somebody pays. Throws
+ * `DELEGATION_LOOP` when the two have changed sides too often within an hour. Who only gives, or only gets, has no turns.
+ */
+export async function refuseTurns(store: Store, { asker, peer, now, most }: TurnRequest): Promise<void> {
+  const since = Math.round(now - HOUR_MS)
+
+  async function given(from: WorkspaceRow, to: WorkspaceRow): Promise<readonly number[]> {
+    const { organisation, id: fromId } = from
+    const where = { organisation, fromId, toId: to.id, updatedAt: { atLeast: since } }
+    const order = { by: ['updatedAt', 'id'] as const, direction: 'descending' } as const
+    const rows = await store.find('delegations', { where, order, columns: ['createdAt'], limit: MOST_READ })
+    return rows.map(({ createdAt }) => createdAt).filter(at => at >= since)
+  }
+
+  // Every second turn is one of the peer's, so that most need one look.
+  const back = await given(peer, asker)
+  if (2 * back.length < most) return
+  const turns = turnsOf(back, await given(asker, peer))
+  if (turns.length >= most) throw tooMany(peer.workspace, { most, again: (turns.at(-most) ?? now) + HOUR_MS })
+}
+
+/** When the sides were changed, with the one that begins now. */
+function turnsOf(back: readonly number[], forth: readonly number[]): readonly number[] {
+  const all = [...back.map(at => ({ at, isBack: true })), ...forth.map(at => ({ at, isBack: false }))]
+  const inOrder = all.toSorted((a, b) => a.at - b.at)
+  const changes = inOrder.flatMap(({ at, isBack }, i) => (inOrder[i - 1]?.isBack === isBack ? [] : [at]))
+  return inOrder.at(-1)?.isBack === false ? changes.slice(0, -1) : changes
+}
+
+function tooMany(peer: string, { most, again }: { readonly most: number; readonly again: number }): AppError {
+  const message = `You and "${peer}" have given each other tasks in turn ${most} times within an hour ("delegationTurns"), as in a circle. Answer what you were asked with reply, and leave it at that; a new task is taken from ${new Date(again).toISOString()} on.`
+  return new AppError('DELEGATION_LOOP', message, { details: { limit: most } })
+}
+
+/** As much of a delegation that a workspace has as its place in a chain is decided by. */
+type Held = Pick<DelegationRow, 'id' | 'state' | 'hops' | 'chain' | 'startedAt'>
+
+/** Where in a chain of delegations a new one stands. */
+export interface ChainPlace {
+  readonly parentId: string | null
+  readonly hops: number
+  /** All who have passed it on, the asker last. */
+  readonly chain: string[]
+}
+
+interface ChainRequest {
+  readonly asker: Pick<WorkspaceRow, 'id' | 'workspace'>
+  readonly peer: Pick<WorkspaceRow, 'id' | 'workspace'>
+  /** What the asker has to do for others now. */
+  readonly held: readonly Held[]
+  /** What it will have to do for others once it has room. */
+  readonly queued: readonly Held[]
+  /** The one that it says it works on. */
+  readonly forTask?: string | undefined
+  readonly mostHops: number
+  /** How often it was passed on elsewhere, as whoever brings it says. */
+  readonly hopsBefore?: number | undefined
+}
+
+/**
+ * The place of a new delegation. Throws `DELEGATION_LOOP` when the peer waits, at any distance, for something that the asker has
+ * to do: whether this is for that or not, the two could wait for each other, and nobody gets around it by not saying.
+ */
+export function placeInChain(request: ChainRequest): ChainPlace {
+  const { asker, peer, held, queued, forTask, mostHops, hopsBefore = 0 } = request
+  const back = [...held, ...queued].find(({ chain }) => chain.includes(peer.id))
+  if (back) throw loop(peer.workspace, back)
+  const parent = forTask === undefined ? workedOn(held) : named(held, forTask)
+  const hops = Math.max(parent?.hops ?? 0, hopsBefore) + 1
+  if (hops > mostHops) throw tooFar(mostHops)
+  return { parentId: parent?.id ?? null, hops, chain: [...(parent?.chain ?? []), asker.id] }
+}
+
+/** The one with the longest way behind it, the newest among equals, so that nobody gets more hops by having much to do. */
+function workedOn(held: readonly Held[]): Held | undefined {
+  const taken = held.filter(({ state }) => state === 'in_progress')
+  return taken.toSorted((a, b) => b.hops - a.hops || (b.startedAt ?? 0) - (a.startedAt ?? 0))[0]
+}
+
+function named(held: readonly Held[], id: string): Held {
+  const found = held.find(one => one.id === id)
+  if (found) return found
+  throw new AppError(
+    'NAME_UNKNOWN',
+    `You have no open task "${id.slice(0, 100)}". Leave for_task out, or name one you have.`,
+  )
+}
+
+function loop(peer: string, { id, state }: Held): AppError {
+  const waits = `"${peer}" waits for a task that you have (${id}), so giving it one would go in a circle.`
+  const way =
+    state === 'queued'
+      ? 'It comes to you when you have room: answer it then with reply.'
+      : 'Answer with reply instead; with outcome "in_progress" you can ask something first.'
+  return new AppError('DELEGATION_LOOP', `${waits} ${way}`, { details: { taskId: id } })
+}
+
+function tooFar(most: number): AppError {
+  const message = `This task was passed on ${most} times already ("delegationHops"). Do it yourself, or reply that it cannot be done.`
+  return new AppError('DELEGATION_LOOP', message, { details: { limit: most } })
+}

@@ -1,0 +1,283 @@
+import {
+  MESSAGE_BYTES,
+  type MessageAttachment,
+  type MessagePart,
+  MOST_ATTACHMENTS,
+  MOST_PARTS,
+  toKeepable,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Attachments } from '../attachments/index.ts'
+import { type CancelSignal, createCancellation } from '../kernel/index.ts'
+import { wholeParts } from '../messages/index.ts'
+import { type Matter, type VisitDeps } from './matter.ts'
+import {
+  type RemoteArtifact,
+  type RemoteEvent,
+  RemoteFailure,
+  type RemotePart,
+  type RemoteState,
+  type RemoteTask,
+} from './ports.ts'
+import { plainLine } from './wording.ts'
+
+/** What a stream has told: words and nothing more, or the task as far as it came. */
+export type Heard = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
+
+interface Hearing {
+  /** Follows a stream until it is over, the agent wants something, or something here counts more. */
+  hear(
+    matter: Matter,
+    open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
+    onTaken?: () => Promise<unknown>,
+  ): Promise<Heard>
+}
+
+/** How it goes is written down once in this time: some tell every word. */
+const NOTE_MS = 1_000
+
+export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 'delegations'>): Hearing {
+  async function hear(
+    matter: Matter,
+    open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
+    onTaken = async (): Promise<unknown> => undefined,
+  ): Promise<Heard> {
+    const { until, leave } = onceKnown(matter)
+    try {
+      return await followed(matter, open(until), onTaken)
+    } finally {
+      leave()
+    }
+  }
+
+  async function followed(
+    matter: Matter,
+    events: AsyncIterable<RemoteEvent>,
+    onTaken: () => Promise<unknown>,
+  ): Promise<Heard> {
+    const {
+      held,
+      peer,
+      task: { id },
+    } = matter
+    let task: RemoteTask | undefined
+    let notedAt = Number.NEGATIVE_INFINITY
+    for await (const event of events) {
+      if ('message' in event) {
+        await onTaken()
+        return { message: event.message }
+      }
+      const isFirst = task === undefined
+      task = withEvent(task, event)
+      if (isFirst) {
+        await remember(matter, task)
+        await onTaken()
+      }
+      if (!GOES_ON.has(task.status.state) || matter.signal.aborted || held.gone.aborted) break
+      const said = textOf(task.status.said)
+      if ('artifact' in event || clock.now() - notedAt < NOTE_MS) continue
+      notedAt = clock.now()
+      await delegations.note(peer, id, said === '' ? undefined : said)
+    }
+    return { task }
+  }
+
+  return { hear }
+}
+
+const GOES_ON: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
+
+/** What the task is called there is on record before anything else is done about it. */
+async function remember({ held }: Matter, { id, contextId }: RemoteTask): Promise<void> {
+  const { row } = held
+  if (row.remoteId === id && row.contextId === contextId && row.attempts === 0) return
+  await held.save({ remoteId: id, contextId, attempts: 0, trouble: null })
+}
+
+/** Before it is known what a task is called there it cannot be cancelled, so nothing but the end of this process cuts it off. */
+function onceKnown({ held, signal }: Matter): { readonly until: CancelSignal; leave(): void } {
+  const until = createCancellation()
+  const give = () => {
+    if (held.row.remoteId !== null || held.gone.aborted) until.cancel(signal.reason)
+  }
+  if (signal.aborted) give()
+  signal.addEventListener('abort', give)
+  held.gone.addEventListener('abort', give)
+  return {
+    until: until.signal,
+    leave() {
+      signal.removeEventListener('abort', give)
+      held.gone.removeEventListener('abort', give)
+    },
+  }
+}
+
+function withEvent(task: RemoteTask | undefined, event: Exclude<RemoteEvent, { message: unknown }>): RemoteTask {
+  if ('task' in event) return event.task
+  const known = task ?? {
+    id: event.taskId,
+    contextId: event.contextId,
+    status: { state: 'working', said: [], mark: '' } as const,
+    artifacts: [],
+  }
+  if ('status' in event) return { ...known, status: event.status }
+  return { ...known, artifacts: withArtifact(known.artifacts, event.artifact, event.append) }
+}
+
+/** What an agent elsewhere has said, as the ledger keeps it. */
+interface RemoteWords {
+  readonly message: string
+  readonly parts: MessagePart[]
+  readonly attachments: string[]
+}
+
+/** All pieces of what came of a task: its artifacts, then what was said with the end. */
+export function resultParts({ artifacts, status }: RemoteTask): readonly RemotePart[] {
+  return [...artifacts.flatMap(({ parts }) => joined(parts)), ...status.said]
+}
+
+/** Agents hand over an artifact in pieces, which are cut anywhere: what was one text is one again. */
+function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
+  const whole: RemotePart[] = []
+  for (const part of parts) {
+    const last = whole.at(-1)
+    if (part.kind === 'text' && last?.kind === 'text')
+      whole[whole.length - 1] = { ...last, text: last.text + part.text }
+    else whole.push(part)
+  }
+  return whole
+}
+
+/** What an artifact is with one more piece of it. */
+function withArtifact(
+  artifacts: readonly RemoteArtifact[],
+  next: RemoteArtifact,
+  append: boolean,
+): readonly RemoteArtifact[] {
+  const known = artifacts.find(({ id }) => id === next.id)
+  if (!known) return [...artifacts, next]
+  const whole = append ? { ...next, parts: [...known.parts, ...next.parts] } : next
+  return artifacts.map(one => (one === known ? whole : one))
+}
+
+/** The words alone, for whoever is told how it goes. */
+export function textOf(parts: readonly RemotePart[]): string {
+  return parts
+    .flatMap(part => (part.kind === 'text' && part.text.trim() !== '' ? [toKeepable(part.text)] : []))
+    .join('\n\n')
+}
+
+/** Keeps the files, and says where those are that came as addresses. A file that cannot be kept is named and not hidden. */
+export async function keepWords(
+  parts: readonly RemotePart[],
+  { attachments, peer, empty }: { attachments: Attachments; peer: WorkspaceRow; empty: string },
+): Promise<RemoteWords> {
+  const kept: string[] = []
+  const notes: string[] = []
+  for (const part of parts) {
+    if (part.kind === 'link') notes.push(`File ${nameOf(part)}: ${plainLine(part.url, 2_048)}`)
+    if (part.kind !== 'file') continue
+    const id = kept.length < MOST_ATTACHMENTS ? await keepFile(part, attachments, peer) : undefined
+    if (id === undefined) notes.push(`The file ${nameOf(part)} (${part.bytes.length} bytes) could not be kept.`)
+    else kept.push(id)
+  }
+  const message = [textOf(parts), ...notes].filter(text => text !== '').join('\n\n')
+  const data = dataOf(parts)
+  return {
+    message: message === '' && data.length === 0 && kept.length === 0 ? empty : message,
+    parts: data,
+    attachments: kept,
+  }
+}
+
+/** As much of it as a message has room for. Of what is said on the way nothing is kept elsewhere, so it says that it was cut. */
+export function asMessage(words: RemoteWords): RemoteWords {
+  const { message, parts } = words
+  if (bytesOf(message) + bytesOf(JSON.stringify(parts)) <= MESSAGE_ROOM) return words
+  // A character has three bytes at most for each unit of its text.
+  const shown = message.slice(0, Math.floor(MESSAGE_ROOM / 3)).replace(/[\ud800-\udbff]$/, '')
+  return { ...words, message: `${shown}\n\n(It said more than fits into a message.)`, parts: [] }
+}
+
+const MESSAGE_ROOM = MESSAGE_BYTES - 1_024
+const encoder = new TextEncoder()
+const bytesOf = (text: string) => encoder.encode(text).byteLength
+
+async function keepFile(
+  part: Extract<RemotePart, { kind: 'file' }>,
+  attachments: Attachments,
+  { organisation, id: workspaceId, workspace: by }: WorkspaceRow,
+): Promise<string | undefined> {
+  const mediaType = MEDIA_TYPE.test(part.mediaType) ? part.mediaType : 'application/octet-stream'
+  const name = plainLine(part.name, 255) || 'file'
+  async function* content() {
+    yield part.bytes
+  }
+  try {
+    return (await attachments.receive({ organisation, workspaceId, by, name, mediaType }, content())).id
+  } catch {
+    // Too large, or too many: it is named in the answer, which counts more than the file.
+    return undefined
+  }
+}
+
+const MEDIA_TYPE = /^[\w.+-]{1,127}\/[\w.+-]{1,127}$/
+
+function nameOf({ name, mediaType }: { readonly name: string; readonly mediaType: string }): string {
+  const shown = plainLine(name, 255)
+  const type = plainLine(mediaType, 100)
+  return `${shown === '' ? '(no name)' : `"${shown}"`}${type === '' ? '' : ` (${type})`}`
+}
+
+/** More data than a message has parts for is one list at the end. */
+function dataOf(parts: readonly RemotePart[]): MessagePart[] {
+  const all = parts.flatMap(part => (part.kind === 'data' ? [part.data] : []))
+  const last = all.length > MOST_PARTS ? [all.slice(MOST_PARTS - 1)] : []
+  return [...all.slice(0, last.length > 0 ? MOST_PARTS - 1 : MOST_PARTS), ...last].map(data => ({ kind: 'data', data }))
+}
+
+/** The most that the files of one message have together. They go along in it, a third larger. */
+export const MOST_FILE_BYTES = 26_214_400
+
+/** What somebody here has said. */
+interface Said {
+  readonly text: string
+  readonly parts: readonly MessagePart[] | null
+  readonly files: readonly MessageAttachment[]
+}
+
+/** What is sent: the words, and the files with all that is in them. */
+export async function outgoingParts(
+  attachments: Attachments,
+  { organisation, id: workspaceId }: WorkspaceRow,
+  { text, parts: said, files }: Said,
+): Promise<RemotePart[]> {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0)
+  if (bytes > MOST_FILE_BYTES)
+    throw new RemoteFailure(
+      'refused',
+      `Its files have ${bytes} bytes; an A2A agent elsewhere is sent ${MOST_FILE_BYTES} at most. Attach less.`,
+    )
+  const parts: RemotePart[] = wholeParts({ text, parts: said ?? [] }).map(toRemote)
+  for (const { id, name, mediaType } of files) {
+    const { content } = await attachments.open({ organisation, workspaceId }, id)
+    parts.push({ kind: 'file', bytes: await wholeOf(content), name, mediaType })
+  }
+  return parts
+}
+
+function toRemote(part: MessagePart): RemotePart {
+  return part.kind === 'text' ? part : { kind: 'data', data: part.data ?? null }
+}
+
+async function wholeOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of content) pieces.push(piece)
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

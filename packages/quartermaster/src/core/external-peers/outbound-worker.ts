@@ -1,0 +1,140 @@
+import { messageOf, type OutgoingTaskRow } from '../../contracts/index.ts'
+import { isOpen } from '../delegation/index.ts'
+import { createRounds } from '../kernel/index.ts'
+import { type Watchers } from '../messages/index.ts'
+import { type Organisation } from '../organisation/index.ts'
+import { type ExternalPeers } from './external-peers.ts'
+import { type Quiet, type VisitDeps } from './matter.ts'
+import { createVisit } from './task-attempt.ts'
+import { type HeldTask, holdTask, LeaseLost } from './task-lease.ts'
+import { askerWords } from './wording.ts'
+
+/** Looks after everything that is on its way to agents elsewhere, each by itself: one that does not answer holds up no other. */
+export interface Courier {
+  start(): void
+  /** How many logs it listens to, and how many tasks it looks after. */
+  counts(): { readonly watched: number; readonly held: number }
+  /** Looks for what is due now. */
+  look(): Promise<void>
+  /** Lets go of everything. Whoever is next goes on where this one was. */
+  stop(): Promise<void>
+}
+
+export interface CourierDeps extends VisitDeps {
+  readonly peers: Pick<ExternalPeers, 'placeOf' | 'suspect' | 'active'>
+  readonly watchers: Pick<Watchers, 'watch'>
+  readonly organisation: Pick<Organisation, 'workspaces' | 'events'>
+  readonly leaseMs: number
+}
+
+/** What another process has left, or has just taken on, is found within this. */
+const ROUND_MS = 5_000
+
+interface Running {
+  readonly held: HeldTask
+  readonly done: Promise<void>
+}
+
+export function createCourier(deps: CourierDeps): Courier {
+  const { store, clock, log, outbox, peers, watchers, organisation } = deps
+  const visit = createVisit(deps)
+  const running = new Map<string, Running>()
+  const watched = new Map<string, () => void>()
+  let isStarted = false
+  let isStopped = false
+
+  async function look(): Promise<void> {
+    if (!isStarted || isStopped) return
+    await watchPeers()
+    await takeDue()
+  }
+
+  async function takeDue(): Promise<void> {
+    for (const row of await outbox.due()) {
+      if (isStopped || running.has(row.id)) continue
+      const claimed = await outbox.claim(row)
+      if (claimed && !isStopped) run(claimed)
+    }
+  }
+
+  /** Whatever is written into its log is a reason to look: a new task, an answer, or that nobody waits any more. */
+  async function watchPeers(): Promise<void> {
+    const ids = new Set((await peers.active()).map(({ id }) => id))
+    for (const id of ids)
+      if (!isStopped && !watched.has(id))
+        watched.set(
+          id,
+          watchers.watch(id, () => void stirred(id).catch(failed)),
+        )
+    for (const [id, leave] of watched) {
+      if (ids.has(id)) continue
+      leave()
+      watched.delete(id)
+      for (const { held } of heldOf(id)) held.stir()
+    }
+  }
+
+  async function stirred(peerId: string): Promise<void> {
+    if (isStopped) return
+    await takeDue()
+    for (const { held } of heldOf(peerId)) if (await isWanted(held)) held.stir()
+  }
+
+  const heldOf = (peerId: string) => [...running.values()].filter(({ held }) => held.row.peerId === peerId)
+
+  /** A stream is not cut off for what concerns others. */
+  async function isWanted({ row }: HeldTask): Promise<boolean> {
+    const task = await store.get('delegations', row.id)
+    return !task || !isOpen(task.state) || (await askerWords(store, task)).length > 0
+  }
+
+  function run(claimed: OutgoingTaskRow): void {
+    const held = holdTask(claimed, deps)
+    const done = carry(held).finally(() => {
+      held.end()
+      running.delete(claimed.id)
+    })
+    running.set(claimed.id, { held, done })
+  }
+
+  async function carry(held: HeldTask): Promise<void> {
+    const quiet: Quiet = { count: 0 }
+    try {
+      while (!held.gone.aborted) {
+        const next = await visit(held, quiet)
+        if (next === 'over') return
+        await held.rest(next)
+      }
+    } catch (error) {
+      if (!(error instanceof LeaseLost) && !held.gone.aborted) failed(error)
+    }
+    // The lease of one that cannot be released runs out.
+    await outbox.release(held.row).catch(() => {})
+  }
+
+  function failed(error: unknown): void {
+    log.warn('looking after the tasks of external peers failed and is tried again', { error: messageOf(error) })
+  }
+
+  // One that was just made, or taken out, is not to wait for the next round.
+  const off = organisation.events.on('workspace.changed', () => void look().catch(failed))
+  const rounds = createRounds({ clock, everyMs: ROUND_MS, work: look, onError: failed })
+
+  return {
+    start() {
+      if (isStarted) return
+      isStarted = true
+      rounds.start()
+    },
+    counts: () => ({ watched: watched.size, held: running.size }),
+    look,
+    async stop() {
+      isStopped = true
+      off()
+      for (const leave of watched.values()) leave()
+      for (const { held } of running.values()) held.letGo()
+      await rounds.stop()
+      await Promise.all([...running.values()].map(({ done }) => done))
+    },
+  }
+}

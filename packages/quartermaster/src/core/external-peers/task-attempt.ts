@@ -1,0 +1,293 @@
+import { type ActivityRow, isAppError, messageOf } from '../../contracts/index.ts'
+import { isOpen, type PeerWords } from '../delegation/index.ts'
+import { canonicalJson } from '../kernel/index.ts'
+import { asMessage, createHearing, type Heard, keepWords, outgoingParts, resultParts, textOf } from './follow-stream.ts'
+import {
+  type Errand,
+  lookAfter,
+  type Matter,
+  type Next,
+  type Quiet,
+  retryAfter,
+  type VisitDeps,
+  WAITING_LOOK_MS,
+} from './matter.ts'
+import { RemoteFailure, type RemoteMessage, type RemotePart, type RemoteStatus, type RemoteTask } from './ports.ts'
+import { type HeldTask, LeaseLost } from './task-lease.ts'
+import {
+  ASKS_FOR_MORE,
+  askerWords,
+  FORGOTTEN,
+  failureWords,
+  LEFT_ALONE,
+  needsLogin,
+  notLetIn,
+  notTaken,
+  plainLine,
+  SAID_NOTHING,
+  withoutWords,
+} from './wording.ts'
+
+/** After as many failures of the other side itself it is given up; one that is not there is waited for until the deadline. */
+const MOST_BROKEN = 8
+/** That nobody wants a task any more is said this often to one that does not answer. */
+const MOST_CANCELS = 6
+
+/** Takes a task one step further. Each begins with what is on record, so that it does not matter who made the one before. */
+export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => Promise<Next> {
+  const { store, random, log, remote, peers, delegations, messages, attachments } = deps
+  const { workspaces } = deps.organisation
+  const { hear } = createHearing(deps)
+  const { known, spoken, end, drop } = createReporting(deps)
+
+  async function step(held: HeldTask, quiet: Quiet): Promise<Next> {
+    const { id, organisation, peerId } = held.row
+    const signal = held.stirred()
+    const [task, peer] = await Promise.all([store.get('delegations', id), workspaces.find(organisation, peerId)])
+    if (!task || !peer) return drop(held)
+    try {
+      const reached = await peers.placeOf(peerId)
+      if (!reached) return await drop(held)
+      const matter: Matter = { ...reached, held, task, peer, signal }
+      return await (isOpen(task.state) ? further(matter, quiet) : stop(matter))
+    } catch (error) {
+      if (error instanceof LeaseLost || held.gone.aborted) throw error
+      // Cut off for something that counts more, or ended by others meanwhile: the next step sees to it.
+      if (signal.aborted || (isAppError(error) && error.code === 'DELEGATION_ENDED')) return 0
+      return troubled({ held, task, peer }, error)
+    }
+  }
+
+  async function further(matter: Matter, quiet: Quiet): Promise<Next> {
+    const { held, task, peer } = matter
+    if (held.row.remoteId === null) {
+      const parts = await outgoingParts(attachments, peer, {
+        text: task.task,
+        parts: task.parts,
+        files: task.attachments,
+      })
+      return say(matter, { messageId: task.messageId, parts, hops: task.hops }, quiet)
+    }
+    const [words] = await askerWords(store, task)
+    return words ? answer(matter, words, quiet) : follow(matter, quiet)
+  }
+
+  /** What the asker has said goes to the task there. */
+  async function answer(matter: Matter, words: ActivityRow, quiet: Quiet): Promise<Next> {
+    const { held, peer, task } = matter
+    const { remoteId, contextId } = held.row
+    const parts = await outgoingParts(attachments, peer, {
+      text: words.text,
+      parts: words.parts,
+      files: words.attachments,
+    })
+    const message = {
+      messageId: words.messageId,
+      parts,
+      taskId: remoteId ?? undefined,
+      contextId: contextId ?? undefined,
+    }
+    const taken = async () => {
+      if (quiet.asked !== undefined) quiet.answered = quiet.asked
+      await messages.inbox.pop(peer, words.id)
+    }
+    try {
+      return await say(matter, message, quiet, taken)
+    } catch (error) {
+      if (!(error instanceof RemoteFailure) || (error.trouble !== 'unsupported' && error.trouble !== 'refused'))
+        throw error
+      await taken()
+      const told = notTaken(peer.workspace, error.message)
+      await delegations.reply(peer, task.id, {
+        message: told,
+        outcome: 'in_progress',
+        idempotencyKey: `${words.id}:refused`,
+      })
+      return 0
+    }
+  }
+
+  /** Sends a message, and hears what is told after it. */
+  async function say(
+    matter: Matter,
+    message: RemoteMessage,
+    quiet: Quiet,
+    taken = async (): Promise<unknown> => undefined,
+  ): Promise<Next> {
+    const { held, place } = matter
+    if (matter.streaming && quiet.isAsked !== true) {
+      const heard = await unlessUnsupported(hear(matter, signal => remote.stream(place, message, signal), taken))
+      if (heard) return afterStream(matter, heard, { message, quiet })
+      quiet.isAsked = true
+    }
+    const told = await remote.send(place, message, held.gone)
+    if ('task' in told)
+      await held.save({ remoteId: told.task.id, contextId: told.task.contextId, attempts: 0, trouble: null })
+    await taken()
+    return 'task' in told ? known(matter, told.task, quiet) : spoken(matter, told.message, message)
+  }
+
+  async function follow(matter: Matter, quiet: Quiet): Promise<Next> {
+    const { held, place, signal } = matter
+    const id = held.row.remoteId ?? ''
+    if (matter.streaming && quiet.isAsked !== true && quiet.isWaiting !== true) {
+      // One that is over is not told of any more, but whoever asks gets an answer.
+      const heard = await unlessUnsupported(hear(matter, until => remote.subscribe(place, id, until)))
+      if (heard) return afterStream(matter, heard, { quiet })
+    }
+    const now = await remote.get(place, id, signal)
+    if (held.row.attempts > 0) await held.save({ attempts: 0, trouble: null })
+    return known(matter, now, quiet)
+  }
+
+  /** What a stream has told is all there is, unless the agent can be asked for the whole. */
+  async function afterStream(
+    matter: Matter,
+    heard: Heard,
+    { message, quiet }: { message?: RemoteMessage; quiet: Quiet },
+  ): Promise<Next> {
+    const { held, place, signal } = matter
+    if ('message' in heard) return spoken(matter, heard.message, message ?? ABOUT_TASK)
+    if (signal.aborted) return 0
+    const id = held.row.remoteId
+    if (id === null) throw new RemoteFailure('broken', 'It has ended its answer without a word.')
+    const now = await remote.get(place, id, signal).catch(error => {
+      if (heard.task && error instanceof RemoteFailure && error.trouble === 'unknownTask') return heard.task
+      throw error
+    })
+    return known(matter, now, quiet)
+  }
+
+  /** Nobody wants it any more. One that is over there, or cannot be cancelled, is as good as cancelled here. */
+  async function stop({ held, task, place }: Matter): Promise<Next> {
+    if (task.state !== 'completed' && held.row.remoteId !== null)
+      await remote.cancel(place, held.row.remoteId, held.gone).catch(error => {
+        if (!(error instanceof RemoteFailure) || ABSENT.has(error.trouble)) throw error
+      })
+    return drop(held)
+  }
+
+  /** What is to be done after something went wrong. */
+  async function troubled(errand: Errand, error: unknown): Promise<Next> {
+    const { held, task, peer } = errand
+    const attempts = held.row.attempts + 1
+    const why = plainLine(messageOf(error), 1_000)
+    const trouble = error instanceof RemoteFailure ? error.trouble : undefined
+    const facts = { task: task.id, peer: peer.workspace, error: why }
+    if (trouble === undefined) log.warn('a task for an external peer is stuck and is tried again', facts)
+    if (!isOpen(task.state) && attempts >= MOST_CANCELS) {
+      log.warn(LEFT_ALONE, facts)
+      return drop(held)
+    }
+    if (isOpen(task.state) && trouble !== undefined && isLost(trouble, attempts))
+      return end(errand, { message: lostWords(trouble, why, peer.workspace), outcome: 'failed' })
+    await held.save({ attempts, trouble: why })
+    if (trouble !== undefined && ABSENT.has(trouble)) await peers.suspect(peer.id)
+    return retryAfter(attempts, random, error instanceof RemoteFailure ? error.retryAfterMs : undefined)
+  }
+
+  return step
+}
+
+const ABSENT: ReadonlySet<string> = new Set(['unreachable', 'broken', 'busy'])
+/** What is said in a stream that was only listened to is about the task. */
+const ABOUT_TASK: RemoteMessage = { messageId: 'heard', parts: [], taskId: 'heard' }
+
+async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof RemoteFailure && error.trouble === 'unsupported') return undefined
+    throw error
+  }
+}
+
+/** Whether trying again is of no use. */
+function isLost(trouble: string, attempts: number): boolean {
+  return !ABSENT.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
+}
+
+/** Why it is given up, for the asker. */
+function lostWords(trouble: string, why: string, peer: string): string {
+  if (trouble === 'unknownTask') return FORGOTTEN
+  return trouble === 'unauthorized' ? notLetIn(peer, why) : why
+}
+
+/** Puts on record here what an agent elsewhere says of its task. */
+interface Reporting {
+  /** What the task is now, as whoever does it says. */
+  known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next>
+  /** Words and no task: all there is, or where they are about a task, words on the way. */
+  spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
+  end(errand: Errand, said: PeerWords): Promise<Next>
+  drop(held: HeldTask): Promise<Next>
+}
+
+function createReporting({ store, digest, outbox, delegations, attachments }: VisitDeps): Reporting {
+  async function known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next> {
+    const { task, peer } = errand
+    const { state, said, mark } = now.status
+    // One that was answered may not have been read there yet.
+    quiet.isWaiting = state === 'inputRequired' && mark !== quiet.answered
+    if (state === 'completed') {
+      const words = await keepWords(resultParts(now), { attachments, peer, empty: SAID_NOTHING })
+      return end(errand, { ...words, outcome: 'completed' })
+    }
+    if (state === 'failed' || state === 'rejected' || state === 'canceled') {
+      const words = await keepWords(resultParts(now), { attachments, peer, empty: '' })
+      return end(errand, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
+    }
+    if (state === 'authRequired') return giveUp(errand, textOf(said))
+    if (quiet.isWaiting) {
+      if (quiet.asked !== mark) await ask(errand, now.status, now.id)
+      quiet.asked = mark
+      // An answer may have come before anybody waits for it.
+      return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
+    }
+    await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
+    quiet.count = quiet.last === mark ? quiet.count + 1 : 0
+    quiet.last = mark
+    return lookAfter(quiet.count)
+  }
+
+  /** Ended here, it is cancelled there by the next step, like whatever else nobody waits for. */
+  async function giveUp({ task, peer }: Errand, said: string): Promise<Next> {
+    await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
+    return 0
+  }
+
+  /** Its question is a message to the asker, who answers it like any other. */
+  async function ask({ peer, task }: Errand, status: RemoteStatus, remoteId: string): Promise<void> {
+    const words = asMessage(await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE }))
+    const idempotencyKey = digest(canonicalJson([remoteId, status.mark, textOf(status.said)]))
+    await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
+  }
+
+  async function spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
+    const { peer, task } = errand
+    const words = await keepWords(said, { attachments, peer, empty: SAID_NOTHING })
+    if (to.taskId === undefined) return end(errand, { ...words, outcome: 'completed' })
+    const idempotencyKey = `${to.messageId}:answer`
+    await delegations.reply(peer, task.id, { ...asMessage(words), named: [], outcome: 'in_progress', idempotencyKey })
+    return lookAfter(0)
+  }
+
+  async function end({ held, peer, task }: Errand, said: PeerWords): Promise<Next> {
+    try {
+      await delegations.reply(peer, task.id, said)
+    } catch (error) {
+      if (isAppError(error) && error.code === 'LIMIT_EXCEEDED' && said.outcome === 'completed')
+        await delegations.reply(peer, task.id, { message: messageOf(error), outcome: 'failed' })
+      else if (!isAppError(error) || error.code !== 'DELEGATION_ENDED') throw error
+    }
+    return drop(held)
+  }
+
+  async function drop(held: HeldTask): Promise<Next> {
+    const task = await store.get('delegations', held.row.id)
+    await outbox.drop(held.row, task ? withoutWords(await askerWords(store, task)) : [])
+    return 'over'
+  }
+
+  return { known, spoken, end, drop }
+}

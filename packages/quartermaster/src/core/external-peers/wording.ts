@@ -1,0 +1,148 @@
+import {
+  type ActivityRow,
+  AppError,
+  type DelegationRow,
+  type ExternalPeerFacts,
+  type ExternalPeerRow,
+  MOST_TAG_CHARACTERS,
+  MOST_TAGS,
+  toKeepable,
+  type WorkspaceFacts,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { UNSAFE } from '../kernel/index.ts'
+import { remove, type Store, type Write } from '../store/index.ts'
+import { type KeptWords, RemoteFailure, type RemoteState, type SaidOfItself } from './ports.ts'
+
+const MOST_ROWS = 100
+
+/** What the asker has said since about its task, and the agent has not been told: it waits in the inbox of the agent's workspace. */
+export async function askerWords(store: Store, task: DelegationRow): Promise<ActivityRow[]> {
+  const { id, organisation, toId: workspaceId, conversationId } = task
+  const where = { organisation, workspaceId }
+  const waiting = await store.find('inbox', {
+    where,
+    order: { by: ['sequence'] },
+    limit: 1_000,
+    columns: ['id', 'conversationId'],
+  })
+  const ids = waiting.filter(one => one.conversationId === conversationId).map(one => one.id)
+  if (ids.length === 0) return []
+  const rows = await store.find('activity', { where: { id: { in: ids.slice(0, MOST_ROWS) } }, limit: MOST_ROWS })
+  return rows.filter(({ delegationId }) => delegationId === id).toSorted((a, b) => a.sequence - b.sequence)
+}
+
+/** What takes them out of there: nobody is told them any more. */
+export function withoutWords(words: readonly ActivityRow[]): Write[] {
+  return words.map(({ organisation, workspaceId, id }) =>
+    remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' }),
+  )
+}
+
+export const SAID_NOTHING = '(It is done, and nothing was said.)'
+export const FORGOTTEN =
+  'It does not know the task any more; it may have been restarted. Whether something of it was done is not known: look before you delegate it again.'
+export const LEFT_ALONE = 'an external peer could not be told that nobody wants its task any more'
+export const ASKS_FOR_MORE = 'It wants to know more, and does not say what.'
+
+/** Why it came to nothing, in its words where it has any. */
+export function failureWords(state: RemoteState, said: string): string {
+  if (said !== '' && state === 'failed') return said
+  const did =
+    state === 'rejected'
+      ? 'It has not taken the task'
+      : state === 'canceled'
+        ? 'It has cancelled the task'
+        : 'It has failed'
+  return said === '' ? `${did}, and does not say why.` : `${did}: ${said}`
+}
+
+/** Nobody here can sign in there while a task waits. */
+export function needsLogin(peer: string, said: string): string {
+  const words = said === '' ? '' : ` It says: ${said}`
+  return `It wants somebody to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
+}
+
+/** What its owner can do about a peer that does not let us in. */
+export function notLetIn(peer: string, why: string): string {
+  return `${why} The owner keeps its key in secrets.json, and gives it to "${peer}" with \`quartermaster peers remove ${peer}\` and \`peers add … --secret NAME\`.`
+}
+
+export function notTaken(peer: string, why: string): string {
+  return `Your last message about the task was not taken by "${peer}": ${why}`
+}
+
+/** As much as an agent that registers may say of itself. */
+const MOST_TEXT = { description: 2_000, version: 64, skills: 100, id: 128, name: 200 } as const
+
+/** What a stranger says of itself, as it is kept: one line each, of bounded length, with nothing that cannot be seen. */
+export function keptWords({ description, version, skills }: SaidOfItself): KeptWords {
+  const about = plainLine(description ?? '', MOST_TEXT.description)
+  const number = plainLine(version ?? '', MOST_TEXT.version)
+  return {
+    ...(about !== '' && { description: about }),
+    ...(number !== '' && { version: number }),
+    skills: skills
+      .flatMap(skill => {
+        const id = plainLine(skill.id, MOST_TEXT.id)
+        const name = plainLine(skill.name, MOST_TEXT.name) || id
+        const tags = tagsIn(skill.tags ?? [])
+        const said = { id, name, description: plainLine(skill.description, MOST_TEXT.description) }
+        return id === '' ? [] : [{ ...said, ...(tags.length > 0 && { tags }) }]
+      })
+      .slice(0, MOST_TEXT.skills),
+  }
+}
+
+function tagsIn(tags: readonly string[]): string[] {
+  const lines = tags.slice(0, 2 * MOST_TAGS).map(tag => plainLine(tag, MOST_TAG_CHARACTERS))
+  return [...new Set(lines.filter(tag => tag !== ''))].slice(0, MOST_TAGS)
+}
+
+/** One line of somebody's words, shortened, without control characters and what reverses the reading order. */
+export function plainLine(text: string, longest: number): string {
+  const line = toKeepable(text.slice(0, 4 * longest))
+    .replace(/\s+/g, ' ')
+    .replace(UNSAFE, '')
+    .trim()
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+/** As it is shown. */
+export function externalPeerFacts(
+  row: ExternalPeerRow,
+  workspace: WorkspaceRow,
+  facts: WorkspaceFacts,
+): ExternalPeerFacts {
+  const { id, organisation, name, role, parent, status, presence, capacity, createdAt } = facts
+  const { cardUrl, url, binding, streaming, secret, header, hosts, checkedAt, error } = row
+  return {
+    ...{ id, organisation, name, role, parent, status, presence, capacity, createdAt },
+    ...{ cardUrl, url, binding, streaming, secret, header, hosts, checkedAt, error },
+    description: workspace.description ?? workspace.card?.description ?? null,
+    skills: workspace.card?.skills ?? [],
+  }
+}
+
+/** Why an agent cannot be made a peer, for its owner. */
+export function refusedCard(cardUrl: string, error: unknown): AppError {
+  if (!(error instanceof RemoteFailure)) throw error
+  const { trouble, message } = error
+  const code =
+    trouble === 'unreachable' || trouble === 'busy' || trouble === 'broken' ? 'DEPENDENCY_UNAVAILABLE' : 'INPUT_INVALID'
+  const next = trouble === 'unauthorized' ? ' Keep its key in secrets.json and name it with "secret".' : ''
+  return new AppError(code, `The card at ${cardUrl} cannot be used: ${message}${next}`, { cause: error })
+}
+
+export function noSuchSecret(name: string): AppError {
+  const message = `There is no secret "${name}". Add it to secrets.json in the data folder, and run \`quartermaster reload\` where \`up\` runs.`
+  return new AppError('INPUT_INVALID', message)
+}
+
+/** The error for one that is not there, and just as well for one of another organisation. */
+export function unknownExternalPeer(idOrName: string): AppError {
+  return new AppError(
+    'NAME_UNKNOWN',
+    `There is no external peer "${idOrName.slice(0, 100)}". List them and take one of those.`,
+  )
+}
