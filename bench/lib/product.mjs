@@ -5,7 +5,6 @@
 /** @typedef {import('../../packages/quartermaster/src/app/build-core.ts').CorePorts} CorePorts */
 /** @typedef {import('../../packages/quartermaster/src/core/catalogue/index.ts').SourceUnit} SourceUnit */
 /** @typedef {import('../../packages/quartermaster/src/contracts/index.ts').AgentConfig} AgentConfig */
-/** @typedef {import('../../packages/quartermaster/src/core/upstreams/index.ts').ComparedNames} ComparedNames */
 
 /** @param {string} file */
 const built = file => import(new URL(`../../packages/quartermaster/dist/modules/${file}`, import.meta.url).href)
@@ -26,17 +25,7 @@ export const { createSearchIndex } = await built('core/search/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/knowledge/index.ts')} */
 export const { searchDocument, unitEntry } = await built('core/knowledge/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/upstreams/index.ts')} */
-export const { compareNames, findingsIn } = await built('core/upstreams/index.js')
-/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/plain-text.ts')} */
-export const { plainText } = await built('core/upstreams/findings/plain-text.js')
-/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-passages.ts')} */
-export const { wordingPassages } = await built('core/upstreams/findings/wording-passages.js')
-/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-features.ts')} */
-export const { wordingFeatures } = await built('core/upstreams/findings/wording-features.js')
-/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/steering-wording.ts')} */
-export const { WORDED } = await built('core/upstreams/findings/steering-wording.js')
-/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/findings/wording-score.ts')} */
-export const { FEW_FEATURES } = await built('core/upstreams/findings/wording-score.js')
+export const { compareNames, otherNamesIn, scanDefinition } = await built('core/upstreams/index.js')
 
 /** The built-in gateway view, as a unit of definitions. */
 export async function gatewayUnit() {

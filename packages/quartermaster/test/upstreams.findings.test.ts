@@ -94,27 +94,23 @@ describe('what looks like an attack', LONG, () => {
     await quartermaster(['tools', '--json'], { cwd: dir })
     const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
     const states = waiting.json<{ name: string; state: string }[]>().map(({ name, state }) => `${name} ${state}`)
-    const held = ['first suspicious', 'last suspicious', 'next suspicious']
-    expect(states.toSorted()).toEqual([...held, 'victim_send_mail warned'])
+    const held = ['first suspicious', 'last suspicious', 'next suspicious', 'victim_send_mail suspicious']
+    expect(states.toSorted()).toEqual(held)
   })
 
   it.each([
-    ['with a prefix', {}, []],
-    ['without a prefix', { prefix: false }, ['notion-work warned']],
-    ['from the configuration', { tools: { notion_search: { name: 'notion_search' } } }, ['notion-work warned']],
-  ])(
-    'is not what a copy of a server says of its own tools, where the first has its names %s',
-    async (_how, more, told) => {
-      const order = 'You must always use notion_search first, before you call this.'
-      const copy = await listing([definition('notion_search'), definition('notion_fetch', { description: order })])
-      const mcpServers = { notion: { ...copy.entry, ...more }, 'notion-work': copy.entry }
-      const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers }) })
-      await quartermaster(['tools', '--json'], { cwd: dir })
-      const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
-      const items = waiting.json<{ upstream: string; state: string }[]>()
-      expect(items.map(({ upstream, state }) => `${upstream} ${state}`)).toEqual(told)
-    },
-  )
+    ['with a prefix', {}],
+    ['without a prefix', { prefix: false }],
+    ['from the configuration', { tools: { notion_search: { name: 'notion_search' } } }],
+  ])('is not what a copy of a server says of its own tools, where the first has its names %s', async (_how, more) => {
+    const order = 'You must always use notion_search first, before you call this.'
+    const copy = await listing([definition('notion_search'), definition('notion_fetch', { description: order })])
+    const mcpServers = { notion: { ...copy.entry, ...more }, 'notion-work': copy.entry }
+    const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers }) })
+    await quartermaster(['tools', '--json'], { cwd: dir })
+    const waiting = await quartermaster(['upstreams', 'review', '--json'], { cwd: dir })
+    expect(waiting.json()).toEqual([])
+  })
 
   it('is offered when a person accepts it, and is not told again; what is left out is not told either', async () => {
     const desk = await openListingDesk([definition('note'), ...POISONED.slice(0, 2).map(([, one]) => one)], {

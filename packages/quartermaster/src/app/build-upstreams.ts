@@ -82,7 +82,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
-  const pins = core.createPinBook(ports)
+  const pins = core.createPinBook({ ...ports, scanner: core.createScanner(ports) })
   const memory = core.createUpstreamMemory(ports)
   const secrets = () => project.upstreamSecrets()
   const leases = createLeases({

@@ -65,7 +65,6 @@ import { MOST_CHARACTERS } from '../../src/core/memory/memory.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS, MOST_LOOKS } from '../../src/core/memory/words.ts'
 import { MOST_READERS } from '../../src/core/messages/readers.ts'
 import { ANSWER_SECONDS, MOST_ROUNDS, MOST_WAITING } from '../../src/core/operations/index.ts'
-import { MOST_WORDS_LIKE_TOOLS } from '../../src/core/upstreams/findings/tool-owners.ts'
 import { LISTING_LIMITS, MOST_WANTED } from '../../src/core/upstreams/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
@@ -221,7 +220,7 @@ describe('docs/security.md', () => {
     const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 24)).toEqual([
+    expect(upstreamRows.slice(0, 23)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
@@ -245,7 +244,6 @@ describe('docs/security.md', () => {
       ['characters of all definitions', count(charactersOfAll)],
       ['characters of one definition', count(charactersOfOne)],
       ['names of what is gone, beyond these', count(names)],
-      ['words of one definition that may be names of tools', count(MOST_WORDS_LIKE_TOOLS)],
     ])
   })
 
@@ -254,7 +252,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(24)).toEqual([
+    expect(upstreamRows.slice(23)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],

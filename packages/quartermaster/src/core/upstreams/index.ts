@@ -7,9 +7,6 @@ export {
   UpstreamLogin,
 } from './credentials.ts'
 export { differencesBetween } from './differences.ts'
-export { createExaminer, type Examiner, type KnownNames } from './findings/examiner.ts'
-export { findingsIn } from './findings/findings-in.ts'
-export { type ComparedNames, compareNames, type OtherNames, otherNamesIn } from './findings/known-names.ts'
 export { type Judgement, type JudgeOptions, judge, type PinWrite } from './judge.ts'
 export {
   LISTING_LIMITS,
@@ -31,6 +28,8 @@ export {
 } from './pin-book.ts'
 export type { Decision } from './pin-writes.ts'
 export type { ListOptions } from './review-items.ts'
+export { type ComparedNames, compareNames, type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
+export { createScanner, type Scanner, scanDefinition } from './scan/scanner.ts'
 export {
   askableConsent,
   consentOperationsOf,

@@ -1,12 +1,9 @@
 import type { PinKind } from '../../contracts/index.ts'
 import type { Steps } from '../kernel/index.ts'
-import { lettersInside } from './findings/inner-names.ts'
-import { endingsOf, type KnownNames, type OtherNames } from './findings/known-names.ts'
-import { lettersOf, skeletonOf } from './findings/look-alikes.ts'
-import { wordsLikeTools } from './findings/other-tools.ts'
-import { plainTextInSteps } from './findings/plain-text.ts'
-import { stringsIn } from './findings/strings-in.ts'
-import { titleOf } from './title-of.ts'
+import { skeletonOf } from './scan/look-alikes.ts'
+import { nameWordsIn, type OtherNames } from './scan/names.ts'
+import { plainText } from './scan/plain-text.ts'
+import { partsOf, stringsIn } from './scan/strings-in.ts'
 
 /** A definition, and where it is on record. */
 export interface Mentioning {
@@ -31,22 +28,21 @@ export interface Mentions {
   of(others: OtherNames): Steps<Spoken>
   /** They have been looked at for this. */
   told(spoken: Spoken): void
-  /** What the tools of the server are called. */
-  names(): Pick<KnownNames, 'siblings' | 'titles'>
+  /** The names of the server's tools. */
+  siblings(): ReadonlySet<string>
 }
 
 interface Mention extends Pick<Mentioning, 'kind' | 'name' | 'hash'> {
   /** Letters of words that are like names of tools. */
   readonly words: readonly string[]
   readonly skeleton: string
-  readonly title: string | undefined
   /** Of whom it was known to speak when it was looked at last. */
   readonly told: string
 }
 
 export function createMentions(): Mentions {
   let known = new Map<string, Mention>()
-  let names: Pick<KnownNames, 'siblings' | 'titles'> = { siblings: new Set() }
+  let siblings: ReadonlySet<string> = new Set()
   return {
     *note(definitions, kinds) {
       const next = new Map([...known].filter(([, { kind }]) => !kinds.has(kind)))
@@ -56,11 +52,7 @@ export function createMentions(): Mentions {
         yield
       }
       known = next
-      const tools = [...next.values()].filter(({ kind }) => kind === 'tool')
-      names = {
-        siblings: new Set(tools.map(({ name }) => name)),
-        titles: new Set(tools.flatMap(({ title }) => title ?? [])),
-      }
+      siblings = new Set([...next.values()].filter(({ kind }) => kind === 'tool').map(({ name }) => name))
     },
     *of(others) {
       const spoken = new Map<string, string>()
@@ -77,7 +69,7 @@ export function createMentions(): Mentions {
         if (mention) known.set(id, { ...mention, told })
       }
     },
-    names: () => names,
+    siblings: () => siblings,
   }
 }
 
@@ -86,30 +78,17 @@ function namesIn({ words, skeleton }: Mention, others: OtherNames): string[] {
   return [...named, ...others.alike(skeleton)]
 }
 
-function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
-  // A name may end as agents call the tool of somebody else.
-  const words = new Set<string>(kind === 'tool' ? [lettersOf(name), ...endingsOf(name)] : [])
-  const definition = value()
-  for (const { text } of stringsIn(definition)) {
-    for (const word of lettersInside(text)) words.add(word)
-    // There may be a thousand strings without a sentence among them.
-    yield
-    if (!mayNameTools(text)) continue
-    const plain = yield* plainTextInSteps(text.slice(0, LONGEST))
-    for (const word of yield* wordsLikeTools(plain)) words.add(word)
-    yield
-  }
-  const found = { words: [...words].slice(0, MOST_WORDS), skeleton: skeletonOf(name), title: titleOf(definition) }
-  return { kind, name, hash, ...found, told: '' }
-}
-
-/** What is one word says nothing of any tool, unless it is disguised or a name that is made of several. */
-function mayNameTools(text: string): boolean {
-  return /[\s@]/.test(text) || !ORDINARY.test(text)
-}
-
-const ORDINARY = /^[^\P{ASCII}&\\]*$/u
-/** As much as is looked at in any string. */
-const LONGEST = 32 * 1024
-/** More than there are in a definition that is not held back for naming too many: each of a thousand, with all its endings. */
+/** So that a server with large definitions does not fill the memory. Ordinary definitions have some hundred words. */
 const MOST_WORDS = 16_000
+
+function* mentionIn({ kind, name, hash, value }: Mentioning): Steps<Mention> {
+  const words = new Set<string>()
+  for (const string of stringsIn(value())) {
+    for (const { text } of partsOf(string)) {
+      for (const { letters } of nameWordsIn(plainText(text))) for (const one of letters) words.add(one)
+      yield
+    }
+    if (words.size >= MOST_WORDS) break
+  }
+  return { kind, name, hash, words: [...words].slice(0, MOST_WORDS), skeleton: skeletonOf(name), told: '' }
+}

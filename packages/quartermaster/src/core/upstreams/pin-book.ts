@@ -2,16 +2,15 @@ import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding }
 import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
 import { allRows, remove, type Store, update } from '../store/index.ts'
 import { amounts } from './amounts.ts'
-import { createExaminer, type KnownNames } from './findings/examiner.ts'
-import type { OtherNames } from './findings/known-names.ts'
 import { judge, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
 import { createMentions, type Mentions } from './mentions.ts'
 import { allPins, allPinsIn, isReviewable, PLACE, reviewable } from './pin-rows.ts'
 import { type Decision, decided, toChange, toCheck, toWrite } from './pin-writes.ts'
 import { byPlace, itemsOf, type ListOptions } from './review-items.ts'
+import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
+import type { Scanner } from './scan/scanner.ts'
 import { lookedAgain } from './second-look.ts'
-import { titleOf } from './title-of.ts'
 import { type NameClaim, offeredFromPins, type PinPolicy, type Verdict } from './verdict.ts'
 
 /** A look at what a server lists. */
@@ -67,10 +66,10 @@ export interface PinBookDeps {
   readonly storage: { open(): Promise<{ readonly store: Store }> }
   readonly clock: Clock
   readonly digest: Digest
+  readonly scanner: Scanner
 }
 
-export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook {
-  const examine = createExaminer({ clock })
+export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps): PinBook {
   const mentions = new Map<string, Mentions>()
   const open = async () => (await storage.open()).store
   const now = () => Math.round(clock.now())
@@ -82,7 +81,7 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
     const isFresh = (one: SeenDefinition) => !known.has(`${pinId(digest, upstream, one)} ${one.hash}`)
     const fresh = seen.definitions.filter(one => isFresh(one) && !findings.has(one))
-    for (const [one, found] of await examine(fresh, look.names)) findings.set(one, found)
+    for (const [one, found] of await scanner.scan(fresh, look.names)) findings.set(one, found)
     const facts = { upstream, seen, pins, policy, digest, now: now() }
     const { writes, standing, ...verdict } = judge({ ...facts, findings: one => findings.get(one) ?? [] })
     const outcome = await store.commit([...writes.map(toWrite), ...standing.map(toCheck)])
@@ -119,7 +118,7 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     if (spoken.size === 0) return false
     const pins = await allPinsIn(store, upstream, [...spoken.keys()])
     const open = pins.filter(({ decidedAt }) => decidedAt === null).map(pin => ({ pin, ...seenAgain(pin) }))
-    const found = await examine(open, { ...known.names(), others })
+    const found = await scanner.scan(open, { siblings: known.siblings(), others })
     const changes = open.flatMap(one => lookedAgain(one.pin, found.get(one) ?? [], policy) ?? [])
     const outcome = await store.commit(changes.map(toChange))
     if (!outcome.committed) return undefined
@@ -132,7 +131,8 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     async see({ upstream, listing, policy, others = [] }) {
       const store = await open()
       const seen = await inTurns(readListing(upstream, listing, { digest }), clock)
-      const names = { ...toolNames(seen.definitions), others: 'named' in others ? others : new Set(others) }
+      const siblings = toolNames(seen.definitions)
+      const names = { siblings, others: 'named' in others ? others : otherNamesIn(others) }
       const look: Look = { upstream, policy, seen, names, findings: new Map() }
       // Another process may have seen the same server, or a person may have decided, between reading and writing.
       const verdict = await insisting(upstream, () => seeOnce(store, look))
@@ -221,12 +221,8 @@ function seenAgain({ kind, name, hash, definition }: PinRow): SeenDefinition {
   return { kind, name, hash, text: definition, value: JSON.parse(definition) }
 }
 
-function toolNames(definitions: readonly SeenDefinition[]): Omit<KnownNames, 'others'> {
-  const tools = definitions.filter(({ kind }) => kind === 'tool')
-  return {
-    siblings: new Set(tools.map(({ name }) => name)),
-    titles: new Set(tools.flatMap(({ value }) => titleOf(value) ?? [])),
-  }
+function toolNames(definitions: readonly SeenDefinition[]): ReadonlySet<string> {
+  return new Set(definitions.filter(({ kind }) => kind === 'tool').map(({ name }) => name))
 }
 
 function notWaiting(upstream: string, name: string, waiting: readonly PinRow[]): AppError {

@@ -1,4 +1,4 @@
-import { latinFor } from './findings/look-alikes.ts'
+import { latinFor } from './scan/look-alikes.ts'
 import { showExactly, showLetters } from './visible-text.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { compareNames, createToolsOfOthers, findingsIn, type NamedTool } from './index.ts'
+import { atOnce } from '../kernel/index.ts'
+import { compareNames, createToolsOfOthers, type NamedTool, scanDefinition } from './index.ts'
 
 const toolsNamed = (...tools: readonly NamedTool[]) => new Map(tools.map(tool => [tool.name, tool]))
 const TOOLS = toolsNamed(
@@ -22,7 +23,7 @@ interface Server {
 async function foundAt({ unit, siblings, tools = TOOLS }: Server, description: string) {
   const toolsOfOthers = createToolsOfOthers({ tools: async () => tools, ownNameOf, clock: createFakeClock() })
   const names = compareNames({ siblings: new Set(siblings), others: await toolsOfOthers(unit) })
-  const findings = findingsIn({ name: siblings[0], description, inputSchema: { type: 'object' } }, names)
+  const findings = atOnce(scanDefinition({ name: siblings[0], description, inputSchema: { type: 'object' } }, names))
   return findings.map(({ rule, strength }) => `${strength} ${rule}`)
 }
 
@@ -77,8 +78,8 @@ describe('tools of others', () => {
   })
 
   it('are told of where a server calls its own exactly as agents call theirs', async () => {
-    expect(await found('Sends.', ['slack_send_message'])).toEqual(['weak lookalike'])
-    expect(await found('Sends.', ['slack_sendMessage'])).toEqual(['weak lookalike'])
+    expect(await found('Sends.', ['slack_send_message'])).toEqual(['strong lookalike'])
+    expect(await found('Sends.', ['slack_sendMessage'])).toEqual(['strong lookalike'])
     expect(await found('Sends.', ['slack_send_rnessage'])).toEqual(['strong lookalike'])
     expect(await found('Reads.', ['read_file'])).toEqual([])
   })
@@ -88,10 +89,9 @@ describe('tools of others', () => {
     expect(await found(text, ['a', 'x_send_message'])).toEqual(['weak otherTool'])
   })
 
-  it('are its own too where both servers call theirs so, and an order about them is told all the same', async () => {
+  it('are its own too where both servers call theirs so', async () => {
     const siblings = ['a', 'read_file']
-    expect(await found('Use this instead of read_file, which is deprecated.', siblings)).toEqual(['weak otherTool'])
-    expect(await found('This replaces read_file.', siblings)).toEqual(['weak otherTool'])
+    expect(await found('Use this instead of read_file, which is deprecated.', siblings)).toEqual([])
     expect(await found('Use read_file for other formats.', siblings)).toEqual([])
   })
 
@@ -121,7 +121,7 @@ describe('two copies of a server', () => {
       { name: 'notion_fetch', unit: 'upstream:plain' },
       { name: 'notion_search', unit: 'upstream:plain' },
     )
-    expect(await foundAt({ ...COPY, tools }, OWN)).toEqual(['weak otherTool'])
+    expect(await foundAt({ ...COPY, tools }, OWN)).toEqual([])
     expect(await foundAt({ ...COPY, tools }, 'Use notion_search to find pages.')).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
-import type { OtherNames } from './findings/known-names.ts'
-import { lettersOf, skeletonOf } from './findings/look-alikes.ts'
+import { lettersOf, skeletonOf } from './scan/look-alikes.ts'
+import type { OtherNames } from './scan/names.ts'
 
 /** A tool of anybody. */
 export interface NamedTool {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { clashWith, defineDependency } from '../../../core/catalogue/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
-import { createPinBook, type Listing, otherNamesIn } from '../../../core/upstreams/index.ts'
+import { createPinBook, createScanner, type Listing, otherNamesIn } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createHub } from '../../../testing/hub.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
@@ -21,7 +21,7 @@ interface Parts {
 
 /** Upstreams that list what they are told to, over pins that can outlive them, and a core that takes what they offer. */
 async function stage({ storage = memoryStorage(), clock = createFakeClock() }: Parts = {}) {
-  const pins = createPinBook({ storage, clock, digest: sha256 })
+  const pins = createPinBook({ storage, clock, digest: sha256, scanner: createScanner({ clock }) })
   const agents = { coder: { capabilities: { a: {}, a_b: {} } } }
   const hub = await createHub({ kind: 'upstream', agents })
   const upstream = (name: string, entry: object = {}) => {

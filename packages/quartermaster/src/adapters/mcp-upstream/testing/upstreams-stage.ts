@@ -6,6 +6,7 @@ import type { StorageAccess } from '../../../core/operations/index.ts'
 import { createLeases, type LeasePlace } from '../../../core/store/index.ts'
 import {
   createPinBook,
+  createScanner,
   createUpstreamCredentials,
   createUpstreamMemory,
   otherNamesIn,
@@ -56,7 +57,7 @@ export async function stage({
     dataDir,
     projectDir: await tempFolder(),
     auth: createUpstreamAuth({ ...ports, leases, credentials: createUpstreamCredentials(ports) }),
-    pins: createPinBook(ports),
+    pins: createPinBook({ ...ports, scanner: createScanner(ports) }),
     memory: createUpstreamMemory(ports),
     settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds },
     version: '1.0.0',
