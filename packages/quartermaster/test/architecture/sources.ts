@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
-/** Source files by their path below `src`, with forward slashes: `core/health/record.ts`. */
+/** Source files by their path below `src`, with forward slashes: `core/health/health.ts`. */
 export type Sources = ReadonlyMap<string, string>
 
 /** Everything below the folder that Node or the compiler would run. */

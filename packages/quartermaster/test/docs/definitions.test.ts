@@ -37,13 +37,17 @@ describe('docs/reference/definitions.md', () => {
   it.each([
     { heading: '## Tools', file: 'core/catalogue/tool.ts', name: 'ToolDefinition' },
     { heading: '## Forwarding tools', file: 'core/catalogue/tool.ts', name: 'ForwardingDefinition' },
-    { heading: '## Ops', file: 'core/catalogue/op.ts', name: 'OpDefinition' },
-    { heading: '## Dependencies', file: 'core/catalogue/dependency.ts', name: 'DependencyDefinition' },
-    { heading: '## Capabilities', file: 'core/catalogue/capability.ts', name: 'CapabilityDefinition' },
-    { heading: '## Prompts', file: 'core/catalogue/prompt.ts', name: 'PromptDefinition' },
-    { heading: '### The arguments of a prompt', file: 'core/catalogue/prompt.ts', name: 'PromptArgumentDefinition' },
-    { heading: '## Resources', file: 'core/catalogue/resource.ts', name: 'ResourceDefinition' },
-    { heading: '## Injections', file: 'core/catalogue/injection.ts', name: 'Injection' },
+    { heading: '## Ops', file: 'core/catalogue/definitions.ts', name: 'OpDefinition' },
+    { heading: '## Dependencies', file: 'core/catalogue/definitions.ts', name: 'DependencyDefinition' },
+    { heading: '## Capabilities', file: 'core/catalogue/definitions.ts', name: 'CapabilityDefinition' },
+    { heading: '## Prompts', file: 'core/catalogue/mcp-definitions.ts', name: 'PromptDefinition' },
+    {
+      heading: '### The arguments of a prompt',
+      file: 'core/catalogue/mcp-definitions.ts',
+      name: 'PromptArgumentDefinition',
+    },
+    { heading: '## Resources', file: 'core/catalogue/mcp-definitions.ts', name: 'ResourceDefinition' },
+    { heading: '## Injections', file: 'core/catalogue/definitions.ts', name: 'Injection' },
   ])(
     'has every field of $name, and no other, with its type and whether it must be there',
     ({ heading, file, name }) => {
@@ -57,8 +61,12 @@ describe('docs/reference/definitions.md', () => {
 
   it.each([
     { heading: '### The context of a handler', file: 'core/catalogue/tool.ts', name: 'CallContext' },
-    { heading: '### The context of a probe', file: 'core/catalogue/dependency.ts', name: 'ProbeContext' },
-    { heading: '## The context of prompts and resources', file: 'core/catalogue/reading.ts', name: 'ReadingContext' },
+    { heading: '### The context of a probe', file: 'core/catalogue/definitions.ts', name: 'ProbeContext' },
+    {
+      heading: '## The context of prompts and resources',
+      file: 'core/catalogue/mcp-definitions.ts',
+      name: 'ReadingContext',
+    },
   ])('has everything that $name offers, and nothing else', ({ heading, file, name }) => {
     const documented = rowsOf(heading).map(([field = '', type = '']) => ({ name: bare(field), type: bare(type) }))
     expect(documented).toEqual(membersOf(file, name).map(member => ({ name: member.name, type: asRead(member).type })))

@@ -39,7 +39,7 @@ describe('docs/reference/effects.md', () => {
       type: bare(type),
       isOptional: otherwise !== 'required',
     }))
-    expect(rows).toEqual(membersOf('core/catalogue/effect.ts', 'EffectDefinition'))
+    expect(rows).toEqual(membersOf('core/catalogue/definitions.ts', 'EffectDefinition'))
   })
 })
 

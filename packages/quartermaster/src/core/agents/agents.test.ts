@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Events } from '../../contracts/index.ts'
 import { createEmitter } from '../kernel/index.ts'
-import type { AgentEntry } from './agent-entry.ts'
-import { type AgentsDeps, createAgents } from './agents.ts'
+import { type AgentEntry, type AgentsDeps, createAgents } from './agents.ts'
 
 const entry = (name: string): AgentEntry => ({ name, file: `${name}.json`, hash: name, problems: [] })
 

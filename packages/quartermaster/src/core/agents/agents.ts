@@ -11,13 +11,17 @@ import {
 import { isOnceOnly } from '../catalogue/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import { type Placements, placeAgents } from '../organisation/index.ts'
-import type { AgentEntry, AgentStore } from './agent-entry.ts'
-import type { Announcer, ViewChange } from './announcer.ts'
-import { type CapabilityIssue, NOTHING_GRANTED, type Resolution, type ShadowedResources } from './grants.ts'
-import { createGuests, type GuestBook } from './guests.ts'
-import type { Mount } from './mount.ts'
-import { resolveCapabilities } from './resolve-capabilities.ts'
-import { createSeat, type Seat, type SeatDeps } from './seat.ts'
+import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import { type Announcer, type ViewChange } from './announcer.ts'
+import { createGuests, type GuestBook } from './remote-agents.ts'
+import {
+  type CapabilityIssue,
+  type Mount,
+  NOTHING_GRANTED,
+  type Resolution,
+  resolveCapabilities,
+  type ShadowedResources,
+} from './resolve-capabilities.ts'
 
 /** The configured agents, and the seats from which they call. */
 export interface Agents {
@@ -253,4 +257,22 @@ function summaryOf({ name, config, wrong = {} }: AgentEntry, seat: Seat, problem
     problems: problems.map(problem => problem.message),
   }
   return config?.title === undefined ? summary : { ...summary, title: config.title }
+}
+
+/** An agent as it is written down. A file that does not read has problems and no configuration, so its agent has no tools. */
+export interface AgentEntry {
+  readonly name: string
+  /** Where it stands, for people. */
+  readonly file: string
+  readonly config?: AgentConfig
+  /** Capabilities that the file names and `config` leaves out, because their part of the file does not read, with the reason. */
+  readonly wrong?: Readonly<Record<string, string>>
+  /** Changes whenever the file does. */
+  readonly hash: string
+  readonly problems: readonly Problem[]
+}
+
+/** Where agents are written down. */
+export interface AgentStore {
+  load(): Promise<readonly AgentEntry[]>
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../contracts/index.ts'
 import type { Cancel, Clock, Emitter } from '../kernel/index.ts'
-import type { Seat } from './seat.ts'
+import type { Seat } from './agent-session.ts'
 import type { View } from './view.ts'
 
 /** Tells those who follow a view that it changed: the first time at once, then at most once per interval. */

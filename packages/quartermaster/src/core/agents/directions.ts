@@ -10,7 +10,7 @@ import {
   unitsIn,
   withIncludes,
 } from '../knowledge/index.ts'
-import type { PromptGrant, Resolution, ResourceGrant } from './grants.ts'
+import type { PromptGrant, Resolution, ResourceGrant } from './resolve-capabilities.ts'
 
 /** Directions as agents meet them: something a person calls by its word, and a skill that a model reads when it needs it. */
 interface Offer {
@@ -19,7 +19,7 @@ interface Offer {
   readonly skill: Skill
 }
 
-export interface DirectionsDeps {
+interface DirectionsDeps {
   readonly generation: Generation
   readonly digest: Digest
   readonly reader: UnitReader

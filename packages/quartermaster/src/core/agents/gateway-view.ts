@@ -2,7 +2,7 @@ import type { AgentConfig, Settings } from '../../contracts/index.ts'
 import type { Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Docs, UnitReader } from '../knowledge/index.ts'
-import type { Grant, Resolution } from './grants.ts'
+import type { Grant, Resolution } from './resolve-capabilities.ts'
 
 /**
  * What the handlers of the gateway view get as their configuration: what one seat has. It comes with the grant of that

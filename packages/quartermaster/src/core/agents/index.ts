@@ -1,11 +1,7 @@
-export type { AgentEntry, AgentStore } from './agent-entry.ts'
-export { agentViewOf } from './agent-view.ts'
-export { type Agents, type AgentsDeps, createAgents } from './agents.ts'
+export { agentViewOf, type Seat } from './agent-session.ts'
+export { type AgentEntry, type AgentStore, type Agents, type AgentsDeps, createAgents } from './agents.ts'
 export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
 export type { GatewayConfig } from './gateway-view.ts'
-export type { Grant, PromptGrant, ResourceGrant } from './grants.ts'
-export type { GuestBook } from './guests.ts'
-export type { Mount, Mounted, MountRequest } from './mount.ts'
 export {
   type CapabilityRegistry,
   createCapabilityRegistry,
@@ -13,6 +9,14 @@ export {
   refuseIssues,
   type ServerFactory,
 } from './registry.ts'
-export type { Seat } from './seat.ts'
+export type { GuestBook } from './remote-agents.ts'
+export {
+  type Grant,
+  type Mount,
+  type Mounted,
+  type MountRequest,
+  type PromptGrant,
+  type ResourceGrant,
+} from './resolve-capabilities.ts'
 export { filterTools, listTools, suggestTool, toolDetail } from './tool-report.ts'
 export type { View } from './view.ts'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { type z } from 'zod'
 import {
   AgentConfig,
   AppError,
@@ -8,17 +8,32 @@ import {
   issueText,
   type McpServerConfig,
   messageOf,
+  type PromptDescriptor,
   type ResolvedCapabilities,
   ResolverContext,
+  type ResourceDescriptor,
   RunMode,
 } from '../../contracts/index.ts'
-import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
+import {
+  type CapabilityResolver,
+  type Catalogue,
+  type CatalogueCapability,
+  type CatalogueInjection,
+  type Generation,
+  type Prompt,
+  type Resource,
+} from '../catalogue/index.ts'
 import { fewIssues, type Log } from '../kernel/index.ts'
-import { describeCapability } from './describe-capability.ts'
-import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
-import type { Mount } from './mount.ts'
-import { checkResolved, resolveCapabilities } from './resolve-capabilities.ts'
-import { createSeat, type Seat, type SeatDeps } from './seat.ts'
+import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import {
+  type CapabilityIssue,
+  checkResolved,
+  type Grant,
+  type Mount,
+  NOTHING_GRANTED,
+  type Resolution,
+  resolveCapabilities,
+} from './resolve-capabilities.ts'
 
 /** Makes the in-process MCP server through which a run reaches the tools that one capability gives a seat. */
 export type ServerFactory = (options: { key: string; seat: Seat }) => McpServerConfig
@@ -133,4 +148,28 @@ function resolveInjection(key: string, context: ResolverContext, generation: Gen
 
 function grantAll({ injection, tools }: CatalogueInjection, config: unknown): [string, Grant][] {
   return tools.map(tool => [tool.name, { tool, capability: injection.key, config }])
+}
+
+/** A capability as discovery shows it. */
+function describeCapability(capability: CatalogueCapability): CapabilityDescriptor {
+  const { key, title, short, descriptors, prompts, resources, configSchema } = capability
+  const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }
+  if (prompts.length > 0) descriptor.prompts = prompts.map(describePrompt)
+  if (resources.length > 0) descriptor.resources = resources.map(describeResource)
+  return configSchema ? { ...descriptor, configSchema: { ...configSchema } } : descriptor
+}
+
+function describePrompt({ name, title, short, arguments: given }: Prompt): PromptDescriptor {
+  return { name, title, short, arguments: [...given] }
+}
+
+function describeResource({ name, title, short, mimeType, uri, uriTemplate }: Resource): ResourceDescriptor {
+  return {
+    name,
+    title,
+    short,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(uri === undefined ? {} : { uri }),
+    ...(uriTemplate === undefined ? {} : { uriTemplate }),
+  }
 }

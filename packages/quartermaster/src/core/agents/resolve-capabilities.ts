@@ -8,16 +8,19 @@ import {
   type ResolverContext,
 } from '../../contracts/index.ts'
 import {
+  absentTools,
   type CatalogueCapability,
   type Generation,
   isEarlier,
+  type Prompt,
   type ResolvedCapability,
+  type Resource,
+  type Tool,
   type Validated,
+  type WithheldTool,
 } from '../catalogue/index.ts'
 import { didYouMean, issuePredicate } from '../kernel/index.ts'
-import { type Allowlist, checkAllowlist, readAllowlist } from './allowlist.ts'
-import type { CapabilityIssue, Grant, PromptGrant, Resolution, ResourceGrant, ShadowedResources } from './grants.ts'
-import type { Mount } from './mount.ts'
+import { type Skill } from '../knowledge/index.ts'
 
 /**
  * Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. A wrong
@@ -72,7 +75,7 @@ function holderOf({ resource: { claimedAt, unit } }: ResourceGrant): { since: nu
 }
 
 /** What capabilities are resolved from. */
-export interface ResolvedFrom {
+interface ResolvedFrom {
   readonly generation: Generation
   /** Nothing of someone else's is mounted without one. */
   readonly mount: Mount | undefined
@@ -279,4 +282,171 @@ function unavailable(capability: string, tools: Allowlist['withheld']): Resoluti
     state: 'unavailable',
     reason,
   }))
+}
+
+/** Someone else's server that a capability resolved to for one agent. */
+export interface MountRequest {
+  /** The capability that names it. */
+  readonly key: string
+  readonly server: McpServerConfig
+  readonly context: ResolverContext
+}
+
+/** What became of it: the capability whose tools are that server's, or why there is none. */
+export type Mounted = { readonly capability: string } | { readonly reason: string }
+
+/**
+ * Has someone else's server mounted as an upstream. It answers at once and starts nothing itself: it notes what is wanted,
+ * and the capability it names may come with a later generation. Asked for the same server again it gives the same answer.
+ */
+export type Mount = (request: MountRequest) => Mounted
+
+/** One tool that an agent has, and the configuration its handler gets. */
+export interface Grant {
+  readonly tool: Tool
+  readonly capability: string
+  readonly config: unknown
+}
+
+/** One prompt that an agent has, and the configuration it is filled in with. */
+export interface PromptGrant {
+  readonly prompt: Prompt
+  readonly capability: string
+  readonly config: unknown
+}
+
+/** One resource that an agent may read, and the configuration it is read with. */
+export interface ResourceGrant {
+  readonly resource: Resource
+  readonly capability: string
+  readonly config: unknown
+}
+
+/** What an agent's capabilities come to in one generation, whatever works just now. */
+export interface Resolution {
+  /** In order of definition. */
+  readonly grants: ReadonlyMap<string, Grant>
+  /** By name, in order of definition. */
+  readonly prompts: ReadonlyMap<string, PromptGrant>
+  /** By address or template, in order of definition. */
+  readonly resources: ReadonlyMap<string, ResourceGrant>
+  /** The directions among the resources, as skills. */
+  readonly skills: readonly Skill[]
+  /** Resources at an address that an earlier one has; one entry for each two capabilities. */
+  readonly shadowed: readonly ShadowedResources[]
+  /** What was asked for and is not there, with the reason. */
+  readonly withheld: readonly ResolutionEntry[]
+  /**
+   * What those had once, or have left out, of which all was asked for, with the reason. Whoever calls one is told; nobody else
+   * asked for it.
+   */
+  readonly absent: readonly ResolutionEntry[]
+  /** Capabilities and names in `tools` lists that the configuration asks for wrongly; nothing is granted for them. */
+  readonly refused: readonly ResolutionEntry[]
+  /** What is wrong with the configuration. The library refuses all of it; a gateway withholds only what is in `refused`. */
+  readonly issues: readonly CapabilityIssue[]
+}
+
+/** What a capability has at addresses where an agent reads the resources of another one. */
+export interface ShadowedResources {
+  readonly capability: string
+  /** The one whose resources are read. */
+  readonly by: string
+  readonly keys: readonly string[]
+}
+
+export interface CapabilityIssue extends Issue {
+  readonly code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'
+}
+
+export const NOTHING_GRANTED: Resolution = Object.freeze({
+  grants: new Map(),
+  prompts: new Map(),
+  resources: new Map(),
+  skills: [],
+  shadowed: [],
+  withheld: [],
+  absent: [],
+  refused: [],
+  issues: [],
+})
+
+/** What an agent's list of tools comes to. All names are own names: those the capability's author gave. */
+interface Allowlist {
+  /** Asked for, whether it can be had or not. */
+  readonly names: readonly string[]
+  /** Asked for and offered. */
+  readonly offered: ReadonlySet<string>
+  /** Asked for and not offered now, each with the reason. */
+  readonly withheld: readonly WithheldTool[]
+  /** What was there once or is left out, where all there is was asked for: told to whoever calls one. */
+  readonly absent: readonly WithheldTool[]
+}
+
+interface CheckedList {
+  /** The list without doubles and unknown names. */
+  readonly tools: readonly string[] | undefined
+  readonly unknown: readonly WithheldTool[]
+  readonly issues: readonly CapabilityIssue[]
+}
+
+/** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
+function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
+  const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
+  // A server that drops a tool, or an owner who leaves one out, must not take all others from whoever names it.
+  const isKnown = new Set([...known, ...absentTools(capability).map(({ name }) => name)])
+  const seen = new Set<string>()
+  const unknown = new Map<string, string>()
+  const issues = (tools ?? []).flatMap((name, index) => {
+    if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
+    seen.add(name)
+    // What nobody has seen yet is neither right nor wrong.
+    if (isKnown.has(name) || capability.unseen !== undefined) return []
+    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${someOf(known)}.`
+    const message = `Capability "${capability.key}" has no tool "${name}".${hint}`
+    unknown.set(name, message)
+    return [issue(index, message)]
+  })
+  return {
+    tools: tools && [...seen].filter(name => !unknown.has(name)),
+    unknown: [...unknown].map(([name, reason]) => ({ name, reason })),
+    issues,
+  }
+}
+
+/** Divides what was asked for, which was checked, into what is offered and what is not. */
+function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
+  const { descriptors, leftOut, unseen } = capability
+  const absent = absentTools(capability)
+  const offered = new Set(descriptors.map(({ name }) => name))
+  // Of what is gone or left out only those hear who ask for it.
+  const held = new Map([...(tools ? absent : []), ...leftOut].map(tool => [tool.name, tool]))
+  const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
+  return {
+    names,
+    offered: new Set(names.filter(name => offered.has(name))),
+    withheld: names.flatMap(name => {
+      if (offered.has(name)) return []
+      return held.get(name) ?? (unseen === undefined ? [] : [{ name, reason: unseen }])
+    }),
+    absent: tools ? [] : absent,
+  }
+}
+
+/** A server may have thousands, and the message is one line. */
+function someOf(names: readonly string[]): string {
+  const left = names.length - MOST_NAMES
+  return `${names.slice(0, MOST_NAMES).join(', ') || 'none'}${left > 0 ? `, and ${left} more` : ''}`
+}
+
+const MOST_NAMES = 20
+
+function issue(index: number, message: string): CapabilityIssue {
+  return { code: 'CONFIG_INVALID', path: ['tools', index], message }
+}
+
+/** Whoever looks at an agent's tools sees the names they are called by, and writes those. */
+function calledAsHint(name: string, { descriptors }: CatalogueCapability): string {
+  const meant = descriptors.find(({ calledAs }) => calledAs === name)
+  return meant ? ` Here it is listed as its server calls it: "${meant.name}".` : ''
 }

@@ -26,7 +26,7 @@ export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummar
   return [...tools].map(tool => toolSummary(tool, health))
 }
 
-export interface ToolFilter {
+interface ToolFilter {
   readonly state?: ToolSummary['state'] | undefined
   readonly section?: string | undefined
   /** Also those that come by themselves. */
@@ -69,7 +69,7 @@ export function toolDetail(tool: Tool, health: ToolHealth): ToolDetail {
   }
 }
 
-export interface KnownTools {
+interface KnownTools {
   readonly names: Iterable<string>
   isOffered(tool: string): boolean
 }

@@ -1,18 +1,18 @@
-import type {
-  AgentView,
-  MissingDependency,
-  ResolutionEntry,
-  ToolDetail,
-  ToolSummary,
-  ViewKind,
+import {
+  type AgentView,
+  type MissingDependency,
+  type ResolutionEntry,
+  type ToolDetail,
+  type ToolSummary,
+  type ViewedTool,
+  type ViewKind,
 } from '../../contracts/index.ts'
-import { type Generation, isDeprecated, type Tool } from '../catalogue/index.ts'
+import { absentTools, type Generation, isDeprecated, LOST_NAME, type Tool, titleFrom } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
-import type { Digest } from '../kernel/index.ts'
-import type { Grant, Resolution } from './grants.ts'
-import { type ReadingsView, renderReadings } from './readings-view.ts'
+import { commandUsage, type Digest, fieldsOf, line } from '../kernel/index.ts'
+import { type Skill } from '../knowledge/index.ts'
+import { type Grant, type PromptGrant, type Resolution, type ResourceGrant } from './resolve-capabilities.ts'
 import { listTools, toolDetail } from './tool-report.ts'
-import { viewFacts } from './view-facts.ts'
 
 /** What one agent can see now. */
 export interface View extends ReadingsView {
@@ -38,7 +38,7 @@ export interface View extends ReadingsView {
 }
 
 /** What a view is rendered from. */
-export interface ViewParts {
+interface ViewParts {
   readonly resolution: Resolution
   readonly generation: Generation
   /** What stands for the grants, in the gateway view. */
@@ -128,4 +128,233 @@ function unavailableEntry({ tool, capability }: Grant, missing: readonly Missing
 /** Reports are held against allowlists, so they name tools as those do. */
 function namesOf({ name, ownName }: Grant['tool']): Pick<ResolutionEntry, 'tool' | 'calledAs'> {
   return ownName === name ? { tool: name } : { tool: ownName, calledAs: name }
+}
+
+interface ViewFactsParts {
+  readonly kind: ViewKind
+  readonly presented: readonly Grant[]
+  readonly grants: Resolution['grants']
+  readonly withheld: Resolution['withheld']
+  readonly refused: Resolution['refused']
+  readonly generation: Generation
+  readonly health: Pick<Health, 'availability' | 'missing'>
+  /** Consent operations the owner allows for good. */
+  readonly allowed: readonly string[]
+}
+
+/** What an agent has, in words. What leads to the rest in the gateway view comes first. */
+function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
+  const { kind, presented, grants, generation } = parts
+  const added = presented.filter(({ tool }) => !grants.has(tool.name))
+  const all = kind === 'gateway' ? [...added, ...grants.values()] : [...grants.values(), ...added]
+  const keys = new Set(all.map(({ capability }) => capability))
+  const sections = new Set(all.map(({ tool }) => tool.section))
+  const listed = new Set(presented.map(({ tool }) => tool.name))
+  const unseen = unseenCapabilities(parts)
+  const withheld = heldTools(parts)
+  return {
+    view: kind,
+    capabilities: [...keys].map(key => capabilityFacts(key, generation)),
+    sections: [...sections].map(key => ({ key, title: sectionTitle(key, all, generation) })),
+    tools: all.map(grant => toolFacts(grant, listed.has(grant.tool.name), parts)),
+    ...(unseen.length > 0 ? { unseen } : {}),
+    ...(withheld.length > 0 ? { withheld } : {}),
+  }
+}
+
+/** A section that is a capability is called as that one, and what comes by itself as what brought it. */
+function sectionTitle(section: string, grants: readonly Grant[], { capabilities, injections }: Generation): string {
+  const known = capabilities.get(section)
+  if (known) return known.title
+  const from = new Set(grants.filter(({ tool }) => tool.section === section).map(({ capability }) => capability))
+  const keys = new Set(injections.map(({ injection }) => injection.key))
+  const areInjected = !from.has(section) && [...from].every(key => keys.has(key))
+  return areInjected ? [...from].map(titleFrom).join(' and ') : titleFrom(section)
+}
+
+function capabilityFacts(key: string, { capabilities, injections }: Generation): AgentView['capabilities'][number] {
+  const { title, short } = capabilities.get(key) ?? { title: titleFrom(key), short: '' }
+  const injected = injections.find(({ injection }) => injection.key === key)
+  return { key, title, short: injected?.injection.short ?? short }
+}
+
+function toolFacts({ tool, capability }: Grant, listed: boolean, parts: ViewFactsParts): ViewedTool {
+  const { name, title, short, whenToUse, section, command, mutates } = tool
+  const { active } = parts.health.availability(tool)
+  return {
+    name,
+    title,
+    short,
+    whenToUse,
+    section,
+    capability,
+    ...(active ? { state: 'active' } : { state: 'disabled', reason: missingInWords(parts.health.missing(tool)) }),
+    listed,
+    mutates,
+    mayWait: tool.retry !== 'manual' || tool.consent.some(operation => !parts.allowed.includes(operation)),
+    tellsOfWaiting: tellsOfWaiting(capability, parts.generation),
+    leadsToOthers: leadsToOthers(capability, parts.generation),
+    shell: shellLine(tool),
+    ...('none' in command ? { noCommand: command.none } : {}),
+  }
+}
+
+/** Whatever is injected beside tools whose calls may have to wait is there to be asked about them. */
+function tellsOfWaiting(capability: string, { injections }: Generation): boolean {
+  return injections.some(({ injection: { key, modes } }) => key === capability && modes.includes('waiting'))
+}
+
+/** What comes with the gateway view and with nothing else is there because the others are not listed. */
+function leadsToOthers(capability: string, { injections }: Generation): boolean {
+  return injections.some(
+    ({ injection: { key, modes } }) => key === capability && modes.every(mode => mode === 'gateway'),
+  )
+}
+
+/** How a tool is called from a shell: by its own command, or by name like every other. */
+function shellLine(tool: Tool): string {
+  const usage = commandUsage(tool)
+  if (usage) return `do ${usage.words}`
+  const { inputSchema: schema } = tool
+  const pairs = fieldsOf(schema, schema).map(({ key, isRequired }) => (isRequired ? `${key}=…` : `[${key}=…]`))
+  return line(['call', tool.name, ...pairs].join(' '))
+}
+
+/** The prompts and resources that one agent can see now. */
+interface ReadingsView {
+  /** Granted, and what they need is there; in order of definition. */
+  readonly prompts: readonly PromptGrant[]
+  /** Changes whenever a client that listed the prompts should list them again. */
+  readonly promptsVersion: string
+  /** Those at one address and those of a template. */
+  readonly resources: readonly ResourceGrant[]
+  /** Changes whenever a client that listed the resources should list them again. */
+  readonly resourcesVersion: string
+  /** The directions among the resources, as skills. */
+  readonly skills: readonly Skill[]
+}
+
+/** Lays health over what a resolution gives to read. */
+function renderReadings(
+  resolution: Pick<Resolution, 'prompts' | 'resources' | 'skills'>,
+  { health, digest }: { health: Pick<Health, 'availability'>; digest: Digest },
+): ReadingsView {
+  const prompts = [...resolution.prompts.values()].filter(({ prompt }) => health.availability(prompt).active)
+  const resources = [...resolution.resources.values()].filter(({ resource }) => health.availability(resource).active)
+  const versionOf = (hashes: readonly string[]) => digest(hashes.join('\n')).slice(0, 16)
+  return {
+    prompts,
+    promptsVersion: versionOf(prompts.map(({ prompt }) => prompt.hash)),
+    resources,
+    resourcesVersion: versionOf(resources.map(({ resource }) => resource.hash)),
+    skills: resolution.skills,
+  }
+}
+
+/** The resource at this address: the one that is exactly there, else the first whose template fits. */
+export function findResource(
+  resources: Resolution['resources'],
+  uri: string,
+): { grant: ResourceGrant; params: Readonly<Record<string, string>> } | undefined {
+  const exact = resources.get(uri)
+  if (exact?.resource.uri === uri) return { grant: exact, params: {} }
+  for (const grant of resources.values()) {
+    const params = grant.resource.uriTemplate === undefined ? undefined : grant.resource.match(uri)
+    if (params) return { grant, params }
+  }
+  return undefined
+}
+
+interface SeenParts {
+  readonly withheld: readonly ResolutionEntry[]
+  readonly refused: readonly ResolutionEntry[]
+  readonly generation: Generation
+  readonly health: Pick<Health, 'missing'>
+}
+
+interface WithheldParts extends SeenParts {
+  readonly absent: readonly ResolutionEntry[]
+}
+
+/** What an agent was given and cannot call now by this name, with the reason. For whoever calls it, so only when somebody has. */
+export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
+  const { withheld, absent, generation } = parts
+  const isCalled = ({ tool: own, calledAs = own }: ResolutionEntry) => calledAs === tool
+  const known = withheld.filter(entry => isCalled(entry) && entry.reason !== undefined)
+  // Whoever calls it means the one that has the name, also while nobody is offered under it.
+  const owner = generation.owners.get(`tool:${tool}`)?.unit
+  const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
+  const owned = owner === undefined ? undefined : known.find(isOwners)
+  const held = owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0]
+  return held ?? absent.find(isCalled) ?? refusedTool(tool, parts) ?? perhapsOf(tool, parts)
+}
+
+/** What the agent's file asks for wrongly: by its name, by the name a server's tool would have, or as part of a capability. */
+function refusedTool(tool: string, { refused, generation }: SeenParts): ResolutionEntry | undefined {
+  return refused.find(({ capability, tool: own }) => {
+    if (own !== '*') return own === tool || `${capability}_${own}` === tool
+    const known = generation.capabilities.get(capability)
+    return tool.startsWith(`${capability}_`) || known?.tools.some(({ name }) => name === tool)
+  })
+}
+
+/** The unit that may have a tool of this name, where nobody knows yet what it has. */
+export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
+  const held = withheldTool(tool, parts)
+  if (held && parts.refused.includes(held)) return undefined
+  const capability = held && parts.generation.capabilities.get(held.capability)
+  return capability?.unseen === undefined ? undefined : capability.unit
+}
+
+/** What nobody has seen yet may have any tool. That of a server has a name which begins with its own. */
+function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined {
+  const { withheld, generation } = parts
+  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) => {
+    if (state !== 'unavailable' || reason === undefined) return false
+    // Of one that is still being read nobody knows whether it is a server's.
+    const prefixes = generation.capabilities.has(capability) ? [`${capability}_`] : [`${capability}_`, '']
+    return prefixes.some(prefix => (own === '*' ? tool.startsWith(prefix) : tool === `${prefix}${own}`))
+  }
+  const found = withheld.find(entry => isPerhaps(entry) && !isSeen(entry, parts))
+  if (!found) return undefined
+  const why = [`"${found.capability}" may have it.`, causeOf(found, parts), found.reason].filter(Boolean).join(' ')
+  return { ...found, tool, reason: why }
+}
+
+/** Of what is held back, is there no more or is left out, it is known by which name it would be called. */
+function isSeen({ capability: key, tool }: ResolutionEntry, { generation }: SeenParts): boolean {
+  const capability = generation.capabilities.get(key)
+  if (!capability) return false
+  return [...capability.leftOut, ...absentTools(capability)].some(({ name }) => name === tool)
+}
+
+/** The tools that an agent was given and that are held back, are there no more, are left out, or are asked for wrongly. */
+function heldTools(parts: SeenParts): { tool: string; capability: string; reason: string }[] {
+  const held = parts.withheld.filter(entry => entry.state === 'unavailable' && isSeen(entry, parts))
+  return [...held, ...parts.refused].flatMap(({ tool, calledAs = tool, capability, reason }) =>
+    tool === '*' || reason === undefined ? [] : [{ tool: calledAs, capability, reason }],
+  )
+}
+
+/** The capabilities that an agent was given and of which nobody knows yet what they have, or that are asked for wrongly. */
+function unseenCapabilities(parts: SeenParts): { capability: string; reason: string }[] {
+  const keys = new Set(parts.withheld.map(({ capability }) => capability))
+  const wrong = parts.refused.flatMap(({ capability, tool, reason }) =>
+    tool === '*' && reason !== undefined ? [{ capability, reason }] : [],
+  )
+  const unseenOnes = [...keys].flatMap(capability => {
+    const unseen = parts.generation.capabilities.get(capability)?.unseen
+    if (unseen === undefined) return []
+    return [{ capability, reason: [causeOf({ capability }, parts), unseen].filter(Boolean).join(' ') }]
+  })
+  return [...unseenOnes, ...wrong]
+}
+
+/** Why its server has not been seen, which changes oftener than what it offers does. */
+function causeOf({ capability }: Pick<ResolutionEntry, 'capability'>, { generation, health }: SeenParts): string {
+  const { unseen, unit: own } = generation.capabilities.get(capability) ?? {}
+  if (unseen === undefined) return ''
+  const requires = [...generation.dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)
+  const missing = health.missing({ requires }, { withRecovering: true })
+  return missingInWords(missing.filter(({ reason }) => !unseen.includes(reason)))
 }

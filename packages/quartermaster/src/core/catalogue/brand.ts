@@ -1,6 +1,6 @@
 const BRAND = Symbol.for('quartermaster.definition')
 
-export type DefinitionKind =
+type DefinitionKind =
   | 'tool'
   | 'prompt'
   | 'resource'

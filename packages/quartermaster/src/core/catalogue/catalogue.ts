@@ -1,19 +1,21 @@
 import { AppError, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Emitter, inTurns, type Log } from '../kernel/index.ts'
-import type { CapabilityResolver } from './capability.ts'
-import type { CheckDeps } from './check-place.ts'
-import type { CheckedUnit } from './check-unit.ts'
-import { linkedDependencies } from './compose.ts'
-import { type Composition, composeBest } from './compose-best.ts'
+import { type CheckedUnit, notOffered, whyLeftOut } from './check-unit.ts'
+import type { CheckDeps } from './checks.ts'
+import { type Composition, composeBest, linkedDependencies } from './compose.ts'
 import { createDeclarer } from './compose-declarations.ts'
-import { diffGenerations } from './diff.ts'
-import { type Dependency, EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
-import { notOffered, whyLeftOut } from './left-out.ts'
-import { createLoader, type Loaded } from './loader.ts'
-import { newProblems } from './new-problems.ts'
-import type { Op } from './op.ts'
-import { checkRegistered, checkRegisteredOp } from './registrations.ts'
-import type { Source } from './source.ts'
+import { type CapabilityResolver, type Op } from './definitions.ts'
+import {
+  type Dependency,
+  diffGenerations,
+  EMPTY_GENERATION,
+  type Generation,
+  newProblems,
+  type Source,
+  type Tool,
+} from './generation.ts'
+import { checkRegistered, checkRegisteredOp } from './module.ts'
+import { createLoader, type Loaded } from './sources.ts'
 
 /** Owns the current generation. Nothing else may replace it. */
 export interface Catalogue {

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { Name } from '../../contracts/index.ts'
 import { canonicalJson } from '../kernel/index.ts'
-import { checkFields } from './check-parts.ts'
-import type { UnitPlace } from './check-place.ts'
-import type { DependencyDefinition, Probe } from './dependency.ts'
+import { checkFields, type UnitPlace } from './checks.ts'
+import type { DependencyDefinition, Probe } from './definitions.ts'
 import type { Dependency } from './generation.ts'
 
 const Facts = z.object({

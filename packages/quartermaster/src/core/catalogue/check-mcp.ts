@@ -1,7 +1,19 @@
-import type { z } from 'zod'
-import type { McpExtras } from '../../contracts/index.ts'
-import type { UnitPlace } from './check-place.ts'
-import { withoutReserved } from './passed.ts'
+import { type z } from 'zod'
+import {
+  McpExtras,
+  PromptArgument,
+  PromptFacts,
+  ResourceFacts,
+  ResourceMcpExtras,
+  UpstreamPromptFacts,
+  UpstreamResourceFacts,
+} from '../../contracts/index.ts'
+import { canonicalJson, didYouMean } from '../kernel/index.ts'
+import { type Bundle, checkFields, type UnitPlace, unionOf } from './checks.ts'
+import { type Prompt, type Resource } from './generation.ts'
+import { type AnyPrompt, type AnyResource, type Suggest, withoutReserved } from './mcp-definitions.ts'
+import { type ProblemList } from './problem-list.ts'
+import { parseUriTemplate } from './uri-template.ts'
 
 /** What clients are told beside the facts goes to every one of them with every list. */
 const MOST_BYTES = 16 * 1024
@@ -44,4 +56,142 @@ function jsonOf(value: unknown): string | undefined {
     // A cycle, a BigInt, a `toJSON` that throws: whichever it is, it is not JSON.
     return undefined
   }
+}
+
+const PROMPT_FIELDS = [...Object.keys(PromptFacts.shape), 'render', 'codeHash']
+const ARGUMENT_FIELDS = new Set([...Object.keys(PromptArgument.shape), 'suggest'])
+
+/** Checks one prompt completely. A bad one is left out, with everything that is wrong with it in the problems. */
+export function checkPrompt(definition: AnyPrompt, bundle: Bundle, place: UnitPlace): Prompt | undefined {
+  const { problems } = place
+  const subject = `prompt:${String(definition?.name)}`
+  const before = problems.errors
+  if (typeof definition !== 'object' || definition === null) {
+    problems.add(subject, 'definition', 'must come from definePrompt')
+    return undefined
+  }
+  checkFields(definition, PROMPT_FIELDS, subject, problems)
+  const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
+  const schema = place.kind === 'upstream' ? UpstreamPromptFacts : PromptFacts
+  const facts = schema.safeParse({ ...promptWithDefaults(definition, bundle, place), mcp })
+  if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
+  const suggest = checkArguments(definition.arguments ?? [], subject, problems)
+  if (typeof definition.render !== 'function') problems.add(subject, 'render', 'must be a function')
+  if (problems.errors > before || !facts.success) return undefined
+  return Object.freeze({
+    ...facts.data,
+    ...place.origin,
+    capability: bundle.key,
+    render: definition.render.bind(definition) as Prompt['render'],
+    suggest,
+    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
+  })
+}
+
+function promptWithDefaults(prompt: AnyPrompt, bundle: Bundle, { kind }: UnitPlace): object {
+  const given: unknown = prompt.arguments ?? []
+  return {
+    name: prompt.name,
+    title: prompt.title ?? prompt.name,
+    short: kind === 'upstream' ? prompt.short || prompt.title || prompt.name : prompt.short,
+    icon: prompt.icon,
+    requires: unionOf(bundle.requires, prompt.requires ?? []),
+    arguments: Array.isArray(given) ? given.map(argumentFacts) : given,
+  }
+}
+
+function argumentFacts(argument: unknown): unknown {
+  if (typeof argument !== 'object' || argument === null) return argument
+  const { name, title, short, required = false } = argument as Record<string, unknown>
+  return { name, title, short, required }
+}
+
+/** What the schema does not see: fields that no argument has, names that come twice, helpers that cannot be called. */
+function checkArguments(given: unknown, subject: string, problems: ProblemList): Map<string, Suggest> {
+  const suggest = new Map<string, Suggest>()
+  const seen = new Set<unknown>()
+  for (const [index, argument] of (Array.isArray(given) ? given : []).entries()) {
+    if (typeof argument !== 'object' || argument === null) continue
+    const field = `arguments.${index}`
+    const unknown = Object.keys(argument).filter(key => !ARGUMENT_FIELDS.has(key))
+    for (const key of unknown)
+      problems.add(subject, `${field}.${key}`, `is not a field of an argument.${didYouMean(key, ARGUMENT_FIELDS)}`)
+    const { name, suggest: helper } = argument as { name: string; suggest?: Suggest }
+    if (seen.has(name)) problems.add(subject, `${field}.name`, `"${String(name)}" comes twice`)
+    seen.add(name)
+    if (typeof helper === 'function') suggest.set(name, helper.bind(argument))
+    else if (helper !== undefined) problems.add(subject, `${field}.suggest`, 'must be a function')
+  }
+  return suggest
+}
+
+const RESOURCE_FIELDS = [...Object.keys(ResourceFacts.shape), 'suggest', 'read', 'watch', 'codeHash']
+
+/** Checks one resource completely. A bad one is left out, with everything that is wrong with it in the problems. */
+export function checkResource(definition: AnyResource, bundle: Bundle, place: UnitPlace): Resource | undefined {
+  const { problems } = place
+  const subject = `resource:${String(definition?.uri ?? definition?.uriTemplate ?? definition?.name)}`
+  const before = problems.errors
+  if (typeof definition !== 'object' || definition === null) {
+    problems.add(subject, 'definition', 'must come from defineResource')
+    return undefined
+  }
+  checkFields(definition, RESOURCE_FIELDS, subject, problems)
+  const mcp = checkMcp(definition.mcp, ResourceMcpExtras, { subject, place })
+  const schema = place.kind === 'upstream' ? UpstreamResourceFacts : ResourceFacts
+  const facts = schema.safeParse({ ...resourceWithDefaults(definition, bundle), mcp })
+  if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
+  const address = facts.success ? addressOf(facts.data) : undefined
+  const suggest = checkSuggest(definition.suggest ?? {}, address?.params, subject, problems)
+  if (typeof definition.read !== 'function') problems.add(subject, 'read', 'must be a function')
+  if (!['function', 'undefined'].includes(typeof definition.watch)) problems.add(subject, 'watch', 'must be a function')
+  if (problems.errors > before || !facts.success || !address) return undefined
+  return Object.freeze({
+    ...facts.data,
+    ...address,
+    ...place.origin,
+    capability: bundle.key,
+    claimedAt: place.claimed?.get(address.key),
+    read: definition.read.bind(definition) as Resource['read'],
+    watch: definition.watch?.bind(definition) as Resource['watch'],
+    suggest,
+    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
+  })
+}
+
+function resourceWithDefaults(resource: AnyResource, bundle: Bundle): object {
+  return {
+    name: resource.name,
+    title: resource.title ?? resource.name,
+    short: resource.short ?? '',
+    icon: resource.icon,
+    mimeType: resource.mimeType,
+    uri: resource.uri,
+    uriTemplate: resource.uriTemplate,
+    requires: unionOf(bundle.requires, resource.requires ?? []),
+  }
+}
+
+function addressOf({ uri, uriTemplate }: ResourceFacts): Pick<Resource, 'key' | 'match' | 'params'> {
+  if (uriTemplate !== undefined) return { key: uriTemplate, ...parseUriTemplate(uriTemplate) }
+  return { key: uri ?? '', params: [], match: other => (other === uri ? {} : undefined) }
+}
+
+function checkSuggest(
+  given: unknown,
+  params: readonly string[] | undefined,
+  subject: string,
+  problems: ProblemList,
+): Map<string, Suggest> {
+  if (typeof given !== 'object' || given === null)
+    problems.add(subject, 'suggest', 'must have a function for each name')
+  const suggest = new Map<string, Suggest>()
+  for (const [name, helper] of Object.entries(Object(given) as Record<string, unknown>)) {
+    const field = `suggest.${name}`
+    if (params && !params.includes(name))
+      problems.add(subject, field, `is not a name of its template.${didYouMean(name, params)}`)
+    if (typeof helper === 'function') suggest.set(name, helper.bind(given))
+    else if (helper !== undefined) problems.add(subject, field, 'must be a function')
+  }
+  return suggest
 }

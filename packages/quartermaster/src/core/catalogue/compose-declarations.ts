@@ -1,14 +1,19 @@
 import type { Problem } from '../../contracts/index.ts'
 import { didYouMean, type Steps } from '../kernel/index.ts'
-import type { CheckDeps } from './check-place.ts'
-import type { CheckedUnit } from './check-unit.ts'
-import { misfit } from './compose-problems.ts'
-import type { Declaration } from './declaration.ts'
+import { type CheckedUnit, describeTool, leftOut, WRONG_DEFINITION } from './check-unit.ts'
+import type { CheckDeps } from './checks.ts'
+import { misfit } from './compose-parts.ts'
 import { type DeclaredTool, declaredTool } from './declared-tool.ts'
 import { defineCapability, titleFrom } from './define.ts'
-import type { CatalogueCapability, CatalogueOp, Dependency, Knowledge, Tool } from './generation.ts'
-import { describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
-import { inOrder } from './source.ts'
+import {
+  type CatalogueCapability,
+  type CatalogueOp,
+  type Declaration,
+  type Dependency,
+  inOrder,
+  type Knowledge,
+  type Tool,
+} from './generation.ts'
 
 /** Makes of the units' declarations what the ops allow. */
 export type Declare = (units: readonly CheckedUnit[], ops: ReadonlyMap<string, CatalogueOp>) => Declared
@@ -21,7 +26,7 @@ export interface Declared {
   readonly problems: readonly Problem[]
 }
 
-export interface DeclaredCapability {
+interface DeclaredCapability {
   readonly capability: CatalogueCapability
   /** The files it is made of. */
   readonly declarations: readonly Declaration[]
@@ -33,7 +38,7 @@ interface Bundle {
   readonly tools: Tool[]
 }
 
-export interface Declarer {
+interface Declarer {
   /** Makes tools of declarations, and one capability of all that name it, whichever files they stand in. */
   readonly declare: Declare
   /** Does the long part of it ahead, pausing after every tool so that others can have their turn. */

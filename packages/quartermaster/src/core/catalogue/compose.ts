@@ -1,26 +1,40 @@
-import type { Problem } from '../../contracts/index.ts'
+import { type Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
-import type { CheckedUnit } from './check-unit.ts'
-import { type CommandWords, withOwnWord } from './compose-commands.ts'
-import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
-import type { Declare, Declared } from './compose-declarations.ts'
-import { type Owners, otherOwner, ownersAmong } from './compose-owners.ts'
+import { type CheckedUnit, cannotBeOffered, describeTool, LOST_NAME, leftOut, WRONG_DEFINITION } from './check-unit.ts'
+import { type Declare, type Declared } from './compose-declarations.ts'
 import {
+  type CommandWords,
   capabilityTaken,
+  emptyScopes,
+  type KnownReadings,
   misfit,
   missingConsent,
   missingRequires,
   type NamedKind,
   nameTaken,
-} from './compose-problems.ts'
-import { type KnownReadings, takeReadings } from './compose-readings.ts'
-import type { ConsentOperationDefinition } from './consent-operation.ts'
-import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
-import { cannotBeOffered, describeTool, LOST_NAME, leftOut, WRONG_DEFINITION } from './left-out.ts'
-import { inOrder, type SourceKind } from './source.ts'
+  type Owners,
+  otherOwner,
+  ownersAmong,
+  takeConsentOperations,
+  takeReadings,
+  withOwnWord,
+} from './compose-parts.ts'
+import { type ConsentOperationDefinition } from './consent-operation.ts'
+import {
+  type CatalogueCapability,
+  type CatalogueInjection,
+  type Dependency,
+  type Generation,
+  inOrder,
+  type Origin,
+  type SourceKind,
+  type Tool,
+} from './generation.ts'
+import { isAbout } from './problem-list.ts'
+import { withLastGood } from './sources.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
-export function composeGeneration(
+function composeGeneration(
   facts: Pick<Generation, 'number' | 'isPartial'>,
   units: readonly CheckedUnit[],
   declare: Declare,
@@ -235,4 +249,55 @@ function faultsOf(tool: Tool, known: Known): Problem[] {
   faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, known.dependencies))
   faults.push(...missingConsent(tool, tool.name, known.consentOperations))
   return faults
+}
+
+export interface Composition {
+  readonly generation: Generation
+  readonly problems: readonly Problem[]
+  /** The units it was made of. */
+  readonly units: readonly CheckedUnit[]
+}
+
+interface CompositionParts {
+  readonly number: number
+  /** Some source is still loading. */
+  readonly isPartial: boolean
+  readonly units: readonly CheckedUnit[]
+  /** Units of the host program; they come with every generation. */
+  readonly registered: readonly CheckedUnit[]
+  /** What the present generation is made of, and what is wrong with it. */
+  readonly used: readonly CheckedUnit[]
+  readonly faults: readonly Problem[]
+  readonly declare: Declare
+}
+
+/**
+ * Composes; a changed file that is right in itself but does not fit with the others (it needs what nothing defines, or
+ * takes a name) keeps the version that did fit. Not so what an upstream has: an old version of it would offer what its
+ * server no longer does.
+ */
+export function composeBest(parts: CompositionParts): Composition {
+  const { number, isPartial, units, registered, used, faults, declare } = parts
+  const compose = (chosen: readonly CheckedUnit[]) =>
+    composeGeneration({ number, isPartial }, [...chosen, ...registered], declare)
+  const first = compose(units)
+  const before = new Map(used.filter(unit => !isFaulty(unit, faults)).map(unit => [keyOf(unit), unit]))
+  const instead = (unit: CheckedUnit) =>
+    !used.includes(unit) && unit.kind !== 'upstream' && isFaulty(unit, first.problems)
+      ? before.get(keyOf(unit))
+      : undefined
+  const spoiled = units.filter(unit => instead(unit) !== undefined)
+  if (spoiled.length === 0) return { ...first, units }
+  const chosen = units.map(unit => instead(unit) ?? unit)
+  const second = compose(chosen)
+  const kept = first.problems.filter(problem => spoiled.some(({ unit }) => isAbout(problem, unit))).map(withLastGood)
+  return { generation: second.generation, problems: [...second.problems, ...kept], units: chosen }
+}
+
+function isFaulty({ unit }: CheckedUnit, problems: readonly Problem[]): boolean {
+  return problems.some(problem => problem.severity === 'error' && isAbout(problem, unit))
+}
+
+function keyOf({ source, unit }: CheckedUnit): string {
+  return `${source}\n${unit}`
 }

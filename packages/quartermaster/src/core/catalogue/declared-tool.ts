@@ -1,15 +1,18 @@
 import { type DeclarationFacts, type JsonSchema, messageOf, type Problem } from '../../contracts/index.ts'
 import { canonicalJson, didYouMean } from '../kernel/index.ts'
 import { checkDependency } from './check-dependency.ts'
-import type { CheckDeps, UnitPlace } from './check-place.ts'
 import { checkTool } from './check-tool.ts'
-import type { Declaration } from './declaration.ts'
-import { declaredFacts } from './declared-facts.ts'
-import { type DeclaredInput, declaredInput } from './declared-input.ts'
-import { type DeclaredPlace, declaredPlace } from './declared-place.ts'
+import type { CheckDeps, UnitPlace } from './checks.ts'
+import {
+  type DeclaredInput,
+  type DeclaredPlace,
+  declaredFacts,
+  declaredInput,
+  declaredPlace,
+} from './declared-input.ts'
 import { titleFrom } from './define.ts'
-import type { CatalogueOp, Dependency, Tool } from './generation.ts'
-import type { OpContext, OpFault, OpUse } from './op.ts'
+import type { OpContext, OpFault, OpUse } from './definitions.ts'
+import { type CatalogueOp, type Declaration, type Dependency, type Tool } from './generation.ts'
 import { ProblemList } from './problem-list.ts'
 import type { PairedSchema, Validated } from './schema.ts'
 import type { AnyTool, CallContext } from './tool.ts'

@@ -1,13 +1,20 @@
-import type { JsonSchema, ResolvedConfig, ResolverContext, ToolResult } from '../../contracts/index.ts'
+import { type JsonSchema, type ResolvedConfig, type ResolverContext, type ToolResult } from '../../contracts/index.ts'
 import { brand } from './brand.ts'
-import type { Capability, CapabilityDefinition } from './capability.ts'
-import type { DependencyDefinition } from './dependency.ts'
-import { describeSchema } from './describe-schema.ts'
-import type { EffectDefinition } from './effect.ts'
-import type { AnyPrompt, PromptArgumentDefinition, PromptDefinition } from './prompt.ts'
-import type { AnyResource, ResourceDefinition } from './resource.ts'
-import type { SchemaLike } from './schema.ts'
-import type { AnyTool, ForwardingDefinition, ToolDefinition } from './tool.ts'
+import {
+  type Capability,
+  type CapabilityDefinition,
+  type DependencyDefinition,
+  type EffectDefinition,
+} from './definitions.ts'
+import {
+  type AnyPrompt,
+  type AnyResource,
+  type PromptArgumentDefinition,
+  type PromptDefinition,
+  type ResourceDefinition,
+} from './mcp-definitions.ts'
+import { describeSchema, type SchemaLike } from './schema.ts'
+import { type AnyTool, type CallContext, type ForwardingDefinition, type ToolDefinition } from './tool.ts'
 
 // Nothing here throws: a wrong definition is found when definitions load, where all problems are told at once.
 
@@ -92,7 +99,7 @@ export function toolFailure(text: string): ToolResult {
   return toolResult({ content: [{ type: 'text', text }], isError: true })
 }
 
-export function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
+function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
   return config
 }
 
@@ -100,4 +107,21 @@ export function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Reco
 export function titleFrom(name: unknown): string {
   const words = String(name).replace(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+const reasons = new WeakMap<CallContext, string>()
+
+/** A handler only waits so far, and says what for. Cut short now, its call has done nothing, whatever the tool does. */
+export function holdBack(context: CallContext, why: string): void {
+  reasons.set(context, why)
+}
+
+/** It begins: from here on nobody knows what was done when it is cut short. */
+export function letGo(context: CallContext): void {
+  reasons.delete(context)
+}
+
+/** What it waits for, if it has done nothing yet. */
+export function heldBackBy(context: CallContext): string | undefined {
+  return reasons.get(context)
 }

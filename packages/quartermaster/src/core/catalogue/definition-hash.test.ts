@@ -4,8 +4,8 @@ import { sha256 } from '../../adapters/system/index.ts'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { atOnce } from '../kernel/index.ts'
+import { isOlderHash } from './check-tool.ts'
 import { checkUnit } from './check-unit.ts'
-import { isOlderHash } from './checked-tool.ts'
 import type { AnyTool, SourceKind } from './index.ts'
 
 const input = {

@@ -1,22 +1,28 @@
-import type {
-  JsonSchema,
-  PromptFacts,
-  ResourceFacts,
-  ToolDescriptor,
-  ToolFacts,
-  UnitFacts,
+import {
+  type DeclarationFacts,
+  type JsonSchema,
+  type Problem,
+  type PromptFacts,
+  type ResourceFacts,
+  type ToolDescriptor,
+  type ToolFacts,
+  type UnitFacts,
 } from '../../contracts/index.ts'
-import type { CapabilityResolver, WithheldTool } from './capability.ts'
-import type { ConsentOperationDefinition } from './consent-operation.ts'
-import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
-import type { EffectDefinition } from './effect.ts'
-import type { Injection } from './injection.ts'
-import type { Op, OpFacts } from './op.ts'
-import type { ReadingContext, Suggest } from './reading.ts'
-import type { ResourceRequest, WatchContext } from './resource.ts'
-import type { Validate } from './schema.ts'
-import type { CallContext, Forwarded } from './tool.ts'
-import type { WrittenLines } from './written.ts'
+import { type ConsentOperationDefinition } from './consent-operation.ts'
+import {
+  type Capability,
+  type CapabilityResolver,
+  type DependencyDefinition,
+  type EffectDefinition,
+  type Injection,
+  type Op,
+  type OpFacts,
+  type ProbeFunction,
+  type WithheldTool,
+} from './definitions.ts'
+import { type ReadingContext, type ResourceRequest, type Suggest, type WatchContext } from './mcp-definitions.ts'
+import { type Validate } from './schema.ts'
+import { type CallContext, type Forwarded } from './tool.ts'
 
 /** Where a definition came from. */
 export interface Origin {
@@ -212,4 +218,139 @@ export function isDeprecated(tool: Pick<Tool, 'title' | 'short' | 'mcp'>): boole
     (tool.mcp?.annotations?.deprecated === true || [tool.title, tool.short].some(text => DEPRECATED.test(text)))
   judged.set(tool, known)
   return known
+}
+
+/** Where in its file something stands, counted from 1. */
+export interface WrittenLines {
+  /** The first line of the body. */
+  readonly body: number
+  readonly fields: Readonly<Record<string, number>>
+}
+
+/** A Markdown file as it was read: what stands at its head, and the rest. With `op` at its head it declares a tool. */
+export interface WrittenUnit {
+  /** Its folders and its own name, joined by `/`, without the ending. */
+  readonly path: string
+  readonly front: Readonly<Record<string, unknown>>
+  readonly body: string
+  /** Absent where it was not read from a file. */
+  readonly lines?: WrittenLines | undefined
+}
+
+/** Whether it declares a tool rather than being something to read. */
+export const isDeclaration = ({ front }: WrittenUnit): boolean => 'op' in front
+
+/** Who wins when two sources bring the same name: the earlier in this list. */
+export const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
+export type SourceKind = (typeof SOURCE_KINDS)[number]
+
+/** Those that win first, otherwise as they are. */
+export function inOrder<T extends { readonly kind: SourceKind }>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => SOURCE_KINDS.indexOf(a.kind) - SOURCE_KINDS.indexOf(b.kind))
+}
+
+/** What one file, or one upstream, defines. */
+export interface Definitions {
+  readonly capabilities: readonly Capability[]
+  readonly dependencies: readonly DependencyDefinition[]
+  readonly injections: readonly Injection[]
+  readonly ops?: readonly Op[]
+  /** What was written down rather than programmed. */
+  readonly written?: readonly WrittenUnit[]
+}
+
+/** A name that an upstream has, and since when. Of two upstreams the one that has had a name for longer keeps it. */
+export interface NameClaim {
+  /** Of a resource it is the address or the template. */
+  readonly kind: 'tool' | 'prompt' | 'resource'
+  readonly name: string
+  readonly since: number
+  /** It is kept for what waits for a person, and was offered before. */
+  readonly isHeld: boolean
+}
+
+/**
+ * One piece of a source that stands or falls by itself: usually a file. With an unchanged hash it is left alone,
+ * whatever it holds; when it is broken, its last good version stays.
+ */
+export type SourceUnit =
+  | {
+      readonly id: string
+      readonly hash: string
+      /** Hash of the author's files as written; absent where the code is not read, and `revision` stands for it. */
+      readonly sources?: string
+      readonly definitions: Definitions
+      readonly problems?: readonly Problem[]
+      /** Of an upstream. */
+      readonly claims?: readonly NameClaim[]
+    }
+  | { readonly id: string; readonly broken: readonly Problem[] }
+
+/** Everything that brings definitions. */
+export interface Source {
+  readonly id: string
+  readonly kind: SourceKind
+  load(signal: AbortSignal): Promise<readonly SourceUnit[]>
+  /** Calls back when a reload would find something new. Returns how to stop. */
+  onChange?(listener: () => void): () => void
+}
+
+/** A declaration as far as it can be looked at without its op. */
+export interface Declaration extends Origin {
+  /** Its folders and its own name, joined by `/`. */
+  readonly path: string
+  /** What its tool is called by. */
+  readonly name: string
+  /** The capability that its tool belongs to. */
+  readonly capability: string
+  readonly section: string
+  /** What stands at its head; nothing where that is wrong. */
+  readonly facts: DeclarationFacts | undefined
+  readonly body: string
+  /** Where in its file something stands; absent where it was not read from one. */
+  readonly lines?: WrittenLines | undefined
+  readonly hash: string
+}
+
+interface GenerationDiff {
+  readonly added: string[]
+  readonly changed: string[]
+  readonly removed: string[]
+}
+
+/**
+ * What differs between two generations, as addresses: `tool:weather`, `prompt:review`, `resource:docs://handbook`,
+ * `capability:files`, `dependency:mail`, `op:op.notes.append`, `unit:handbook/refunds`.
+ */
+export function diffGenerations(before: Generation, after: Generation): GenerationDiff {
+  const diff: GenerationDiff = { added: [], changed: [], removed: [] }
+  compare('tool', before.tools, after.tools, diff)
+  compare('prompt', before.prompts, after.prompts, diff)
+  compare('resource', before.resources, after.resources, diff)
+  compare('capability', before.capabilities, after.capabilities, diff)
+  compare('dependency', before.dependencies, after.dependencies, diff)
+  compare('op', before.ops, after.ops, diff)
+  compare('unit', before.knowledge, after.knowledge, diff)
+  return diff
+}
+
+type Hashed = ReadonlyMap<string, { readonly hash: string }>
+
+function compare(kind: string, before: Hashed, after: Hashed, diff: GenerationDiff): void {
+  for (const [name, item] of after) {
+    const old = before.get(name)
+    if (!old) diff.added.push(`${kind}:${name}`)
+    else if (old !== item && old.hash !== item.hash) diff.changed.push(`${kind}:${name}`)
+  }
+  for (const name of before.keys()) if (!after.has(name)) diff.removed.push(`${kind}:${name}`)
+}
+
+/** Those that nobody was told of before. Two that say the same of the same place are one. */
+export function newProblems(now: readonly Problem[], known: readonly Problem[]): Problem[] {
+  const texts = new Set(known.map(textOf))
+  return now.filter(problem => !texts.has(textOf(problem)))
+}
+
+function textOf({ where, message }: Problem): string {
+  return `${where}\n${message}`
 }

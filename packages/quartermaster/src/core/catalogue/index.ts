@@ -1,17 +1,10 @@
 export { kindOf } from './brand.ts'
 export { CANCEL_SIGNAL, cancelSignalOf } from './cancel-signal.ts'
-export type {
-  Capability,
-  CapabilityDefinition,
-  CapabilityResolver,
-  ResolvedCapability,
-  WithheldTool,
-} from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
-export { checkExamples } from './check-examples.ts'
-export { isOlderHash } from './checked-tool.ts'
-export { isEarlier } from './compose-owners.ts'
-export { clashWith } from './compose-problems.ts'
+export { isOlderHash } from './check-tool.ts'
+export { absentTools, LOST_NAME, notOffered } from './check-unit.ts'
+export { checkExamples } from './checks.ts'
+export { clashWith, isEarlier } from './compose-parts.ts'
 export {
   allowableForGood,
   type ConsentOperationDefinition,
@@ -27,28 +20,80 @@ export {
   definePrompt,
   defineResource,
   defineTool,
+  heldBackBy,
+  holdBack,
+  letGo,
   titleFrom,
   toolFailure,
   toolResult,
 } from './define.ts'
-export type { DependencyDefinition, Probe, ProbeContext, ProbeFunction, ProbeVerdict } from './dependency.ts'
-export type { EffectChecker, EffectDefinition, EffectFields, EffectLook } from './effect.ts'
+export {
+  type Capability,
+  type CapabilityDefinition,
+  type CapabilityResolver,
+  type DependencyDefinition,
+  defineInjection,
+  type EffectChecker,
+  type EffectDefinition,
+  type EffectFields,
+  type EffectLook,
+  type Injection,
+  type Op,
+  type OpContext,
+  type OpDefinition,
+  type OpFacts,
+  type OpFault,
+  type OpUse,
+  type Probe,
+  type ProbeContext,
+  type ProbeFunction,
+  type ProbeVerdict,
+  type ResolvedCapability,
+  registerOp,
+  type WithheldTool,
+} from './definitions.ts'
 export {
   type CatalogueCapability,
   type CatalogueInjection,
   type CatalogueOp,
+  type Definitions,
   type Dependency,
   type Generation,
   isDeprecated,
   type Knowledge,
+  type NameClaim,
+  newProblems,
   type Prompt,
   type Resource,
+  SOURCE_KINDS,
+  type Source,
+  type SourceKind,
+  type SourceUnit,
   type Tool,
+  type WrittenLines,
+  type WrittenUnit,
 } from './generation.ts'
-export { heldBackBy, holdBack, letGo } from './held-back.ts'
-export type { FromJsonSchema } from './infer-json-schema.ts'
-export { defineInjection, type Injection } from './injection.ts'
-export { absentTools, LOST_NAME, notOffered } from './left-out.ts'
+export {
+  type AnyPrompt,
+  type AnyResource,
+  type PassedContents,
+  type PromptArgumentDefinition,
+  type PromptArguments,
+  type PromptDefinition,
+  type PromptOutput,
+  passedContents,
+  passedPrompt,
+  passedResult,
+  type ReadingContext,
+  type ResourceDefinition,
+  type ResourceOutput,
+  type ResourceRequest,
+  type Suggest,
+  type SuggestContext,
+  type Suggested,
+  type WatchContext,
+  withoutReserved,
+} from './mcp-definitions.ts'
 export {
   collectDefinitions,
   type Definition,
@@ -59,8 +104,19 @@ export {
   type Secrets,
   type Services,
 } from './module.ts'
-export { newProblems } from './new-problems.ts'
-export { type Op, type OpContext, type OpDefinition, type OpFacts, type OpFault, type OpUse, registerOp } from './op.ts'
+export { PAUSE_RUN, pauseRun } from './pause-run.ts'
+export {
+  type DescribedSchema,
+  type FromJsonSchema,
+  type PairedSchema,
+  type Parsed,
+  type SchemaCompiler,
+  type SchemaLike,
+  type SchemaSide,
+  type Unparsed,
+  type Validate,
+  type Validated,
+} from './schema.ts'
 export type {
   ForeignText,
   ProgramDesk,
@@ -70,37 +126,7 @@ export type {
   WebDesk,
   WebOutcome,
   WebRequest,
-} from './outside.ts'
-export { type PassedContents, passedContents, passedPrompt, passedResult, withoutReserved } from './passed.ts'
-export { PAUSE_RUN, pauseRun } from './pause-run.ts'
-export type {
-  AnyPrompt,
-  PromptArgumentDefinition,
-  PromptArguments,
-  PromptDefinition,
-  PromptOutput,
-} from './prompt.ts'
-export type { ReadingContext, Suggest, SuggestContext, Suggested } from './reading.ts'
-export type { AnyResource, ResourceDefinition, ResourceOutput, ResourceRequest, WatchContext } from './resource.ts'
-export type {
-  DescribedSchema,
-  PairedSchema,
-  Parsed,
-  SchemaCompiler,
-  SchemaLike,
-  SchemaSide,
-  Unparsed,
-  Validate,
-  Validated,
-} from './schema.ts'
-export {
-  type Definitions,
-  type NameClaim,
-  SOURCE_KINDS,
-  type Source,
-  type SourceKind,
-  type SourceUnit,
-} from './source.ts'
+} from './sources.ts'
 export type {
   AnyTool,
   AskOptions,
@@ -110,4 +136,3 @@ export type {
   HandlerOutput,
   ToolDefinition,
 } from './tool.ts'
-export type { WrittenLines, WrittenUnit } from './written.ts'

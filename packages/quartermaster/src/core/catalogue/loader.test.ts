@@ -4,7 +4,7 @@ import { sha256 } from '../../adapters/system/index.ts'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { simpleCapability, simpleTool } from '../../testing/hub.ts'
-import { createLoader } from './loader.ts'
+import { createLoader } from './sources.ts'
 
 it('lets others have their turn every few milliseconds while it checks', async () => {
   const tools = Array.from({ length: 1_000 }, (_, index) => simpleTool(`tool_${index}`))

@@ -2,7 +2,7 @@ import type { Issue, JsonSchema } from '../../contracts/index.ts'
 import { canonicalJson } from '../kernel/index.ts'
 import type { SchemaCompiler } from './schema.ts'
 
-export interface Comparison {
+interface Comparison {
   readonly compiler: SchemaCompiler
   /** The document that references of the wide schema lead into. */
   readonly root: JsonSchema

@@ -1,6 +1,6 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { Issue, JsonSchema } from '../../contracts/index.ts'
-import type { FromJsonSchema } from './infer-json-schema.ts'
+import { type StandardJSONSchemaV1, type StandardSchemaV1 } from '@standard-schema/spec'
+import { type Issue, type JsonSchema } from '../../contracts/index.ts'
+import { type FoundIssue, fewIssues, isLibraryText, issueSentence } from '../kernel/index.ts'
 
 /** A validator of any library that also describes itself as JSON Schema (zod, arktype, …). */
 export type DescribedSchema = StandardSchemaV1 & StandardJSONSchemaV1
@@ -49,3 +49,113 @@ export interface SchemaCompiler {
 
 /** What a tool gives may be far larger than what it takes, so its patterns are matched up to a length. */
 export type SchemaSide = 'input' | 'output'
+
+/** The check that belongs to a schema: the library's own, or a compiled JSON Schema. */
+export function validatorOf(schema: SchemaLike, side: SchemaSide, compiler: SchemaCompiler): Validate {
+  const standard = isPaired(schema) ? schema.schema : schema
+  if (!isStandardSchema(standard)) return lazyValidator(schema as JsonSchema, side, compiler)
+  return standardValidator(
+    standard,
+    side === 'input' ? lazyValidator(describeSchema(schema, side), side, compiler) : undefined,
+  )
+}
+
+/** `described` checks a value by the JSON Schema, so that each library's faults are told in the same words. */
+function standardValidator({ '~standard': standard }: StandardSchemaV1, described?: Lazy): Validate {
+  return value => {
+    const result = standard.validate(value)
+    return result instanceof Promise
+      ? result.then(checked => toValidated(checked, value, described))
+      : toValidated(result, value, described)
+  }
+}
+
+function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown, described?: Lazy): Validated {
+  if (!result.issues) return { ok: true, value: result.value }
+  const found = result.issues.map(toFound)
+  const plain = described && found.some(isLibraryText) ? described(value) : undefined
+  if (!plain || plain.ok) return { ok: false, issues: fewIssues(found) }
+  const reworded = found.flatMap(issue => {
+    const same = isLibraryText(issue) ? plain.issues.filter(one => isAround(one.path, issue.path)) : []
+    return same.length > 0 ? same : [issue]
+  })
+  return { ok: false, issues: fewIssues([...new Map(reworded.map(one => [JSON.stringify(one), one])).values()]) }
+}
+
+/** Whether one of the two paths leads to the other. */
+function isAround(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
+  return one.slice(0, other.length).every((key, index) => String(key) === String(other[index]))
+}
+
+function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
+  const path = (issue.path ?? []).map(segment => (typeof segment === 'object' ? segment.key : segment))
+  return { ...issue, path, message: issueSentence(issue) }
+}
+
+type Lazy = (value: unknown) => Validated
+
+/** Compiled on the first call: of ten thousand tools an agent uses a handful, and compiling costs a hundred times a check. */
+function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCompiler): Lazy {
+  let compiled: ((value: unknown) => Validated) | undefined
+  return value => {
+    compiled ??= compiler.compile(schema, side)
+    return compiled(value)
+  }
+}
+
+/** The type that a JSON Schema literal describes, for the keywords people write by hand. Anything else is `unknown`. */
+export type FromJsonSchema<S> = S extends { const: infer C }
+  ? C
+  : S extends { enum: readonly (infer E)[] }
+    ? E
+    : S extends { type: 'string' }
+      ? string
+      : S extends { type: 'number' | 'integer' }
+        ? number
+        : S extends { type: 'boolean' }
+          ? boolean
+          : S extends { type: 'null' }
+            ? null
+            : S extends { type: 'array'; items: infer I }
+              ? FromJsonSchema<I>[]
+              : S extends { type: 'array' }
+                ? unknown[]
+                : S extends { type: 'object' }
+                  ? ObjectFrom<S>
+                  : unknown
+
+type ObjectFrom<S> = S extends { properties: infer P extends Record<string, unknown> }
+  ? Simplify<
+      { [K in keyof P as K extends RequiredOf<S> ? K : never]: FromJsonSchema<P[K]> } & {
+        [K in keyof P as K extends RequiredOf<S> ? never : K]?: FromJsonSchema<P[K]>
+      }
+    >
+  : Record<string, unknown>
+
+type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
+type Simplify<T> = { [K in keyof T]: T[K] } & {}
+
+/** Whether this is a validator of some library rather than a JSON Schema document. */
+function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
+  return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema
+}
+
+function isPaired(schema: SchemaLike): schema is PairedSchema {
+  return !isStandardSchema(schema) && isStandardSchema((schema as { schema?: unknown }).schema)
+}
+
+function isDescribed(schema: StandardSchemaV1): schema is DescribedSchema {
+  return 'jsonSchema' in schema['~standard']
+}
+
+/** The JSON Schema of anything a definition may use as a schema. Throws when the library cannot say. */
+export function describeSchema(schema: SchemaLike, side: 'input' | 'output'): JsonSchema {
+  if (isPaired(schema)) return schema.jsonSchema
+  if (!isStandardSchema(schema)) return schema
+  if (!isDescribed(schema)) {
+    const { vendor } = schema['~standard']
+    throw new TypeError(`a schema of ${vendor} does not carry JSON Schema; write { schema, jsonSchema } instead`)
+  }
+  const { $schema: _dialect, ...described } = schema['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
+  return described
+}

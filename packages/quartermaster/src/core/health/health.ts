@@ -1,19 +1,18 @@
-import type {
-  DependencyOptions,
-  DependencyStatus,
-  MissingDependency,
-  RecheckAnswer,
-  Settings,
+import {
+  AppError,
+  type DependencyOptions,
+  type DependencyState,
+  type DependencyStatus,
+  type MissingDependency,
+  type RecheckAnswer,
+  type Settings,
 } from '../../contracts/index.ts'
-import { AppError } from '../../contracts/index.ts'
-import type { Catalogue, Dependency, Generation } from '../catalogue/index.ts'
+import { type Catalogue, type Dependency, type Generation } from '../catalogue/index.ts'
 import { type Clock, didYouMean, type Emitter, type Random } from '../kernel/index.ts'
-import { parseAddress, requirementsOf } from './address.ts'
-import { isThere } from './availability.ts'
-import { createProbeRounds } from './probe-rounds.ts'
+import { createProbeRounds, parseAddress, requirementsOf } from './probe.ts'
 import { createRechecker } from './recheck.ts'
-import { createRecords } from './records.ts'
-import { afterCallFailure, provedAt } from './transitions.ts'
+import { createRecords, isThere } from './records.ts'
+import { afterCallFailure, provedAt } from './state.ts'
 import { createWatcher } from './watcher.ts'
 
 /** What needs dependencies: a tool, a prompt, a resource. */
@@ -181,3 +180,45 @@ export function createHealth(deps: HealthDeps): Health {
 const AVAILABLE: Availability = Object.freeze({ active: true, recovering: false })
 const RECOVERING: Availability = Object.freeze({ active: true, recovering: true })
 const DISABLED: Availability = Object.freeze({ active: false, recovering: false })
+
+/** The dependencies whose absence disables something: what is required, and all that this depends on. */
+export function neededDependencies(generation: Generation): ReadonlySet<string> {
+  const needed = new Set<string>()
+  const add = (name: string) => {
+    if (needed.has(name)) return
+    needed.add(name)
+    generation.dependencies.get(name)?.dependsOn.forEach(add)
+  }
+  for (const { requires } of needing(generation)) requires.forEach(add)
+  return needed
+}
+
+function needing({ tools, injections, capabilities }: Generation) {
+  const bundles = [...capabilities.values()]
+  return [
+    ...tools.values(),
+    ...injections.flatMap(injection => injection.tools),
+    // Not those of the generation: it has one of several that share an address, and each agent may have another.
+    ...bundles.flatMap(({ prompts, resources }) => [...prompts, ...resources]),
+  ]
+}
+
+/**
+ * What an error says failed, if that is something its definition needs. Whoever asks to be come back to later is there: that
+ * it has much to do is no reason to look after it, and takes it from nobody.
+ */
+export function blamedIn({ code, details }: AppError, { requires }: Pick<Needing, 'requires'>): string | undefined {
+  if (code !== 'DEPENDENCY_UNAVAILABLE' || typeof details?.retryAfterMs === 'number') return undefined
+  const { dependency } = details ?? {}
+  return typeof dependency === 'string' && requires.includes(dependency) ? dependency : undefined
+}
+
+/** A state as sentences say it. */
+export function stateInWords(state: DependencyState): string {
+  return state === 'optedOut' ? 'switched off' : state
+}
+
+/** Why a tool is disabled, in a sentence for each thing it lacks. */
+export function missingInWords(missing: readonly MissingDependency[]): string {
+  return missing.map(one => `${one.dependency} is ${stateInWords(one.state)}: ${one.reason}`).join(' ')
+}

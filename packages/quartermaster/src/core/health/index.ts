@@ -1,6 +1,13 @@
-export { type Address, parseAddress, requirementsOf } from './address.ts'
-export { blamedIn } from './blamed.ts'
-export { type Availability, createHealth, type Health, type HealthDeps, type Needing } from './health.ts'
-export { neededDependencies } from './needed.ts'
-export { OPTED_OUT } from './record.ts'
-export { missingInWords, stateInWords } from './state-words.ts'
+export {
+  type Availability,
+  blamedIn,
+  createHealth,
+  type Health,
+  type HealthDeps,
+  missingInWords,
+  type Needing,
+  neededDependencies,
+  stateInWords,
+} from './health.ts'
+export { type Address, parseAddress, requirementsOf } from './probe.ts'
+export { OPTED_OUT } from './records.ts'

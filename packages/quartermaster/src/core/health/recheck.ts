@@ -1,19 +1,18 @@
 import type { MissingDependency, RecheckAnswer, Settings } from '../../contracts/index.ts'
 import type { Dependency } from '../catalogue/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import { isThere } from './availability.ts'
-import type { ProbeRounds } from './probe-rounds.ts'
-import type { Records } from './records.ts'
-import { provedAt } from './transitions.ts'
+import type { ProbeRounds } from './probe.ts'
+import { isThere, type Records } from './records.ts'
+import { provedAt } from './state.ts'
 
-export interface Rechecker {
+interface Rechecker {
   /** Looks again at what is missing of these, and at the parents it hangs on. */
   recheck(requires: readonly string[], options?: { force?: boolean }): Promise<RecheckAnswer>
   /** What is missing of these now, each with its reason; what is recovering only when asked for. */
   missing(requires: readonly string[], options?: { withRecovering?: boolean }): MissingDependency[]
 }
 
-export interface RecheckerDeps {
+interface RecheckerDeps {
   readonly records: Records
   readonly rounds: ProbeRounds
   readonly clock: Clock

@@ -1,8 +1,6 @@
-import type { DependencyOptions, DependencyState, Settings } from '../../contracts/index.ts'
-import type { Dependency, Generation, Tool } from '../catalogue/index.ts'
-import type { Clock, Emitter } from '../kernel/index.ts'
-import { type Effective, effectiveState, isThere } from './availability.ts'
-import { type DependencyRecord, type HealthPolicy, initialRecord, optedOutRecord } from './record.ts'
+import { type DependencyOptions, type DependencyState, type Settings } from '../../contracts/index.ts'
+import { type Dependency, type Generation, type ProbeVerdict, type Tool } from '../catalogue/index.ts'
+import { type Clock, type Emitter } from '../kernel/index.ts'
 
 /**
  * The state of every dependency, kept by name and definition hash so that it survives a reload.
@@ -23,7 +21,7 @@ export interface Records {
   onChange(listener: (dependency: Dependency, from: DependencyState) => void): () => void
 }
 
-export interface RecordsDeps {
+interface RecordsDeps {
   readonly clock: Clock
   readonly emitter: Emitter
   readonly settings: Settings
@@ -184,4 +182,109 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
   const list = map.get(key)
   if (list) list.push(value)
   else map.set(key, [value])
+}
+
+/** What one dependency did so far. Immutable; every event makes the next. */
+export interface DependencyRecord {
+  readonly state: DependencyState
+  readonly reason: string
+  /** Since when it is in this state. */
+  readonly since: number
+  readonly checkedAt: number | undefined
+  readonly durationMs: number | undefined
+  /** Failing, silent and good probes in a row. */
+  readonly failures: number
+  readonly unknowns: number
+  readonly successes: number
+  /** When the first of the good ones was. */
+  readonly goodSince: number
+  /** When it recently stopped being up, to tell flapping from a single fall. */
+  readonly falls: readonly number[]
+  /** How often in a row it stopped being up right after it had come, however long ago that was. */
+  readonly youngFalls: number
+  /** The last probe threw or was silent; the next look may come sooner. */
+  readonly threw: boolean
+}
+
+/** What a probe came to: a verdict, or nothing that could be told. */
+export type ProbeOutcome =
+  | { readonly kind: 'verdict'; readonly verdict: ProbeVerdict; readonly at: number; readonly durationMs: number }
+  | { readonly kind: 'unknown'; readonly reason: string; readonly at: number; readonly durationMs: number }
+
+/** The numbers by which a record moves on. */
+export interface HealthPolicy {
+  readonly recoveringMs: number
+  readonly unknownsUntilDown: number
+  readonly flapWindowMs: number
+  readonly successesAfterFlapping: number
+}
+
+function initialRecord(now: number): DependencyRecord {
+  return {
+    state: 'unknown',
+    reason: 'It has not been looked at yet.',
+    since: now,
+    checkedAt: undefined,
+    durationMs: undefined,
+    failures: 0,
+    unknowns: 0,
+    successes: 0,
+    goodSince: now,
+    falls: [],
+    youngFalls: 0,
+    threw: false,
+  }
+}
+
+function optedOutRecord(now: number): DependencyRecord {
+  return { ...initialRecord(now), state: 'optedOut', reason: OPTED_OUT }
+}
+
+export const OPTED_OUT = 'It is switched off in the configuration (enabled: false).'
+
+/** What a dependency is worth now, its parents considered. */
+interface Effective {
+  readonly state: DependencyState
+  readonly reason: string
+  readonly since: number
+  /** The dependency that is really at fault, itself or one above it, and its own reason. */
+  readonly root: string
+  readonly rootReason: string
+}
+
+/** What is known around one dependency. `effective` is remembered by whoever gives it: diamonds would take for ever otherwise. */
+interface Surroundings {
+  readonly record: DependencyRecord
+  readonly parents: readonly string[]
+  effective(name: string): Effective
+}
+
+/** A child is worth no more than its parents, whatever it last said itself. */
+function effectiveState(name: string, { record, parents, effective }: Surroundings): Effective {
+  const own: Effective = {
+    state: record.state,
+    reason: record.reason,
+    since: record.since,
+    root: name,
+    rootReason: record.reason,
+  }
+  if (record.state === 'optedOut') return own
+  let worst = own
+  for (const parent of parents) {
+    const above = effective(parent)
+    if (rank(above.state) < rank(worst.state) || (!isThere(above.state) && worst === own)) worst = above
+  }
+  if (worst === own) return own
+  const state = worst.state === 'optedOut' ? 'down' : worst.state
+  const { root, rootReason, since } = worst
+  return { state, reason: `It needs "${root}": ${rootReason}`, since, root, rootReason }
+}
+
+/** Up and recovering count as there: a client that has seen a tool vanish will not call it again. */
+export function isThere(state: DependencyState): boolean {
+  return state === 'up' || state === 'recovering'
+}
+
+function rank(state: DependencyState): number {
+  return state === 'up' ? 2 : state === 'recovering' ? 1 : 0
 }

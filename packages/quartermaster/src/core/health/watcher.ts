@@ -1,12 +1,9 @@
 import type { DependencyOptions, Settings } from '../../contracts/index.ts'
 import type { Dependency } from '../catalogue/index.ts'
 import type { Cancel, Clock, Random } from '../kernel/index.ts'
-import { isThere } from './availability.ts'
-import { createNews } from './news.ts'
-import type { ProbeRounds } from './probe-rounds.ts'
-import type { DependencyRecord } from './record.ts'
-import type { Records } from './records.ts'
-import { afterRecoveringTime } from './transitions.ts'
+import type { ProbeRounds } from './probe.ts'
+import { type DependencyRecord, isThere, type Records } from './records.ts'
+import { afterRecoveringTime, createNews } from './state.ts'
 
 /** The first look after a fall; doubled up to a second. Most restarts of a local service take a few of these. */
 const RECOVERING_LOOK_MS = 100
@@ -15,14 +12,14 @@ const RECOVERING_LOOK_MAX_MS = 1_000
 const DOWN_LOOK_MS = 1_000
 
 /** Looks by itself: at what is recovering and at what tells of news always, at everything else while the watch is on. */
-export interface Watcher {
+interface Watcher {
   start(): void
   stop(): void
   /** Takes the dependencies of a new generation. */
   adopt(dependencies: Iterable<Dependency>): void
 }
 
-export interface WatcherDeps {
+interface WatcherDeps {
   readonly records: Records
   readonly rounds: ProbeRounds
   readonly clock: Clock

@@ -1,4 +1,5 @@
 export { type Approvals, createApprovals } from './consent/approvals.ts'
+export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
 export {
   type Answerer,
   type ConsentAnswer,
@@ -7,17 +8,26 @@ export {
   createConsentDesks,
   type GrantFilter,
   type LiveGrant,
-} from './consent/consent-desk.ts'
-export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
-export type { ConsentedOnce } from './consent/consented-once.ts'
-export type { SharedRequest } from './consent/open-requests.ts'
-export { customKind, kindsFor } from './effects/custom-kind.ts'
-export type { ConcreteEffect, EffectKind, EffectSurroundings, EffectValues } from './effects/effect-kind.ts'
-export type { SqlConnection, SqlConnections, SqlValues } from './effects/sql-connections.ts'
-export { createTemplatedKind, type TemplatedKindOptions, type TemplateRule } from './effects/templated-kind.ts'
+} from './consent/consent-service.ts'
+export type { ConsentedOnce } from './consent/grants.ts'
+export type { SharedRequest } from './consent/requests.ts'
+export {
+  type ConcreteEffect,
+  createTemplatedKind,
+  type EffectKind,
+  type EffectSurroundings,
+  type EffectValues,
+  type SqlConnection,
+  type SqlConnections,
+  type SqlValues,
+  type TemplatedKindOptions,
+  type TemplateRule,
+} from './effects/effect-kinds.ts'
 export {
   concreteEffects,
+  customKind,
   type EffectKinds,
+  kindsFor,
   LOOK_MS,
   type LookOptions,
   missingOf,
@@ -41,36 +51,45 @@ export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-req
 export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'
-export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/ends-teller.ts'
-export { createForeignSteps, type ForeignStepsDeps } from './queue/foreign-steps.ts'
-export { createLeaseKeeper, type LeaseKeeper } from './queue/lease-keeper.ts'
-export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
+export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/crash-recovery.ts'
+export {
+  createForeignSteps,
+  createLeaseKeeper,
+  type ForeignStepsDeps,
+  type LeaseKeeper,
+} from './queue/lease-transitions.ts'
+export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/result-notifier.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
-export type { ReadResult } from './readings/reading-output.ts'
+export type { ReadResult } from './readings/read-output.ts'
 export type {
   PromptRequest,
   ReadingRequest,
   Readings,
   ResourceReadRequest,
   SuggestRequest,
-} from './readings/reading-request.ts'
-export { createReadings, type ReadingsDeps } from './readings/readings.ts'
-export { awaitedIn, type WhereAwaited } from './record/awaited.ts'
-export { hearingStorage } from './record/hearing-storage.ts'
+} from './readings/read-plan.ts'
+export { createReadings, type ReadingsDeps } from './readings/read-requests.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
-export { createLastLook, type LastLook } from './record/last-look.ts'
-export { createOperationDesk, type OperationDesk } from './record/operation-desk.ts'
+export { createOperationDesk, type OperationDesk } from './record/operation-admin.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
-export { createOperationSeal, type OperationSeal } from './record/operation-seal.ts'
+export { createOperationSeal, type OperationSeal } from './record/operation-row.ts'
+export {
+  awaitedIn,
+  hearingStorage,
+  type Storage,
+  type StorageAccess,
+  type WhereAwaited,
+} from './record/operation-storage.ts'
 export {
   type AuditFilter,
   createOperations,
+  createStoredOperations,
   type OperationFilter,
   type Operations,
   type OperationsDeps,
+  type StoredOperationsDeps,
 } from './record/operations.ts'
 export { createPruner, type Pruner } from './record/pruner.ts'
 export { createReceipts, type IsHeard, type Receipts } from './record/receipts.ts'
-export type { Storage, StorageAccess } from './record/storage.ts'
-export { createStoredOperations, type StoredOperationsDeps } from './record/stored-operations.ts'
-export { waitingText } from './record/waiting-answer.ts'
+export { waitingText } from './record/running-calls.ts'
+export { createLastLook, type LastLook } from './record/verify-after-failure.ts'

@@ -9,19 +9,22 @@ import {
 } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
-import { auditRow } from '../record/audit-row.ts'
-import { LEFT_TO_OTHERS_MS, type WhereAwaited } from '../record/awaited.ts'
-import { endTerms } from '../record/keep-until.ts'
-import type { LastLook } from '../record/last-look.ts'
+import { auditRow } from '../record/audit.ts'
+import { endTerms, LEFT_TO_OTHERS_MS, type WhereAwaited } from '../record/operation-storage.ts'
 import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
-import { refuseUnfit, unfit } from './answer-fitness.ts'
-import { grantsFor } from './answer-grants.ts'
-import { auditOfAnswer } from './consent-audit.ts'
-import { decidedRequests } from './decided-requests.ts'
-import type { ConsentAnswer, GivenAnswer } from './given-answer.ts'
-import { equalRequests } from './open-requests.ts'
-import { answeredAlready, findRequest } from './request.ts'
-import { type Definitions, voidAnswer, voided, worthOf } from './request-worth.ts'
+import type { LastLook } from '../record/verify-after-failure.ts'
+import { auditOfAnswer } from './approvals.ts'
+import { type ConsentAnswer, type GivenAnswer, grantsFor, refuseUnfit, unfit } from './grants.ts'
+import {
+  answeredAlready,
+  type Definitions,
+  decidedRequests,
+  equalRequests,
+  findRequest,
+  voidAnswer,
+  voided,
+  worthOf,
+} from './requests.ts'
 
 /** Makes answers count. */
 export interface Answering {

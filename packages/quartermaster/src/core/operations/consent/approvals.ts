@@ -1,18 +1,21 @@
-import type { ApprovalRow, ConsentAsk, OperationRow, OperationState, Settings } from '../../../contracts/index.ts'
-import type { Cancel, Clock, Emitter, Ids } from '../../kernel/index.ts'
+import {
+  type ApprovalRow,
+  type AuditEntry,
+  type ConsentAsk,
+  type GrantRow,
+  type Lasting,
+  type OperationRow,
+  type OperationState,
+  type Settings,
+} from '../../../contracts/index.ts'
+import { type Cancel, type Clock, type Emitter, type Ids } from '../../kernel/index.ts'
 import { insert, update } from '../../store/index.ts'
-import { auditRow } from '../record/audit-row.ts'
-import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
-import type { Standing } from '../record/standing.ts'
-import type { StorageAccess } from '../record/storage.ts'
-import { askedAgain, leased } from '../record/transitions.ts'
-import { commitLease } from '../record/unseen-commit.ts'
-import { auditOfRow } from '../record/waited-audit.ts'
-import { whoseOf, whoseRow } from '../record/whose.ts'
-import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
-import { consentWrites } from './consent-writes.ts'
-import { equalRequests } from './open-requests.ts'
-import { createWaitingRoom } from './waiting-room.ts'
+import { auditOfRow, auditRow } from '../record/audit.ts'
+import { type OperationLog, type OperationRecord } from '../record/operation-log.ts'
+import { callerOf, type Standing, type StorageAccess, whoseOf, whoseRow } from '../record/operation-storage.ts'
+import { askedAgain, commitLease, leased } from '../record/transitions.ts'
+import { type Answerer, byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
+import { consentWrites, createWaitingRoom, equalRequests } from './requests.ts'
 
 /** What ends the waiting together with the call. */
 interface Bound {
@@ -56,7 +59,7 @@ export interface Approvals {
   held(): readonly string[]
 }
 
-export interface ApprovalsDeps {
+interface ApprovalsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids
@@ -209,4 +212,38 @@ const UNANSWERED = { answeredAt: null, answeredBy: null, via: null, lasting: nul
 function consentOf({ asks, answeredBy, via }: ApprovalRow): Consent | undefined {
   if (answeredBy === null || via === null) return undefined
   return { operations: asks.map(({ operation }) => operation), by: byWhom({ via, name: answeredBy }) }
+}
+
+/** What was said about a request. */
+interface Said {
+  readonly decision: 'allow' | 'deny'
+  readonly lasting: Lasting
+  readonly by: Answerer
+}
+
+/** What the audit says about a person's answer, in the commit that makes it count. */
+export function auditOfAnswer(row: OperationRow, { asks }: ApprovalRow, { decision, lasting, by }: Said, at: number) {
+  const consent = { operations: asks.map(({ operation }) => operation), by: byWhom(by), lasting }
+  const line = auditOfRow(row, { at, outcome: 'notRun', code: ANSWER_CODES[decision], consent })
+  return decision === 'allow' ? ({ ...line, decision: 'allowed' } as const) : line
+}
+
+const ANSWER_CODES = { allow: 'CONSENT_ALLOWED', deny: 'CONSENT_DENIED' } as const
+
+/** What the audit says about a grant that somebody took back. */
+export function auditOfRevocation(grant: GrantRow, { by, tool }: { by: string; tool: string }, at: number): AuditEntry {
+  return {
+    at,
+    operationId: grant.askedFor ?? grant.id,
+    caller: callerOf(grant),
+    tool: grant.tool ?? tool,
+    digest: grant.digest ?? '',
+    // What was allowed is not any more; what was forbidden may be asked for again.
+    decision: grant.decision === 'allow' ? 'refused' : 'allowed',
+    outcome: 'notRun',
+    code: 'GRANT_REVOKED',
+    consent: { operations: [grant.operation], by, lasting: grant.lasting },
+    mutates: false,
+    durationMs: 0,
+  }
 }

@@ -1,16 +1,21 @@
-import { AppError, type ConsentAsk, type GrantRow, type OperationRow } from '../../../contracts/index.ts'
-import type { Seat } from '../../agents/index.ts'
+import {
+  AppError,
+  type ConsentAsk,
+  type GrantRow,
+  type OperationRow,
+  type PersonQuestion,
+} from '../../../contracts/index.ts'
+import { type Seat } from '../../agents/index.ts'
 import { allowableForGood, type Catalogue, type ConsentOperationDefinition, type Tool } from '../../catalogue/index.ts'
-import type { Clock } from '../../kernel/index.ts'
-import { mayBeDone } from '../record/in-doubt.ts'
-import type { StorageAccess } from '../record/storage.ts'
-import { type ConsentDecision, decideConsent, isTakenBack } from './consent-decision.ts'
-import type { ConsentedOnce } from './consented-once.ts'
-import { findGrants } from './find-grants.ts'
-import { scopeOf } from './resource-scope.ts'
+import { type Clock, escapeLine, toVisibleJson } from '../../kernel/index.ts'
+import { type StorageAccess } from '../record/operation-storage.ts'
+import { mayBeDone } from '../record/verify-after-failure.ts'
+import { type ConsentDecision, decideConsent, isTakenBack, scopeOf } from './consent-decision.ts'
+import { type ConsentAnswer } from './consent-service.ts'
+import { type ConsentedOnce, findGrants } from './grants.ts'
 
 /** A call that may need a person's consent. */
-export interface GatedCall {
+interface GatedCall {
   readonly operationId: string
   readonly seat: Pick<Seat, 'caller' | 'agent'>
   readonly tool: Tool
@@ -29,7 +34,7 @@ export interface ConsentGate {
   isTakenBack(call: GatedCall, asks: readonly ConsentAsk[], since: number): Promise<boolean>
 }
 
-export interface ConsentGateDeps {
+interface ConsentGateDeps {
   readonly storage: StorageAccess
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly clock: Clock
@@ -105,4 +110,52 @@ export function consentDenied({ name }: Tool, { operation, grantedBy }: GrantRow
 export function consentTakenBack(tool: string, earlier?: Pick<OperationRow, 'outcome'>): AppError {
   const when = earlier && mayBeDone(earlier) ? '.' : ' before it could be done. Call it again to ask anew.'
   return new AppError('CONSENT_DENIED', `What allowed "${tool}" was taken back${when}`, { details: { tool } })
+}
+
+/** Whether a client may be asked at all: its answer is only its word. */
+export function mayAskClient(asks: readonly ConsentAsk[]): boolean {
+  return asks.every(({ weight }) => weight !== 'high')
+}
+
+/**
+ * What a person in front of a client is asked: everything at once, and shown as exactly as at a terminal. What others wrote
+ * stands on one line each, so that none of it can be taken for a part of the question. The resource is left out: the answer
+ * counts for these arguments alone, and a client need not know where on this machine they lead.
+ */
+export function clientQuestion({ operationId, tool, asks, input }: AskedCall): PersonQuestion {
+  const message = [
+    `Allow "${escapeLine(tool)}" this once?`,
+    ...asks.map(askText),
+    'Arguments, exactly (· is a space, escapes are characters that cannot be seen):',
+    toVisibleJson(input ?? {}, '  '),
+  ].join('\n')
+  return { key: 'consent', message, schema: SCHEMA, shownFirst: true, consentFor: operationId }
+}
+
+/** A call, and what a person is asked about it. */
+interface AskedCall {
+  readonly operationId: string
+  readonly tool: string
+  readonly asks: readonly ConsentAsk[]
+  readonly input: unknown
+}
+
+function askText({ operation, weight, reason }: ConsentAsk): string {
+  return `${escapeLine(operation)} (${weight}): ${escapeLine(reason)}`
+}
+
+const SCHEMA = {
+  type: 'object',
+  properties: { allow: { type: 'boolean', title: 'Allow', description: 'Whether it may be done, this once.' } },
+  required: ['allow'],
+}
+
+/** What an answer of a client says; nothing when it says nothing. */
+export function clientAnswer(answer: {
+  action: string
+  content?: Readonly<Record<string, unknown>> | undefined
+}): ConsentAnswer | undefined {
+  if (answer.action === 'decline') return { decision: 'deny', lasting: 'once' }
+  if (answer.action !== 'accept' || typeof answer.content?.allow !== 'boolean') return undefined
+  return { decision: answer.content.allow ? 'allow' : 'deny', lasting: 'once' }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { resourceOf, scopeOf } from './resource-scope.ts'
+import { resourceOf, scopeOf } from './consent-decision.ts'
 
 it.each([
   ['{path}', { path: 'a/b.md' }, 'a/b.md'],

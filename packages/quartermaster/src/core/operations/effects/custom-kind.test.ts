@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineEffect } from '../../catalogue/index.ts'
-import { customKind, kindsFor } from './custom-kind.ts'
+import { customKind, kindsFor } from './verify-effects.ts'
 
 const VALUES = { input: { id: 7, list: 'home' }, config: {}, operationId: 'op_1' }
 const SIGNAL = new AbortController().signal

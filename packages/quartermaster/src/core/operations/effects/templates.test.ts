@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { EffectValues } from './effect-kind.ts'
-import { fillTemplate, fillValue, parseTemplate, placeholdersOf, unfillable } from './templates.ts'
+import {
+  type EffectValues,
+  fillTemplate,
+  fillValue,
+  parseTemplate,
+  placeholdersOf,
+  unfillable,
+} from './effect-kinds.ts'
 
 const VALUES: EffectValues = {
   input: { path: 'a.md', task: { id: 7, done: false }, tags: ['x', 'y'], empty: '', nothing: null, far: Infinity },

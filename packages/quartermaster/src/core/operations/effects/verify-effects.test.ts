@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type EffectSpec, type KeptEffect, messageOf, type Sighting } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { EffectKind } from './effect-kind.ts'
+import type { EffectKind } from './effect-kinds.ts'
 import { concreteEffects, missingOf, takeBaseline, verifyEffects } from './verify-effects.ts'
 
 const ABSENT: Sighting = { seen: 'absent' }

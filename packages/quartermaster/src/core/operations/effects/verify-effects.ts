@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import {
   AppError,
   type EffectFinding,
@@ -7,9 +8,15 @@ import {
   messageOf,
   Sighting,
 } from '../../../contracts/index.ts'
-import type { CancelSignal, Clock } from '../../kernel/index.ts'
-import type { ConcreteEffect, EffectKind, EffectValues } from './effect-kind.ts'
-import { judgeEffect } from './judge-effect.ts'
+import { type EffectDefinition, type EffectFields, type Tool } from '../../catalogue/index.ts'
+import { type CancelSignal, type Clock } from '../../kernel/index.ts'
+import {
+  type ConcreteEffect,
+  createTemplatedKind,
+  type EffectKind,
+  type EffectValues,
+  type TemplateRule,
+} from './effect-kinds.ts'
 
 export type EffectKinds = ReadonlyMap<string, EffectKind>
 
@@ -140,4 +147,62 @@ function brief(reason: string): string {
 
 function unknownKind({ name, kind }: { name: string; kind: string }): string {
   return `The effect "${name}" has the kind "${kind}", which nothing here can verify.`
+}
+
+type Judgement = Pick<EffectFinding, 'state' | 'reason'>
+
+/** What two looks, before the run and now, say together. */
+function judgeEffect(witness: EffectKind['witness'], before: Sighting, now: Sighting): Judgement {
+  if (now.seen === 'unclear') return unsure(now.reason ?? 'It could not be looked at.')
+  return witness === 'presence' ? judgePresence(before, now) : judgeAbsence(before, now)
+}
+
+function judgePresence(before: Sighting, now: Sighting): Judgement {
+  if (now.seen === 'absent') return { state: 'absent', reason: now.reason ?? 'It is not there.' }
+  if (before.seen === 'absent') return { state: 'verified', reason: 'It is there, and was not before the run.' }
+  if (before.seen === 'unclear')
+    return unsure(`It is there, but it is not known whether it was before the run. ${before.reason ?? ''}`.trim())
+  if (before.mark === now.mark || isFewer(now, before))
+    return { state: 'absent', reason: 'It was there before the run already, and nothing was added to it.' }
+  if (before.mark === undefined || now.mark === undefined)
+    return unsure('It is there and was before the run, and nothing tells the two apart.')
+  return { state: 'verified', reason: 'It is there, and not as it was before the run.' }
+}
+
+/** Somebody took something away meanwhile. That is a change, but none that a run would have made. */
+function isFewer(now: Sighting, before: Sighting): boolean {
+  return now.count !== undefined && before.count !== undefined && now.count < before.count
+}
+
+function judgeAbsence(before: Sighting, now: Sighting): Judgement {
+  if (now.seen === 'there') return { state: 'absent', reason: now.reason ?? 'It is still there.' }
+  if (before.seen === 'there') return { state: 'verified', reason: 'It was there before the run, and is gone.' }
+  if (before.seen === 'absent') return unsure('It was gone before the run already, so that it is gone proves nothing.')
+  return unsure(`It is gone, but it is not known whether it was there before the run. ${before.reason ?? ''}`.trim())
+}
+
+function unsure(reason: string): Judgement {
+  return { state: 'indeterminate', reason }
+}
+
+/** The kind that a capability brings, as the verifier uses it. */
+export function customKind(definition: EffectDefinition): EffectKind {
+  const { kind, fields = [], witness } = definition
+  const each = <T>(value: T) => Object.fromEntries(fields.map(field => [field, value]))
+  return createTemplatedKind<EffectFields>({
+    kind,
+    ...(witness && { witness }),
+    schema: z.strictObject(each(z.union([z.string(), z.number(), z.boolean()]))),
+    templates: each<TemplateRule>({ keepsType: true }),
+    async look(filled, context) {
+      const found = await definition.look(filled, context)
+      return typeof found === 'boolean' ? { seen: found ? 'there' : 'absent' } : found
+    },
+  })
+}
+
+/** All kinds that a tool's effects may have: the ready-made ones, and those of its capability. */
+export function kindsFor(kinds: EffectKinds, { effectKinds }: Pick<Tool, 'effectKinds'>): EffectKinds {
+  if (effectKinds.length === 0) return kinds
+  return new Map([...effectKinds.map(one => [one.kind, customKind(one)] as const), ...kinds])
 }

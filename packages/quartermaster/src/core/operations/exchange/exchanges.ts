@@ -51,7 +51,7 @@ export interface Asked {
 }
 
 /** What a client comes back with. */
-export interface Brought {
+interface Brought {
   /** The round in which it was asked. */
   readonly round: number
   /** What it says, by key: a text that is the same for the same answer. */

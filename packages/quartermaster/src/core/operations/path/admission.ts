@@ -10,24 +10,30 @@ import {
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Approvals, UnallowedCall } from '../consent/approvals.ts'
-import { clientAnswer, clientQuestion, mayAskClient } from '../consent/client-question.ts'
 import type { Consent } from '../consent/consent-decision.ts'
-import type { ConsentDesks } from '../consent/consent-desk.ts'
-import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
-import { consentWrites } from '../consent/consent-writes.ts'
+import {
+  type ConsentGate,
+  clientAnswer,
+  clientQuestion,
+  consentDenied,
+  consentRequired,
+  mayAskClient,
+} from '../consent/consent-gate.ts'
+import type { ConsentDesks } from '../consent/consent-service.ts'
+import { consentWrites } from '../consent/requests.ts'
 import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
-import { namingOperation } from '../record/in-doubt.ts'
-import type { OperationDesk } from '../record/operation-desk.ts'
+import type { OperationDesk } from '../record/operation-admin.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
-import type { Standing } from '../record/standing.ts'
-import { waitingAnswer } from '../record/waiting-answer.ts'
+import type { Standing } from '../record/operation-storage.ts'
+import { waitingAnswer } from '../record/running-calls.ts'
+import { namingOperation } from '../record/verify-after-failure.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { Deadline } from './deadline.ts'
 import { type Journey, whetherHeard } from './journey.ts'
 
 /** A call that is to be let in. */
-export interface Applicant {
+interface Applicant {
   readonly journey: Journey
   readonly tool: Tool
   readonly record: OperationRecord
@@ -40,7 +46,7 @@ export interface Admission {
   admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined>
 }
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly gate: ConsentGate
   readonly approvals: Approvals
   readonly desks: ConsentDesks

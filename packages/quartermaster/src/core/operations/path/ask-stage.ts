@@ -12,7 +12,7 @@ import { type CancelSignal, fewIssues, unlessCancelled } from '../../kernel/inde
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 
-export interface AskParts {
+interface AskParts {
   readonly request: Pick<CallRequest, 'seat' | 'ask'>
   /** Who asks, for messages: the tool. */
   readonly subject: string
@@ -28,7 +28,7 @@ export function canAnswer(
   return ask ? (can?.(kind) ?? true) : seat.callbacks?.ask !== undefined
 }
 
-export interface Asking extends Omit<AskParts, 'signal'> {
+interface Asking extends Omit<AskParts, 'signal'> {
   readonly deadline: Deadline
 }
 

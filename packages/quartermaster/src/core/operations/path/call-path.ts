@@ -11,11 +11,11 @@ import {
   throwIfCancelled,
   unlessCancelled,
 } from '../../kernel/index.ts'
-import { isSameTool } from '../consent/request-worth.ts'
+import { isSameTool } from '../consent/requests.ts'
 import type { Idempotency } from '../record/idempotency.ts'
-import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
-import { recordOf } from '../record/operation-record.ts'
+import { recordOf } from '../record/operation-row.ts'
+import { mayBeDone } from '../record/verify-after-failure.ts'
 import { digestOf } from './arguments-digest.ts'
 import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'

@@ -11,11 +11,11 @@ import {
 } from '../../../contracts/index.ts'
 import type { Grant, Seat } from '../../agents/index.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
-import type { ConsentedOnce } from '../consent/consented-once.ts'
+import type { ConsentedOnce } from '../consent/grants.ts'
 import type { Audience } from '../exchange/audience.ts'
-import type { OpenedEffects } from '../record/kept-effects.ts'
-import type { RunningCalls } from '../record/operation-desk.ts'
+import type { RunningCalls } from '../record/operation-admin.ts'
 import type { IsHeard } from '../record/receipts.ts'
+import type { OpenedEffects } from '../record/stored-results.ts'
 
 /** One call, as every adapter makes it. */
 export interface CallRequest {

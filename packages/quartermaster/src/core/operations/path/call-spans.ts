@@ -3,7 +3,7 @@ import type { Emitter, Span, Tracer } from '../../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 
 /** A span for every call, from its beginning to the moment the audit hears of its end. */
-export interface CallSpans {
+interface CallSpans {
   /** Where the parts of this call hang; as it came where nobody traces. */
   begin(request: CallRequest, operationId: string): TraceContext | undefined
 }

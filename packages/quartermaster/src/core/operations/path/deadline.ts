@@ -29,7 +29,7 @@ export interface Deadline {
   release(): void
 }
 
-export interface DeadlineOptions {
+interface DeadlineOptions {
   readonly clock: Clock
   /** How long it may take in all; `Infinity` where only the run is bounded. */
   readonly ms: number

@@ -1,8 +1,14 @@
 import { AppError, type EffectSpec, type EffectVerdict } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import { kindsFor } from '../effects/custom-kind.ts'
-import { concreteEffects, type EffectKinds, missingOf, takeBaseline, verifyEffects } from '../effects/verify-effects.ts'
+import {
+  concreteEffects,
+  type EffectKinds,
+  kindsFor,
+  missingOf,
+  takeBaseline,
+  verifyEffects,
+} from '../effects/verify-effects.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
@@ -26,7 +32,7 @@ export interface EffectsStage {
   isDone(run: EffectfulRun): Promise<boolean>
 }
 
-export interface EffectsStageDeps {
+interface EffectsStageDeps {
   readonly effectKinds: EffectKinds
   readonly clock: Clock
   readonly operations: Pick<OperationLog, 'keepEffects'>

@@ -3,14 +3,14 @@ import type { Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
-import { giveUpAt } from '../record/standing.ts'
-import { waitingAnswer } from '../record/waiting-answer.ts'
+import { giveUpAt } from '../record/operation-storage.ts'
+import { waitingAnswer } from '../record/running-calls.ts'
 import type { Admission } from './admission.ts'
 import type { Deadline } from './deadline.ts'
 import { type Journey, whetherHeard } from './journey.ts'
 
 /** Where a call gets on record, or is found to be there already. */
-export interface Entrance {
+interface Entrance {
   /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
   firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined>
   /**

@@ -3,7 +3,7 @@ import type { Tool } from '../../catalogue/index.ts'
 import { type Health, type Needing, stateInWords } from '../../health/index.ts'
 import { sentence } from '../../kernel/index.ts'
 
-export interface HealthStageDeps {
+interface HealthStageDeps {
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled'>
   readonly restartWaitMs: number
 }

@@ -8,9 +8,8 @@ import {
   type ToolResult,
 } from '../../../contracts/index.ts'
 import { type Clock, callerKey, inTurns, jsonTextInSteps, mostJsonBytes, type Steps } from '../../kernel/index.ts'
-import { type BinaryParts, binaryParts } from '../record/binary-parts.ts'
-import type { StorageAccess } from '../record/storage.ts'
-import { storedPage } from '../record/stored-results.ts'
+import type { StorageAccess } from '../record/operation-storage.ts'
+import { type BinaryParts, binaryParts, storedPage } from '../record/stored-results.ts'
 import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
 
 /**
@@ -25,13 +24,13 @@ export interface KeptResults {
 }
 
 /** Where it is not all of it, also the whole. */
-export interface LimitedResult {
+interface LimitedResult {
   readonly result: ToolResult
   readonly kept?: KeptResult
   readonly whole?: WholeResult
 }
 
-export interface LimitOptions {
+interface LimitOptions {
   /** Of text and structure. */
   readonly maxBytes: number
   /** Of pictures, sounds and files, as base64; that of the settings where there is none. */
@@ -49,7 +48,7 @@ interface Kept {
   readonly until: number
 }
 
-export interface KeptResultsDeps {
+interface KeptResultsDeps {
   readonly clock: Clock
   readonly storage: StorageAccess
   readonly settings: Pick<Settings, 'maxBinaryBytes' | 'keptResultBytes' | 'keptResultsBytes' | 'keptResultMinutes'>

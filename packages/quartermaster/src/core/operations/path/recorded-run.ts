@@ -10,7 +10,7 @@ import { heldBackBy, type SchemaCompiler, type Tool } from '../../catalogue/inde
 import type { Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
-import { doneBefore } from '../record/done-before.ts'
+import { doneBefore } from '../record/operation-storage.ts'
 import type { Operations } from '../record/operations.ts'
 import { type ContextParts, RunContext } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
@@ -22,7 +22,7 @@ import { permit } from './permission-stage.ts'
 import { runTool } from './run-stage.ts'
 
 /** A call that was let through. The configuration belongs to the tool's own generation. */
-export interface ReadyCall {
+interface ReadyCall {
   readonly journey: Journey
   readonly tool: Tool
   readonly config: unknown

@@ -5,13 +5,13 @@ import type { Log } from '../../kernel/index.ts'
 import type { Deadline } from './deadline.ts'
 import { toToolResult } from './output-stage.ts'
 
-export interface RunDeps {
+interface RunDeps {
   readonly health: Pick<Health, 'reportFailure'>
   readonly log: Log
 }
 
 /** A call that may run now. */
-export interface Run {
+interface Run {
   readonly tool: Tool
   readonly input: unknown
   readonly context: CallContext

@@ -8,8 +8,8 @@ import {
   toAppError,
 } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
-import { namingOperation, outcomeAfter } from '../record/in-doubt.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
+import { namingOperation, outcomeAfter } from '../record/verify-after-failure.ts'
 import { auditOf, type Journey, whetherHeard } from './journey.ts'
 import { pagesOf } from './result-pages.ts'
 
@@ -21,7 +21,7 @@ export interface SettleDeps {
 }
 
 /** How a call went: its answer, or why there is none. */
-export type Ending =
+type Ending =
   | { readonly answer: CallAnswer }
   | {
       readonly failure: AppError /** What it ends as, where the failure alone does not say. */

@@ -10,11 +10,10 @@ import {
 } from '../../../contracts/index.ts'
 import type { Cancel, Log } from '../../kernel/index.ts'
 import type { Store, Write } from '../../store/index.ts'
-import type { StorageAccess } from '../record/storage.ts'
-import { leased } from '../record/transitions.ts'
-import { commitLease } from '../record/unseen-commit.ts'
-import { each } from './each.ts'
-import { createRound, type RoundDeps } from './round.ts'
+import type { StorageAccess } from '../record/operation-storage.ts'
+import { commitLease, leased } from '../record/transitions.ts'
+import { each } from './crash-recovery.ts'
+import { createRound, type RoundDeps } from './maintenance.ts'
 
 /** Runs operations that waited, when their time has come, and gives up those that have waited too long. */
 export interface Queue {

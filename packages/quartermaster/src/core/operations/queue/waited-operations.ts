@@ -5,20 +5,17 @@ import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
-import { consentWrites } from '../consent/consent-writes.ts'
-import { type Definitions, isSameTool, mayStillCome, worthOf } from '../consent/request-worth.ts'
+import { consentWrites, type Definitions, isSameTool, mayStillCome, worthOf } from '../consent/requests.ts'
 import type { Calls, ResumeRequest } from '../path/call-request.ts'
-import { openEffects } from '../record/kept-effects.ts'
-import type { LastLook } from '../record/last-look.ts'
+import { auditOfRow } from '../record/audit.ts'
 import type { OperationEnd, OperationLog } from '../record/operation-log.ts'
-import { recordOf } from '../record/operation-record.ts'
-import { openArguments } from '../record/operation-row.ts'
-import { giveUpAt } from '../record/standing.ts'
-import { auditOfRow } from '../record/waited-audit.ts'
-import { callerOf } from '../record/whose.ts'
+import { openArguments, recordOf } from '../record/operation-row.ts'
+import { callerOf, giveUpAt } from '../record/operation-storage.ts'
+import { openEffects } from '../record/stored-results.ts'
+import type { LastLook } from '../record/verify-after-failure.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
-export interface WaitedOperationsDeps
+interface WaitedOperationsDeps
   extends Omit<
     QueueDeps,
     | 'isReady'

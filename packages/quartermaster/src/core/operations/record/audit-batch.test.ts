@@ -4,7 +4,7 @@ import { AppError, type AuditEntry } from '../../../contracts/index.ts'
 import { collectedLog } from '../../../testing/collected-log.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
-import { createAuditBatch } from './audit-batch.ts'
+import { createAuditBatch } from './audit.ts'
 
 const ENTRY: AuditEntry = {
   at: 1,

@@ -1,7 +1,7 @@
 import { AppError, isAppError, messageOf } from '../../../contracts/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import { isUnkeepable, type Write } from '../../store/index.ts'
-import type { StorageAccess } from './storage.ts'
+import type { StorageAccess } from './operation-storage.ts'
 
 /** Writes what has happened and must not be lost: what does not succeed is tried again until it does. */
 export interface DurableWriter {
@@ -15,12 +15,12 @@ export interface DurableWriter {
   stop(): Promise<void>
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Told when it takes too long to wait for, with what comes of it in the end. */
   readonly onLate?: (writing: Promise<boolean>) => void
 }
 
-export interface DurableWriterDeps {
+interface DurableWriterDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log

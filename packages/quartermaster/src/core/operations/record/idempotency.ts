@@ -9,13 +9,12 @@ import {
 } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { OperationLog } from './operation-log.ts'
+import { type StorageAccess, whoseRow } from './operation-storage.ts'
 import type { IsHeard, Receipts } from './receipts.ts'
-import type { StorageAccess } from './storage.ts'
-import { waitingAnswer } from './waiting-answer.ts'
-import { whoseRow } from './whose.ts'
+import { waitingAnswer } from './running-calls.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */
-export interface KeyedCall {
+interface KeyedCall {
   readonly caller: Caller
   readonly tool: string
   readonly key: string

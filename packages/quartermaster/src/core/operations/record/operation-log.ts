@@ -12,8 +12,8 @@ import type {
   ToolResult,
 } from '../../../contracts/index.ts'
 import type { Write } from '../../store/index.ts'
+import type { Standing } from './operation-storage.ts'
 import type { IsHeard } from './receipts.ts'
-import type { Standing } from './standing.ts'
 
 /** The states in which nothing happens any more. */
 export type EndState = Exclude<OperationState, 'waitingForApproval' | 'queued' | 'leased'>

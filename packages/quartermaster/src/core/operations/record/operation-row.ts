@@ -6,12 +6,11 @@ import {
   type OperationSummary,
 } from '../../../contracts/index.ts'
 import { canonicalJson } from '../../kernel/index.ts'
-import type { SealedPlace, Sealer } from '../../store/index.ts'
-import { effectFactsOf } from './kept-effects.ts'
-import { maskArguments } from './mask.ts'
-import type { OperationRecord } from './operation-log.ts'
+import { type SealedPlace, type Sealer } from '../../store/index.ts'
+import { type OperationRecord } from './operation-log.ts'
+import { callerOf, maskArguments, type StorageAccess, whoseRow } from './operation-storage.ts'
+import { effectFactsOf } from './stored-results.ts'
 import { canRepeat, type LeaseTerms } from './transitions.ts'
-import { whoseRow } from './whose.ts'
 
 /** The first lease of an operation. */
 export const FIRST_FENCE = 1
@@ -152,4 +151,38 @@ function argumentsOf(id: string): SealedPlace {
 
 function present<K extends string, V>(name: K, value: V | null | undefined): { [C in K]?: V } {
   return (value === null || value === undefined ? {} : { [name]: value }) as { [C in K]?: V }
+}
+
+/** What is known about an operation that waited, as about a call that is about to run. */
+export function recordOf(row: OperationRow, input: unknown): OperationRecord {
+  return {
+    id: row.id,
+    caller: callerOf(row),
+    tool: row.tool,
+    definitionHash: row.definitionHash,
+    mutates: row.mutates,
+    retry: row.retry,
+    digest: row.digest,
+    input,
+    startedAt: row.startedAt ?? row.createdAt,
+    parentId: row.parentId ?? undefined,
+    ttlMs: row.ttlMs ?? undefined,
+    needsConsent: false,
+    idempotencyKey: row.idempotencyKey ?? undefined,
+  }
+}
+
+/** Makes texts about an operation that only this store's processes can have made, and read. */
+export interface OperationSeal {
+  seal(text: string, operationId: string): Promise<string>
+  /** Rejects what was made up, changed, or is about another operation. */
+  open(sealed: string, operationId: string): Promise<string>
+}
+
+export function createOperationSeal(storage: StorageAccess): OperationSeal {
+  const placeOf = (id: string) => ({ table: 'operations' as const, id, column: 'requestState' })
+  return {
+    seal: async (text, id) => (await storage.open()).sealer.seal(text, placeOf(id)),
+    open: async (sealed, id) => (await storage.open()).sealer.open(sealed, placeOf(id)),
+  }
 }

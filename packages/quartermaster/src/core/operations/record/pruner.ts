@@ -1,8 +1,8 @@
 import { messageOf, type Settings } from '../../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../../kernel/index.ts'
 import { remove, type Store, type Where, type Write } from '../../store/index.ts'
-import { DAY_MS } from './keep-until.ts'
-import { createResultRoom } from './result-room.ts'
+import { DAY_MS } from './operation-storage.ts'
+import { createResultRoom } from './stored-results.ts'
 
 /** Forgets what has been kept long enough. */
 export interface Pruner {
@@ -14,7 +14,7 @@ export interface Pruner {
   prune(): Promise<number>
 }
 
-export interface PrunerDeps {
+interface PrunerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log

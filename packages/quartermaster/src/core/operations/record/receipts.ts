@@ -1,7 +1,7 @@
 import { messageOf, type OperationRow } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../../kernel/index.ts'
 import { update, type Write } from '../../store/index.ts'
-import type { StorageAccess } from './storage.ts'
+import type { StorageAccess } from './operation-storage.ts'
 
 /** An end that nobody is known to have heard of. */
 export type Untold = Pick<OperationRow, 'id' | 'tellAt'>
@@ -22,7 +22,7 @@ export interface Receipts {
   stop(): Promise<void>
 }
 
-export interface ReceiptsDeps {
+interface ReceiptsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, DEFAULT_SETTINGS, type ErrorCode } from '../../../contracts/index.ts'
-import { afterFailure, type FailedRun } from './retry-policy.ts'
+import { afterFailure, type FailedRun } from './running-calls.ts'
 
 const NOW = 1_700_000_000_000
 const terms = (random = 0.5) => ({ settings: DEFAULT_SETTINGS, random: () => random })

@@ -7,8 +7,7 @@ import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
 import { type AnyTool, toolResult } from '../../catalogue/index.ts'
-import { createResultRoom } from './result-room.ts'
-import { droppedResults } from './stored-results.ts'
+import { createResultRoom, droppedResults } from './stored-results.ts'
 
 /** NUL, characters of two to four bytes and a mark of the byte order: what a store or a cut could break. */
 const LONG = `\uFEFF\0${'aä€🂡\uFEFF'.repeat(400)}`

@@ -1,16 +1,16 @@
-import type {
-  NewRow,
-  OperationChange,
-  OperationOutcome,
-  OperationRow,
-  OperationState,
+import {
+  isAppError,
+  type NewRow,
+  type OperationChange,
+  type OperationOutcome,
+  type OperationRow,
+  type OperationState,
 } from '../../../contracts/index.ts'
-import { insert, update, type Write } from '../../store/index.ts'
-import { doubtfulEnd } from './in-doubt.ts'
-import type { EndState, OperationEnd } from './operation-log.ts'
+import { insert, type Store, update, type Write } from '../../store/index.ts'
+import { type EndState, type OperationEnd } from './operation-log.ts'
+import { callerOf, type Standing } from './operation-storage.ts'
 import { ANSWER_MS } from './receipts.ts'
-import type { Standing } from './standing.ts'
-import { callerOf } from './whose.ts'
+import { doubtfulEnd } from './verify-after-failure.ts'
 
 // The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a
 // step at the same time one gets to do it; what it changes; and what is told about it.
@@ -22,12 +22,12 @@ export interface Step {
 }
 
 /** A step and what it changes in the row. */
-export interface Taken extends Step {
+interface Taken extends Step {
   readonly after: Partial<OperationRow>
 }
 
 /** A step to the end, and from when on that is told unless somebody has heard of it before. */
-export interface TakenEnd extends Taken {
+interface TakenEnd extends Taken {
   readonly tellAt: number
 }
 
@@ -154,4 +154,31 @@ function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at
     after,
     change: { id, tool, caller: callerOf(from), from: state, to, at, isTold: false },
   }
+}
+
+/** Whether a commit may have happened, and nobody saw it. */
+export function isUnseen(error: unknown): boolean {
+  return isAppError(error) && error.code === 'OUTCOME_UNKNOWN'
+}
+
+/**
+ * Commits the lease of an operation, with what has to be true for it; answers whether it was got. Where nobody saw the end of
+ * the commit the row tells: a lease that is held here and that nobody runs would pass for a run that was cut off.
+ */
+export async function commitLease(
+  store: Store,
+  { writes, after }: Pick<Taken, 'writes' | 'after'>,
+  { id, more }: { readonly id: string; readonly more: readonly Write[] },
+): Promise<boolean> {
+  try {
+    return (await store.commit([...writes, ...more])).committed
+  } catch (error) {
+    if (!isUnseen(error)) throw error
+    return isLeasedAs(await store.get('operations', id), after)
+  }
+}
+
+/** The fence grows with each lease, so that no two are the same. */
+function isLeasedAs(row: OperationRow | undefined, { leaseOwner, fence }: Taken['after']): boolean {
+  return row?.state === 'leased' && row.leaseOwner === leaseOwner && row.fence === fence
 }

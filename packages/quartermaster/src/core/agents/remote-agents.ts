@@ -1,0 +1,57 @@
+import { type AgentConfig, type Caller, type ResolverContext } from '../../contracts/index.ts'
+import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import { type Resolution } from './resolve-capabilities.ts'
+
+/** Those who have a place in the organisation and no file here: they run elsewhere, and have the platform's tools and no others. */
+interface Guests {
+  /** The seat of whoever has this workspace; the same object each time. Nobody's file counts for it. */
+  seat(place: Pick<Caller, 'organisation' | 'workspace'>): Seat
+}
+
+/** Which workspaces are there, known without asking the store: every request needs it. */
+export interface GuestBook {
+  has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
+  /** Whether somebody has joined the first organisation under this name. */
+  hasJoined(name: string): boolean
+  /** Calls back when one is not there any more. */
+  onLeft(listener: () => void): void
+}
+
+interface GuestsDeps extends SeatDeps {
+  resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
+  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+  /** Who is there; nobody when absent. */
+  readonly guests?: GuestBook | undefined
+}
+
+/** What everybody has who has a workspace: to reach others, to be reached, and to remember. */
+const CONFIG: AgentConfig = { capabilities: { delegation: {}, inbox: {}, history: {}, user: {}, memory: {} } }
+
+export function createGuests(deps: GuestsDeps): Guests {
+  const seats = new Map<string, Seat>()
+
+  // Workspaces come and go for as long as this runs.
+  deps.guests?.onLeft(() => {
+    for (const [key, { caller }] of seats) if (!deps.guests?.has(caller)) seats.delete(key)
+  })
+
+  function resolve(name: string): Resolution {
+    const agent = { ...CONFIG, name }
+    return deps.resolve(CONFIG.capabilities, { ...deps.folders(agent), agent })
+  }
+
+  return {
+    seat({ organisation, workspace }) {
+      const key = `${organisation}/${workspace}`
+      const known = seats.get(key)
+      if (known) return known
+      const caller: Caller = { kind: 'agent', organisation, name: workspace, workspace }
+      const made = createSeat(
+        { caller, isGuest: true, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
+        deps,
+      )
+      seats.set(key, made)
+      return made
+    },
+  }
+}

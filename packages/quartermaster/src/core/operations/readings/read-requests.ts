@@ -1,0 +1,230 @@
+import { AppError, type Settings, type Suggestions } from '../../../contracts/index.ts'
+import { type ReadingContext, type SchemaCompiler } from '../../catalogue/index.ts'
+import { type Health, type Needing } from '../../health/index.ts'
+import {
+  type CancelSignal,
+  type Clock,
+  canonicalJson,
+  type Digest,
+  type Emitter,
+  type Ids,
+  type Log,
+} from '../../kernel/index.ts'
+import { askWhileWanted, canAnswer } from '../path/ask-stage.ts'
+import { toolLog } from '../path/call-context.ts'
+import { createDeadline, type Deadline } from '../path/deadline.ts'
+import { becomesReady, isReady, missingLines } from '../path/health-stage.ts'
+import { toSendableError } from '../path/sendable-error.ts'
+import { NO_SUGGESTIONS, toSuggestions } from '../path/suggestions.ts'
+import { type OperationLog, type OperationRecord } from '../record/operation-log.ts'
+import { runDefinition } from './read-output.ts'
+import {
+  type PermittedReading,
+  permitSuggestion,
+  planPrompt,
+  planResource,
+  type ReadingJourney,
+  type ReadingPlan,
+  type ReadingRequest,
+  type Readings,
+  type SuggestRequest,
+  settleReading,
+} from './read-plan.ts'
+
+export interface ReadingsDeps {
+  readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
+  readonly operations: Pick<OperationLog, 'begin' | 'end'>
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+  readonly emitter: Emitter
+  readonly log: Log
+  readonly compiler: SchemaCompiler
+  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'maxResultBytes' | 'maxBinaryBytes'>
+}
+
+/** Builds the way to prompts and resources: permission, arguments, health, run, check, audit. */
+export function createReadings(deps: ReadingsDeps): Readings {
+  const { health, operations, clock, ids, digest, settings } = deps
+  const timeoutMs = settings.callTimeoutSeconds * 1000
+  const restartWaitMs = settings.restartWaitSeconds * 1000
+  const underWay = new Set<Deadline>()
+  /** Those of them whose definition runs. */
+  const running = new Set<Deadline>()
+  let isStopping = false
+  let onDrained = () => {}
+
+  async function travel<T>(plan: ReadingPlan<T>): Promise<T> {
+    const journey = begin(plan)
+    let answer: T
+    try {
+      answer = await walk(journey)
+    } catch (error) {
+      const failure = toSendableError(error)
+      settleReading(journey, failure, deps)
+      throw failure
+    }
+    settleReading(journey, undefined, deps)
+    return answer
+  }
+
+  function begin<T>(plan: ReadingPlan<T>): ReadingJourney<T> {
+    const operationId = ids.next('op')
+    const digested = digest(canonicalJson(plan.input))
+    return { plan, operationId, startedAt: clock.now(), digest: digested, reading: undefined, hasRun: false }
+  }
+
+  async function walk<T>(journey: ReadingJourney<T>): Promise<T> {
+    const { plan } = journey
+    const reading = plan.permit()
+    journey.reading = reading
+    return within(plan.request.signal, reading.address, async deadline => {
+      if (!isReady(reading.item, health)) {
+        await awaitDependencies(reading, deadline)
+        // What was granted before is looked at once more, because waiting took time.
+        plan.permit()
+      }
+      void operations.begin(recordOf(journey, reading))
+      return run(journey, reading, deadline)
+    })
+  }
+
+  async function within<T>(
+    parent: CancelSignal | undefined,
+    address: string,
+    work: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    if (isStopping) throw stopping()
+    const what = `Reading "${address}"`
+    const deadline = createDeadline({ clock, ms: Number.POSITIVE_INFINITY, parent, what })
+    underWay.add(deadline)
+    try {
+      return await work(deadline)
+    } finally {
+      underWay.delete(deadline)
+      running.delete(deadline)
+      deadline.release()
+      if (running.size === 0) onDrained()
+    }
+  }
+
+  async function awaitDependencies(reading: PermittedReading<unknown>, deadline: Deadline): Promise<void> {
+    const ready = becomesReady(reading.item, deadline.signal(), { health, restartWaitMs })
+    if (!(await deadline.race(ready))) throw unavailable(reading.address, reading.item, health)
+  }
+
+  async function run<T>(
+    journey: ReadingJourney<T>,
+    { address, item, config, ...reading }: PermittedReading<T>,
+    deadline: Deadline,
+  ): Promise<T> {
+    const late = deadline.reason()
+    if (late) throw late
+    deadline.limitRun(timeoutMs, `"${address}"`)
+    running.add(deadline)
+    journey.hasRun = true
+    const { request } = journey.plan
+    const { operationId } = journey
+    const context = createReadingContext({ ...deps, request, address, operationId, config, deadline })
+    const output = await runDefinition({ address, item, deadline }, deps, () => reading.run(context))
+    return reading.finish(output, {
+      what: `"${address}"`,
+      maxBytes: settings.maxResultBytes,
+      maxBinaryBytes: settings.maxBinaryBytes,
+    })
+  }
+
+  /** Whoever types is not kept waiting: what cannot help now helps with nothing. */
+  async function suggest(request: SuggestRequest): Promise<Suggestions> {
+    const { address, item, config, helper } = permitSuggestion(request)
+    if (!helper || !isReady(item, health)) return NO_SUGGESTIONS
+    const { seat, argument, arguments: others = {}, client = ids.next('op') } = request
+    return within(request.signal, address, async deadline => {
+      deadline.limitRun(timeoutMs, `"${address}"`)
+      running.add(deadline)
+      const context = { caller: seat.caller, client, config, signal: deadline.signal(), arguments: others }
+      const output = await runDefinition({ address, item, deadline }, deps, () => helper(argument.value, context))
+      return toSuggestions(output, address)
+    })
+  }
+
+  return {
+    renderPrompt: request => travel(planPrompt(request)),
+    readResource: request => travel(planResource(request)),
+    suggest,
+    drain() {
+      isStopping = true
+      for (const deadline of underWay) if (!running.has(deadline)) deadline.cancel(stopping())
+      return new Promise(resolve => {
+        onDrained = resolve
+        if (running.size === 0) resolve()
+      })
+    },
+    running: () => running.size,
+    stop() {
+      isStopping = true
+      for (const deadline of underWay) deadline.cancel(stopping())
+    },
+  }
+}
+
+function stopping(): AppError {
+  return new AppError('STOPPING', 'Quartermaster is stopping.')
+}
+
+function recordOf<T>(journey: ReadingJourney<T>, { address, item }: PermittedReading<T>): OperationRecord {
+  const { plan, operationId, digest, startedAt } = journey
+  return {
+    id: operationId,
+    caller: plan.request.seat.caller,
+    tool: address,
+    definitionHash: item.hash,
+    mutates: false,
+    digest,
+    input: plan.input,
+    startedAt,
+    parentId: undefined,
+    retry: 'manual',
+    needsConsent: false,
+    ttlMs: undefined,
+    idempotencyKey: undefined,
+  }
+}
+
+function unavailable(address: string, item: Needing, health: Pick<Health, 'missing'>): AppError {
+  const missing = health.missing(item, { withRecovering: true })
+  const message = `"${address}" cannot be read now. ${missingLines(missing)}`
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { missing } })
+}
+
+interface ReadingContextParts {
+  readonly request: ReadingRequest
+  /** `prompt:review`: who asks and writes. */
+  readonly address: string
+  readonly operationId: string
+  readonly config: unknown
+  readonly deadline: Deadline
+  readonly log: Log
+  readonly compiler: SchemaCompiler
+}
+
+/** What filling in a prompt or reading a resource is told beside what was asked for. */
+function createReadingContext(parts: ReadingContextParts): ReadingContext {
+  const { request, address, operationId, config, deadline, log, compiler } = parts
+  return {
+    caller: request.seat.caller,
+    client: request.client ?? operationId,
+    config,
+    get signal() {
+      return deadline.signal()
+    },
+    get deadline() {
+      return deadline.at()
+    },
+    ask: (question, options) => askWhileWanted(question, { request, subject: address, deadline, compiler }, options),
+    canAnswer: kind => canAnswer(request, kind),
+    get log() {
+      return toolLog(log, { reading: address, operationId }, request.onLog)
+    },
+  }
+}

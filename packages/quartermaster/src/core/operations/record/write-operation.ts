@@ -1,0 +1,286 @@
+import { AppError, isAppError, messageOf, type NewRow, type Settings, toAppError } from '../../../contracts/index.ts'
+import { type Clock, type Emitter, type Ids } from '../../kernel/index.ts'
+import { insert, isUnkeepable, type Store, type Write } from '../../store/index.ts'
+import { auditRow } from './audit.ts'
+import { type DurableWriter } from './durable-writer.ts'
+import {
+  type Begun,
+  type OperationDelay,
+  type OperationEnd,
+  type OperationLog,
+  type OperationRecord,
+} from './operation-log.ts'
+import { rowOf, type WaitingTerms, waitingRowOf } from './operation-row.ts'
+import { endTerms, GRANT_GUARD, giveUpAt, type StorageAccess } from './operation-storage.ts'
+import { type IsHeard, type Receipts, toldWrite, type Untold } from './receipts.ts'
+import { firstStanding, type RunningCall } from './running-calls.ts'
+import { resultWrites } from './stored-results.ts'
+import { ended, isUnseen, opened, queued, type Step } from './transitions.ts'
+import { outcomeAfter } from './verify-after-failure.ts'
+
+/** Writes calls down before they run. */
+interface Beginnings {
+  /** As one that runs now, on what consent was given. */
+  record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
+  /** As one that waits for a person, with what that person is asked, and until when its caller waits. */
+  park(
+    record: OperationRecord,
+    approval: NewRow<'approvals'>,
+    awaitedUntil?: number | null,
+  ): Promise<Exclude<Begun, 'unallowed'>>
+  /** As one that waits for what its tool needs. */
+  readonly queue: OperationLog['queue']
+}
+
+interface BeginningsDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly emitter: Emitter
+  readonly writer: DurableWriter
+  /** Who this process is among those that run operations. */
+  readonly owner: string
+  readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds'>
+}
+
+export function createBeginnings(deps: BeginningsDeps): Beginnings {
+  const { storage, clock, emitter, writer, owner, settings } = deps
+
+  async function open(store: Store, { row, more, onUnseen }: Opening): Promise<Begun> {
+    const { writes, change } = opened(row)
+    const all = [...writes, ...more]
+    const outcome = await store.commit(all).catch(error => {
+      if (!isUnseen(error)) throw error
+      // However the second try ends, the first may be there.
+      onUnseen()
+      return store.commit(all)
+    })
+    if (!outcome.committed && !(await store.get('operations', row.id)))
+      return outcome.failed.guard === GRANT_GUARD ? 'unallowed' : 'known'
+    // A second try finds the row of the first, if that was written after all.
+    emitter.emit('operation.changed', change)
+    return 'begun'
+  }
+
+  /** Whoever asked for it was told that it was not run: then nobody is to be asked about it, and nobody to run it. */
+  function takeBack(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
+    const { id, ttlMs = null } = record
+    const now = Math.round(clock.now())
+    const waiting = { ...firstStanding(record), state, fence: 0, startedAt: null }
+    const end = {
+      state: 'cancelled',
+      outcome: undefined,
+      result: undefined,
+      error: failure.toJSON(),
+      isTold: true,
+    } as const
+    const { writes, tellAt } = ended(waiting, end, endTerms(now, { ttlMs }, settings))
+    writer.write([...writes, toldWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
+      // The writer has logged it, and tries on where it can.
+    })
+  }
+
+  async function wait(record: OperationRecord, terms: WaitingTerms, more: readonly Write[]) {
+    let isPerhapsThere = false
+    const onUnseen = () => (isPerhapsThere = true)
+    try {
+      const { store, sealer } = await storage.open()
+      const row = waitingRowOf(record, { ...terms, node: owner, sealer })
+      return (await open(store, { row, more, onUnseen })) === 'begun' ? 'begun' : 'known'
+    } catch (error) {
+      const failure = notRecorded(record, error)
+      if (isPerhapsThere) takeBack(record, terms.state, failure)
+      throw failure
+    }
+  }
+
+  /** Those that are written at the same time are not counted: the limit is about disk, not about the last one. */
+  async function refuseFull(record: OperationRecord): Promise<void> {
+    const { organisation, workspace, name } = record.caller
+    const most = settings.approvalsPerAgent
+    try {
+      const { store } = await storage.open()
+      const where = { organisation, workspace, state: 'queued', expiresAt: { not: null } } as const
+      if ((await store.count('operations', where)) < most) return
+    } catch (error) {
+      throw notRecorded(record, error)
+    }
+    const next = 'Wait until some have run, or cancel what is not needed: quartermaster operations.'
+    throw new AppError('LIMIT_EXCEEDED', `"${name}" has ${most} calls that wait for tools; more may not. ${next}`)
+  }
+
+  return {
+    async record(call, more) {
+      try {
+        const { store, sealer } = await storage.open()
+        const until = Math.round(clock.now() + settings.leaseSeconds * 1000)
+        const row = rowOf(call.record, { owner, until, sealer })
+        const begun = await open(store, { row, more, onUnseen: () => (call.row = 'perhaps') })
+        if (begun === 'begun') call.row = 'there'
+        return begun
+      } catch (error) {
+        throw notRecorded(call.record, error)
+      }
+    },
+    park(record, approval, awaitedUntil = null) {
+      const { expiresAt } = approval
+      return wait(record, { state: 'waitingForApproval', awaitedUntil, expiresAt }, [insert('approvals', approval)])
+    },
+    async queue(record, waiting) {
+      await refuseFull(record)
+      return await wait(record, { state: 'queued', ...waiting }, [])
+    },
+  }
+}
+
+interface Opening {
+  readonly row: NewRow<'operations'>
+  /** What is written in the same commit. */
+  readonly more: readonly Write[]
+  /** Told when nobody knows whether it was written. */
+  readonly onUnseen: () => void
+}
+
+/** Codes that say themselves what to do; anything else would read as if the tool had failed. */
+const TELLING = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])
+
+/** Why a call could not be written down, and so was not run. */
+export function notRecorded({ tool }: Pick<OperationRecord, 'tool'>, error: unknown): AppError {
+  if (TELLING.has(toAppError(error).code)) return toAppError(error)
+  const message = `"${tool}" was not run, because the call could not be written down first: ${messageOf(error)}`
+  return new AppError('STORE_UNAVAILABLE', message, { cause: error, details: { tool } })
+}
+
+/** Writes down what became of runs, together with the line of the audit. It counts only while the run is this process's. */
+interface Endings {
+  end(call: RunningCall, end: OperationEnd): Promise<void>
+  /** It is to be tried again. */
+  delay(call: RunningCall, delay: OperationDelay): Promise<void>
+  /** What has ended here and is still to be written. */
+  owed(): readonly string[]
+  isOwed(id: string): boolean
+}
+
+interface EndingsDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly emitter: Emitter
+  readonly writer: DurableWriter
+  readonly receipts: Pick<Receipts, 'expect'>
+  readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
+}
+
+export function createEndings(deps: EndingsDeps): Endings {
+  const { storage, clock, ids, emitter, writer, receipts, settings } = deps
+  const owed = new Set<string>()
+
+  async function conclude(call: RunningCall, step: LastStep, { audit: line, ...end }: Least): Promise<void> {
+    await say(call, step, line).catch(error => {
+      if (!isAppError(error) || error.cause === undefined || !isUnkeepable(error.cause)) throw error
+      // Something in it no store takes. What is left of it is on record, or it would stand there as if it were running.
+      return say(call, endOf(call, { ...end, id: call.record.id, result: undefined, audit: line }), line)
+    })
+  }
+
+  async function say(call: RunningCall, step: LastStep, line: OperationEnd['audit']): Promise<void> {
+    const { writes, change, answer } = step
+    const own = call.row === 'there' ? writes : writes.map(notWhereThereIsNone)
+    const all = [...own, insert('audit', auditRow(ids.next('audit'), line))]
+    const isWritten = await writer.write(all, `the end of "${call.record.id}"`, {
+      onLate: writing => void sayLate(step, writing),
+    })
+    if (!isWritten) await refuseLost(call, change.to)
+    emitter.emit('operation.changed', change)
+    if (answer) receipts.expect(answer, answer.isHeard)
+  }
+
+  /** It is not lost while this process still knows how it ended: its lease is kept, and nobody runs it again meanwhile. */
+  async function sayLate({ change, answer }: LastStep, writing: Promise<boolean>): Promise<void> {
+    owed.add(change.id)
+    try {
+      if (await writing) emitter.emit('operation.changed', { ...change, isTold: false })
+      // Whoever waited for the answer has heard that nobody knows. Now somebody does, and that is told.
+      if (answer) receipts.expect(answer, NEVER_HEARD)
+    } catch {
+      // The writer has logged it, and tries on where it can.
+    } finally {
+      owed.delete(change.id)
+    }
+  }
+
+  /** A write whose first try nobody saw is there all the same. Else the lease has passed on, and somebody else's word counts. */
+  async function refuseLost({ record: { id, tool }, standing, row }: RunningCall, to: string): Promise<void> {
+    const { store } = await storage.open()
+    const now = await store.get('operations', id)
+    if ((now?.fence === standing.fence && now.state === to) || (!now && row === 'perhaps')) return
+    const message = `"${tool}" took longer than this process could be waited for, and somebody else has taken it over.`
+    throw new AppError('OUTCOME_UNKNOWN', `${message} Look before you call it again.`, { details: { tool } })
+  }
+
+  function endOf({ record, standing, isAwaited }: RunningCall, end: OperationEnd): LastStep {
+    const { id, ttlMs = null, idempotencyKey } = record
+    const { state, outcome, error, isRefused, isHeard } = end
+    const now = Math.round(clock.now())
+    // Nobody knows of one who was asked something, and may still come for the answer.
+    const isGot = isAwaited && (isHeard ? isHeard() : true)
+    const isTold = isGot !== false
+    // Whoever got the answer has it; it is kept for those who come for it later.
+    const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
+    const result = isFetched ? end.result : undefined
+    const last = ended(
+      standing,
+      { state, outcome, error, isRefused, result, isTold },
+      endTerms(now, { ttlMs }, settings),
+    )
+    // Whoever got the answer has only the beginning of a result that was cut.
+    const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
+    return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isHeard } : undefined }
+  }
+
+  return {
+    end: (call, end) => conclude(call, endOf(call, end), leastOf(end)),
+    async delay(call, { dueAt, error, hasRun, audit }) {
+      const { standing } = call
+      // Waiting for what is missing is no attempt, and neither is one that this process did not come to, or was not allowed.
+      const isNone = !hasRun && NOT_BEGUN.has(error.code)
+      const outcome = outcomeAfter(error, { hasRun })
+      const later = {
+        outcome,
+        dueAt: dueAt === undefined ? null : Math.round(dueAt),
+        error,
+        attempts: standing.attempts - (isNone ? 1 : 0),
+        expiresAt: giveUpAt(standing, settings),
+      }
+      const step = queued(standing, later, Math.round(clock.now()))
+      // Whoever waited gets a handle, and hears of the end when that comes.
+      await conclude({ ...call, isAwaited: false }, step, leastOf({ state: 'exhausted', outcome, error, audit }))
+    },
+    owed: () => [...owed],
+    isOwed: id => owed.has(id),
+  }
+}
+
+/** The last step of a run. Where it is an end that its caller gets as the answer: from when on it is told if nobody got it. */
+interface LastStep extends Step {
+  readonly answer?: (Untold & { readonly isHeard: IsHeard | undefined }) | undefined
+}
+
+const NEVER_HEARD = () => false
+
+/** What can always be written of an end. */
+type Least = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit' | 'isHeard'>
+
+function leastOf({ state, outcome, error, audit, isHeard }: Least): Least {
+  if (!error) return { state, outcome, error, audit, isHeard }
+  const { code, kind, retry } = error
+  const message = `It ended with ${code}; what else there is to say about it could not be written down.`
+  return { state, outcome, error: { code, kind, retry, message }, audit, isHeard }
+}
+
+/** A row that nobody saw being written may not be there, and its end must still reach the audit. */
+function notWhereThereIsNone(write: Write): Write {
+  return write.kind === 'update' ? { ...write, rows: 'any' } : write
+}
+
+/** Why a run that was about to begin did not. */
+const NOT_BEGUN: ReadonlySet<string> = new Set(['STOPPING', 'CONSENT_REQUIRED', 'TOOL_DISABLED'])
