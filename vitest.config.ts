@@ -38,11 +38,6 @@ const INTEROP = {
   hookTimeout: 120_000,
 }
 
-function given(variable: string): Record<string, string> {
-  const value = process.env[variable]
-  return value === undefined ? {} : { [variable]: value }
-}
-
 /** The large files first, as vitest has them where it has not seen them before, but for small ones that take long. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -104,7 +99,7 @@ export default defineConfig({
         test: {
           name: 'long',
           include: ['bench/**/*.test.ts', LONG_TESTS, SIMULATION],
-          env: { ...WITHOUT_CERTIFICATES, SIMULATION_SEEDS: '1000', ...given('SIMULATION_SEEDS') },
+          env: { ...WITHOUT_CERTIFICATES, SIMULATION_SEEDS: '1000' },
           isolate: false,
           globalSetup: [POSTGRES],
         },

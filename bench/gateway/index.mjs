@@ -1,17 +1,10 @@
 // @ts-check
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { runParts } from '../lib/run-parts.mjs'
+import { FLAGS, runParts } from '../lib/run-parts.mjs'
 import { FULL, QUICK } from './sizes.mjs'
 
-const { values } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    profile: { type: 'string' },
-  },
-})
+const { values } = parseArgs({ options: FLAGS })
 
 const { profile, ...flags } = values
 const sizes = Object.entries(flags.quick ? QUICK : FULL)

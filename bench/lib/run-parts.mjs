@@ -4,6 +4,14 @@ import { brokenIn, verdictOf } from './figure.mjs'
 import { describeMachine } from './machine.mjs'
 import { renderTable } from './table.mjs'
 
+/** The options of every benchmark of several parts, for `parseArgs`. */
+export const FLAGS = /** @type {const} */ ({
+  json: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  profile: { type: 'string' },
+})
+
 /**
  * Measures parts one after the other, each in a process of its own, and prints what came of them. The exit code is 1 when a
  * promise did not hold. Where only is to be seen that they work, all are measured in this process: each one reads the product.

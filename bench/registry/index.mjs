@@ -1,16 +1,9 @@
 // @ts-check
 import { parseArgs } from 'node:util'
-import { runParts } from '../lib/run-parts.mjs'
+import { FLAGS, runParts } from '../lib/run-parts.mjs'
 import { FULL, QUICK } from './sizes.mjs'
 
-const { values } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    profile: { type: 'string' },
-  },
-})
+const { values } = parseArgs({ options: FLAGS })
 
 const sizes = values.quick ? QUICK : FULL
 const PARTS = [

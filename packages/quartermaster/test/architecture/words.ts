@@ -14,7 +14,7 @@ const NOWHERE = withPlurals([
     'seat',
     'guest',
   ],
-  ...['journey', 'courier', 'acquaintance', 'sighting', 'herd', 'passage', 'shelve'],
+  ...['journey', 'courier', 'acquaintance', 'sighting', 'herd', 'passage'],
 ])
 
 /** Words that may stand in a sentence, and are no name of a file or of an export. */

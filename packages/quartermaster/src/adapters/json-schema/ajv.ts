@@ -45,8 +45,8 @@ const FORMATS: FormatName[] = [
 ]
 
 /**
- * The steps in which all errors of a value are looked for once it has one; in more it is the first alone. Ajv copies the errors it has for every
- * reference that adds one, so ten times the value takes a hundred times as long.
+ * Budget for collecting all errors of an invalid value; beyond it only the first is told. Ajv copies its error list at every reference that
+ * adds one, so ten times the value takes a hundred times as long.
  */
 const STEPS_FOR_ALL = 2_000_000
 
@@ -87,7 +87,7 @@ export function compilePlain(plain: PlainSchema, dialect: Dialect): Checker {
         passedOver = patterns.passedOver()
         return errors
       }
-      // The last is of the value itself; those before it are of the forms that it might have had.
+      // The last error is about the value itself, earlier ones are about its branches.
       return areFew(found) ? found : found.slice(-1)
     },
     passedOver: () => passedOver,
@@ -130,7 +130,7 @@ const META = {
   'draft-07': { id: 'http://json-schema.org/draft-07/schema', types: 'http://json-schema.org/draft-07/schema' },
 } as const satisfies Record<Dialect, { id: string; types: string }>
 
-/** Stops at the first error. The code for that is nested as deeply as there are properties, which thousands of them do not bear. */
+/** Stops at the first error. That code nests one level per property, so thousands of properties overflow the stack of the compiler. */
 function compileFirst(plain: PlainSchema, compiling: Omit<Compiling, 'allErrors'>): ValidateFunction {
   try {
     return compile(plain, { ...compiling, allErrors: false })
@@ -169,10 +169,7 @@ function compile(
   return ajv.compile(schema)
 }
 
-/**
- * How many names of properties may be put together where a schema asks for those that are left over: Ajv does that with all of them for
- * each part of the schema that has some.
- */
+/** How many property names Ajv may merge at each reference and branch, to find those that `unevaluatedProperties` is about. */
 function mergedNames(schema: unknown): number {
   let [names, isAsked] = [0, false]
   const pending = [schema]
@@ -189,7 +186,7 @@ function mergedNames(schema: unknown): number {
 
 function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
   if (validate(value)) return []
-  // Where none were made there are empty ones.
+  // Ajv adds an empty object where creating errors is switched off.
   const errors = (validate.errors ?? []).filter(error => error.keyword !== undefined)
   // The errors hold the value, which may be large or secret.
   validate.errors = null

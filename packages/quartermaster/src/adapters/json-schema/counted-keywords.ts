@@ -9,14 +9,11 @@ export type PlaceOf = (schema: unknown) => string
 export interface Counting {
   readonly steps: Steps
   readonly placeOf: PlaceOf
-  /** How many names of properties each part of the schema may put together with those of others. */
+  /** How many property names Ajv may merge at each reference and branch. */
   readonly merged: number
 }
 
-/**
- * Makes the keywords of an Ajv count what they do before they do it, wherever that grows with the value or with the schema.
- * What is left out takes about the same time each time.
- */
+/** Adds step counting to each keyword whose cost grows with the value or the schema. Other keywords cost about the same each time. */
 export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): void {
   for (const rule of Object.values(ajv.RULES.all)) {
     if (typeof rule !== 'object' || !('code' in rule.definition)) continue
@@ -25,7 +22,7 @@ export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): v
     const code = REPLACED[keyword]?.(steps) ?? definition.code
     if (!count) continue
     definition.code = (cxt, type) => {
-      if (HAS_FORMS.has(keyword) && !cxt.allErrors) sayNothingInside(cxt)
+      if (BRANCHING.has(keyword) && !cxt.allErrors) withoutInnerErrors(cxt)
       const place = `${placeOf(cxt.parentSchema)}/${keyword}`
       const more = MERGES.has(keyword) ? 8 * merged : 0
       cxt.gen.code(_`${stepsIn(cxt, steps)}.at(${place}, (${count(cxt, type)} + ${more}) * ${pathLength(cxt)})`)
@@ -36,10 +33,10 @@ export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): v
 
 type Count = (cxt: KeywordCxt, type: string | undefined) => Code | number
 
-/** Where all errors are looked for each item may have one. */
+/** With all errors wanted, each item may create one. */
 const items: Count = ({ data, allErrors }) => _`${allErrors ? 8 : 1} * ${data}.length`
 const entries: Count = ({ schema }) => 2 * Object.keys(schema).length
-/** Where all errors are looked for each form that does not fit has some made for it. */
+/** With all errors wanted, each failing branch creates some. */
 const forms: Count = ({ schema, allErrors }) => (allErrors ? 16 : 4) * Object.keys(schema).length
 const listed: Count = ({ schema }) =>
   Object.values(schema).reduce<number>((sum, needed) => sum + 2 + (Array.isArray(needed) ? 2 * needed.length : 0), 0)
@@ -84,18 +81,15 @@ const COUNTS: Readonly<Record<string, Count | undefined>> = {
 
 const MERGES: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'if'])
 
-const HAS_FORMS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
+const BRANCHING: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
 
-/**
- * To make an error takes far longer than to find that there is one. Where the first decides, those of forms that do not fit are mostly
- * made for nothing: another form does.
- */
-function sayNothingInside(cxt: KeywordCxt): void {
+/** Creating an error takes far longer than the check. When only the first error is wanted, errors of failing branches are mostly discarded. */
+function withoutInnerErrors(cxt: KeywordCxt): void {
   const subschema = cxt.subschema.bind(cxt)
   cxt.subschema = (inner, valid) => subschema({ ...inner, createErrors: false }, valid)
 }
 
-/** Ajv compares each value with each; these look it up. */
+/** Ajv compares every pair of values; these use lookup tables. */
 const REPLACED: Readonly<Record<string, ((steps: Steps) => (cxt: KeywordCxt) => void) | undefined>> = {
   uniqueItems: steps => cxt => {
     const { gen, data, schema } = cxt
@@ -126,7 +120,7 @@ function stepsIn({ gen }: KeywordCxt, steps: Steps): Name {
   return gen.scopeValue('obj', { ref: steps })
 }
 
-/** Ajv writes the path of the value, at its own length, whenever something there is wrong. Long names in it make that the greater part. */
+/** Ajv copies the path of the value into each error, so long property names multiply the cost. */
 function pathLength({ it }: KeywordCxt): Code {
   const given = it.dataPathArr.flatMap(key =>
     typeof key === 'object' && Object.keys(key.names).length > 0 ? [key] : [],

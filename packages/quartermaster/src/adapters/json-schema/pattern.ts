@@ -32,9 +32,9 @@ function patternOf(source: string, { engine, isQuick, stepsPerCharacter }: Match
 }
 
 /**
- * How many more characters the language's own engine may look at for each of the text, where it takes linear time as well. It goes
- * back and tries again for each part that may have several lengths, so that there is at most one of those, with little behind
- * it, and it starts at one place alone.
+ * How many characters the native engine may look at again for each one of the text, or `undefined` unless it is linear for sure. It
+ * backtracks over each part of variable length, so only patterns with at most one such part and a short rest behind it qualify, and
+ * without `^` only short ones of fixed length.
  */
 function triedAgain(source: string): number | undefined {
   if (!SIMPLE.test(source)) return undefined

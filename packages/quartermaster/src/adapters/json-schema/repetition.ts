@@ -7,7 +7,7 @@ export interface Repetition {
   readonly j: number
 }
 
-/** In linear time: items are looked up by a hash, and only those that share one are written out. */
+/** Finds two equal items in linear time: by hash first; only items with the same hash are serialised. */
 export function findRepetition(items: readonly unknown[], steps: Steps): Repetition | undefined {
   if (items.length < 2) return undefined
   const plain = new Map<unknown, number>()
@@ -32,7 +32,7 @@ export function textOf(value: unknown, steps: Steps): string {
 interface Seen {
   readonly i: number
   readonly items: readonly unknown[]
-  /** The first item of each hash. It has a text once a second one shares the hash. */
+  /** Index of the first item with each hash, or `WRITTEN` once its text is in `byText`. */
   readonly byHash: Map<number, number>
   readonly byText: Map<string, number>
   readonly steps: Steps
@@ -67,7 +67,7 @@ function hashOf(value: unknown, steps: Steps): number {
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value))
     return value.reduce<number>((hash, item) => (Math.imul(hash, 31) + hashOf(item, steps)) | 0, 3)
-  // A date, say: what it is as JSON is left to the text.
+  // A Date, for example: its JSON text decides.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return 4
   let hash = 5
   for (const key of Object.keys(value)) {
@@ -77,7 +77,7 @@ function hashOf(value: unknown, steps: Steps): number {
   return hash
 }
 
-/** Of its length and its first and last letters. Where long texts are alike in these their whole is compared. */
+/** Hashes the length and the first and last letters; `findEqual` compares whole texts when hashes collide. */
 function hashOfText(text: string): number {
   let hash = text.length
   for (let i = 0; i < text.length; i++) {

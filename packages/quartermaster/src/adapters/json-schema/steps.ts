@@ -1,10 +1,10 @@
-/** The steps that one validation may take. They are counted, not timed, so that equal values always get equal answers. */
+/** Step budget of one validation. Counted, not timed, so equal values always get equal answers. */
 export interface Steps {
   /** Begins a validation: `most` steps, or when they are left out `FREE_STEPS` and some for each character of the value. */
   begin(value: unknown, most?: number): void
-  /** Comes to a keyword of the schema, which takes `count` steps. */
+  /** Enters a keyword of the schema that takes `count` steps. Throws `TooManySteps` when the budget does not cover them. */
   at(place: string, count: number): void
-  /** Takes more of them at the same keyword. */
+  /** Takes more steps at the same keyword. */
   spend(count: number): void
   /** Ends the validation at the keyword. */
   refuse(): never
@@ -12,10 +12,10 @@ export interface Steps {
   taken(): number
 }
 
-/** What the smallest value may take: a large schema is gone through whatever the value. */
+/** Steps allowed whatever the size of the value: a large schema costs something for a small value too. */
 export const FREE_STEPS = 5_000_000
 
-/** Enough for lists of objects that may have one of ten forms. */
+/** Enough for lists of objects with ten `oneOf` branches. */
 export const STEPS_PER_CHARACTER = 4
 
 /** A value takes more steps than it may. */
@@ -32,7 +32,7 @@ export function createSteps(): Steps {
   let isMeasured = true
   let current = ''
 
-  /** Most values never get here, so that they are never measured. */
+  /** Measures the value only now: most values never need more than the free steps. */
   function makeRoom(count: number): void {
     if (!isMeasured) {
       isMeasured = true

@@ -2,7 +2,7 @@ import { firstScript, programIn, programName } from './command-line.ts'
 import { firstOperand, WITH_VALUE } from './package-run.ts'
 import { hideInScript } from './script-secrets.ts'
 import { SECRET_FORMS } from './secret-forms.ts'
-import { type Keep, type Shelf as SecretStore, variableName } from './secret-shelf.ts'
+import { type Keep, type SecretStore, variableName } from './secret-store.ts'
 import {
   FILLED_IN,
   FILLER,

@@ -1,4 +1,4 @@
-import type { Keep } from './secret-shelf.ts'
+import type { Keep } from './secret-store.ts'
 import { isSecretText } from './secret-text.ts'
 
 /** `${NAME:-text}`, and the other ways in which shells write that; behind a second dollar sign it is a shell's. From the innermost on. */

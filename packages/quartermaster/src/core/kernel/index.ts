@@ -108,7 +108,7 @@ export {
   typesAt,
 } from './schema-fields.ts'
 export { SECRET_FORMS } from './secret-forms.ts'
-export { freeName, secretNamesOf } from './secret-shelf.ts'
+export { freeName, secretNamesOf } from './secret-store.ts'
 export { isSecretName, isSecretText } from './secret-text.ts'
 export { createSecretTexts, type Redact, type RedactStart, type SecretTexts } from './secret-texts.ts'
 export { type SeparatedEntry, separateSecrets } from './separate-secrets.ts'

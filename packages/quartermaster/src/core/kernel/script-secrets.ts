@@ -1,15 +1,15 @@
 import { firstScript } from './command-line.ts'
 import { type FilledWord, type Script, scriptWords } from './script-words.ts'
-import { type Keep, mapSecretPieces, type Shelf, variableName } from './secret-shelf.ts'
+import { type Keep, mapSecretPieces, type SecretStore, variableName } from './secret-store.ts'
 import { FILLER } from './secret-text.ts'
 
 /** Takes what looks like a credential out of one word, by the words before it as well. */
-type HideWord = (word: string, before: readonly string[], shelf: Shelf) => string
+type HideWord = (word: string, before: readonly string[], store: SecretStore) => string
 
 /** Only the values, so that quotes, variables and programs of the script stay as they are. */
-export function hideInScript(script: Script, shelf: Shelf, hideWord: HideWord): string {
+export function hideInScript(script: Script, store: SecretStore, hideWord: HideWord): string {
   // From the end, so that what stands before keeps its place.
-  return onePerPlace(findInScript({ script, isOurs: ourPlaces(script.text), hideWord }, shelf))
+  return onePerPlace(findInScript({ script, isOurs: ourPlaces(script.text), hideWord }, store))
     .toReversed()
     .reduce((text, { from, to, reference }) => text.slice(0, from) + reference + text.slice(to), script.text)
 }
@@ -43,15 +43,15 @@ function ourPlaces(text: string): (place: number) => boolean {
   return place => references.some(({ 0: { length }, index }) => index <= place && place < index + length)
 }
 
-function findInScript({ script, isOurs, hideWord }: ScriptPlace, shelf: Shelf): Found[] {
+function findInScript({ script, isOurs, hideWord }: ScriptPlace, store: SecretStore): Found[] {
   return scriptWords(script).flatMap(line => {
     const texts = line.map(({ text }) => text)
     const inner = firstScript(texts)
     return line.flatMap((word, i) => {
       const found =
         i === inner?.at
-          ? findInScript({ script: inner, isOurs: at => isOurs(word.places[at] ?? 0), hideWord }, shelf)
-          : findInWord({ script, isOurs, hideWord, word, before: texts.slice(0, i) }, shelf)
+          ? findInScript({ script: inner, isOurs: at => isOurs(word.places[at] ?? 0), hideWord }, store)
+          : findInWord({ script, isOurs, hideWord, word, before: texts.slice(0, i) }, store)
       return found.map(({ from, to, reference }) => ({
         from: word.places[from] ?? 0,
         to: (word.places[to - 1] ?? 0) + 1,
@@ -67,14 +67,14 @@ interface WordPlace extends ScriptPlace {
 }
 
 /** By their places in the word. */
-function findInWord(place: WordPlace, shelf: Shelf): Found[] {
+function findInWord(place: WordPlace, store: SecretStore): Found[] {
   const kept: { value: string; reference: string }[] = []
   const keepIf =
     (name: string, keep: Keep): Keep =>
     value =>
       mapSecretPieces(name, value, text => {
-        if (shelf.isToRun && !(isSafeIn(text, place.script) && canBeReplaced(text, place))) {
-          shelf.left.add(name)
+        if (store.isToRun && !(isSafeIn(text, place.script) && canBeReplaced(text, place))) {
+          store.left.add(name)
           return text
         }
         const reference = keep(text)
@@ -82,9 +82,9 @@ function findInWord(place: WordPlace, shelf: Shelf): Found[] {
         return reference
       })
   const hidden = place.hideWord(withoutFilledIn(place.word), place.before, {
-    ...shelf,
-    named: name => keepIf(name, shelf.named(name)),
-    own: name => keepIf(variableName(name), shelf.own(name)),
+    ...store,
+    named: name => keepIf(name, store.named(name)),
+    own: name => keepIf(variableName(name), store.own(name)),
   })
   let [at, longer] = [0, 0]
   return kept.map(({ value, reference }) => {

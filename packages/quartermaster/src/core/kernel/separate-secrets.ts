@@ -1,7 +1,7 @@
 import { hide, hideArguments, hideInCommand, hideInUrl } from './argument-secrets.ts'
 import { withFallbacks } from './fallback-texts.ts'
 import { emptyHeader } from './http.ts'
-import { createShelf, type Shelf, secretNamesOf } from './secret-shelf.ts'
+import { createSecretStore, type SecretStore, secretNamesOf } from './secret-store.ts'
 import { isSecretName } from './secret-text.ts'
 
 /** An entry of `mcpServers` with references where its credentials stood, and the credentials by name. */
@@ -25,52 +25,52 @@ export function separateSecrets(
   entry: Entry,
   { isToRun = false, isToShow = false }: SeparateOptions = {},
 ): SeparatedEntry {
-  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), isToRun, isToShow })
-  const separated = withoutSecrets(entry, shelf)
+  const store = createSecretStore({ upstream, taken: secretNamesOf(entry), isToRun, isToShow })
+  const separated = withoutSecrets(entry, store)
   const fallbacks = secretFallbacks(separated)
   if (fallbacks.length > 0 && !isToRun) return withoutFallbacks(upstream, entry, { isToShow })
   const notes = [
-    ...(shelf.left.size > 0 ? [leftNote([...shelf.left])] : []),
+    ...(store.left.size > 0 ? [leftNote([...store.left])] : []),
     ...(fallbacks.length > 0 ? [fallbackNote(fallbacks)] : []),
   ]
-  return { entry: separated, secrets: shelf.secrets, note: notes.length > 0 ? notes.join(' ') : undefined }
+  return { entry: separated, secrets: store.secrets, note: notes.length > 0 ? notes.join(' ') : undefined }
 }
 
 type Entry = Readonly<Record<string, unknown>>
 
-function withoutSecrets(entry: Entry, shelf: Shelf): Record<string, unknown> {
+function withoutSecrets(entry: Entry, store: SecretStore): Record<string, unknown> {
   const { env, headers, command, args, url, tools: _tools, ...rest } = entry
   return {
     ...entry,
-    ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
-    ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hideInHeader(key, text, shelf)) }),
-    ...(typeof command === 'string' && { command: hideInCommand(command, shelf) }),
-    ...(Array.isArray(args) && { args: hideArguments(command, args, shelf) }),
-    ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
+    ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, store.named(key))) }),
+    ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hideInHeader(key, text, store)) }),
+    ...(typeof command === 'string' && { command: hideInCommand(command, store) }),
+    ...(Array.isArray(args) && { args: hideArguments(command, args, store) }),
+    ...(typeof url === 'string' && { url: hideInUrl(url, store) }),
     // What is said about its tools is for everybody to read, examples of arguments included.
-    ...hideDeeper(rest, { shelf, path: [] }),
+    ...hideDeeper(rest, { store, path: [] }),
   }
 }
 
 /** A scheme alone in `Authorization` is no credential. In any other header a single word may well be one. */
-function hideInHeader(name: string, text: string, shelf: Shelf): string {
-  return emptyHeader(name, text) === undefined ? hide(name, text, shelf.own(name)) : text
+function hideInHeader(name: string, text: string, store: SecretStore): string {
+  return emptyHeader(name, text) === undefined ? hide(name, text, store.own(name)) : text
 }
 
 /** The same with every fallback in the place of its reference, so that those which are secrets are found like any other. */
 function withoutFallbacks(upstream: string, entry: Entry, options: SeparateOptions = {}): SeparatedEntry {
-  const shelf = createShelf({ upstream, taken: secretNamesOf(entry), ...options })
+  const store = createSecretStore({ upstream, taken: secretNamesOf(entry), ...options })
   const { tools, ...rest } = entry
-  const open = { ...(withFallbacks(rest, shelf.named) as Entry), ...(tools !== undefined && { tools }) }
-  return { entry: withoutSecrets(open, shelf), secrets: shelf.secrets }
+  const open = { ...(withFallbacks(rest, store.named) as Entry), ...(tools !== undefined && { tools }) }
+  return { entry: withoutSecrets(open, store), secrets: store.secrets }
 }
 
 /** What those would be called that are still there as fallbacks. */
 function secretFallbacks(entry: Entry): string[] {
   if (!JSON.stringify(entry).includes('${')) return []
-  const shelf = createShelf({ upstream: '', taken: new Set() })
-  withoutSecrets(entry, shelf)
-  const known = new Set(Object.values(shelf.secrets))
+  const store = createSecretStore({ upstream: '', taken: new Set() })
+  withoutSecrets(entry, store)
+  const known = new Set(Object.values(store.secrets))
   const found = Object.entries(withoutFallbacks('', entry).secrets)
   return found.flatMap(([name, value]) => (known.has(value) ? [] : [name]))
 }
@@ -99,21 +99,21 @@ function mapTexts(texts: Record<string, string>, map: (key: string, text: string
 }
 
 interface Place {
-  readonly shelf: Shelf
+  readonly store: SecretStore
   readonly path: readonly string[]
 }
 
 /** `oauth.clientSecret`, `agents.analyst.headers.Authorization`, and whatever else is called like a credential. */
-function hideDeeper(fields: object, { shelf, path }: Place): Record<string, unknown> {
+function hideDeeper(fields: object, { store, path }: Place): Record<string, unknown> {
   const holdsCredentials = CREDENTIALS.has(path.at(-1) ?? '')
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]: [string, unknown]) => {
       const here = [...path, key]
       if (typeof value === 'string') {
         const isOne = holdsCredentials || isSecretName(key)
-        return [key, isOne ? hide(key, value, shelf.own(nameOf(here))) : value]
+        return [key, isOne ? hide(key, value, store.own(nameOf(here))) : value]
       }
-      return [key, isFields(value) ? hideDeeper(value, { shelf, path: here }) : value]
+      return [key, isFields(value) ? hideDeeper(value, { store, path: here }) : value]
     }),
   )
 }

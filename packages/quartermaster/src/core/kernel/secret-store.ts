@@ -4,7 +4,7 @@ import { FILLED_IN, secretPieces } from './secret-text.ts'
 export type Keep = (value: string) => string
 
 /** Where credentials go that are taken out of an entry. */
-export interface Shelf {
+export interface SecretStore {
   readonly secrets: Record<string, string>
   /** What those would be called that had to stay. */
   readonly left: Set<string>
@@ -16,7 +16,7 @@ export interface Shelf {
   own(name: string): Keep
 }
 
-interface ShelfOptions {
+interface StoreOptions {
   readonly upstream: string
   /** A name that the entry refers to already means another secret. */
   readonly taken: ReadonlySet<string>
@@ -24,7 +24,7 @@ interface ShelfOptions {
   readonly isToShow?: boolean
 }
 
-export function createShelf({ upstream, taken, isToRun = false, isToShow = false }: ShelfOptions): Shelf {
+export function createSecretStore({ upstream, taken, isToRun = false, isToShow = false }: StoreOptions): SecretStore {
   const secrets: Record<string, string> = {}
   const isFree = (name: string, value: string) => !taken.has(name) && (secrets[name] ?? value) === value
   const named = (wanted: string) => (text: string) => {
