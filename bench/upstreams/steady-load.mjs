@@ -132,7 +132,7 @@ function inTime(work) {
 export const failuresOf = calls => calls.filter(({ failure }) => failure !== undefined)
 
 /**
- * What failed calls were told, and how many of them each: a number alone helps nobody to mend it.
+ * What failed calls were told, and how many of them each: a number alone helps nobody to fix it.
  * @param {string} name
  * @param {readonly Call[]} calls
  */

@@ -33,7 +33,7 @@ export const printing = defineCapability({
       name: 'printer',
       probe: () => (printer.isOn ? { up: true } : { up: false, reason: 'It is switched off.' }),
       recoveringMs: 0,
-      mend: 'Switch it on.',
+      fix: 'Switch it on.',
     }),
   ],
   tools: [print, cancel],

@@ -5,7 +5,7 @@ import { path } from 'quartermaster/probes'
 
 const file = join(import.meta.dirname, '..', 'weather.json')
 
-const station = defineDependency({ name: 'station', probe: path({ path: file }), mend: 'Write weather.json.' })
+const station = defineDependency({ name: 'station', probe: path({ path: file }), fix: 'Write weather.json.' })
 
 const weather = defineTool({
   name: 'get_weather',

@@ -5,7 +5,7 @@ const MEBIBYTE = 1024 * 1024
 
 export default defineDependency({
   name: 'memory',
-  mend: 'Close something, or wait.',
+  fix: 'Close something, or wait.',
   probe() {
     const free = Math.round(freemem() / MEBIBYTE)
     return free > 64

@@ -2,7 +2,7 @@ import { defineDependency } from 'quartermaster'
 import { allOf, environment, http, path, program, secret, tcp } from 'quartermaster/probes'
 
 export default [
-  defineDependency({ name: 'database', probe: tcp({ port: 5432 }), mend: 'Run: docker compose up database' }),
+  defineDependency({ name: 'database', probe: tcp({ port: 5432 }), fix: 'Run: docker compose up database' }),
   defineDependency({
     name: 'search',
     probe: http({ url: 'http://127.0.0.1:9200/_cluster/health', contains: 'green' }),

@@ -7,7 +7,7 @@ interface Finding {
   level: string
   what: string
   where?: string
-  mend?: string
+  fix?: string
 }
 
 async function findings(files: Record<string, string>): Promise<{ code: number | null; errors: Finding[] }> {
@@ -45,21 +45,21 @@ describe('doctor', () => {
     const { code, errors } = await findings({ 'capabilities/mine.js': 'export default {\n' })
     expect(code).toBe(1)
     expect(errors).toMatchObject([
-      { what: expect.stringContaining('capabilities/mine.js:2:1'), mend: expect.any(String) },
+      { what: expect.stringContaining('capabilities/mine.js:2:1'), fix: expect.any(String) },
     ])
   })
 
-  const gone = `const gone = defineDependency({ name: 'gone', probe: program({ command: 'no-such-program' }), mend: 'Install it.' })`
+  const gone = `const gone = defineDependency({ name: 'gone', probe: program({ command: 'no-such-program' }), fix: 'Install it.' })`
   const needing = (name: string) =>
     `defineTool({ name: 't', short: 'x', input: { type: 'object' }, requires: ['${name}'], mutates: false, handler: () => '' })`
 
-  it('finds a missing program, and says how to mend it', async () => {
+  it('finds a missing program, and says how to fix it', async () => {
     const { code, errors } = await findings({
       'capabilities/mine.js': capability(`tools: [${needing('gone')}], dependencies: [gone]`, gone),
     })
     expect(code).toBe(1)
     expect(errors).toMatchObject([
-      { level: 'error', what: expect.stringContaining('"no-such-program" is not on the PATH'), mend: 'Install it.' },
+      { level: 'error', what: expect.stringContaining('"no-such-program" is not on the PATH'), fix: 'Install it.' },
     ])
   })
 
@@ -68,7 +68,7 @@ describe('doctor', () => {
     expect(await findings({ 'capabilities/mine.js': optional })).toMatchObject({
       code: 0,
       errors: [
-        { level: 'warning', what: expect.stringContaining('is down, which disables nothing'), mend: 'Install it.' },
+        { level: 'warning', what: expect.stringContaining('is down, which disables nothing'), fix: 'Install it.' },
       ],
     })
     const child = `${gone}\nconst child = defineDependency({ name: 'child', dependsOn: ['gone'], probe: () => true })`
@@ -131,7 +131,7 @@ describe('doctor', () => {
     if (process.platform === 'win32') return
     expect(await look('{ "KEY": "hush" }', 0o644)).toMatchObject({
       code: 1,
-      errors: [{ what: expect.stringContaining('mode 644'), mend: expect.stringContaining('chmod 600') }],
+      errors: [{ what: expect.stringContaining('mode 644'), fix: expect.stringContaining('chmod 600') }],
     })
   })
 })

@@ -22,14 +22,14 @@ async function overwrite(file: string, { from, pages }: { from: number; pages: n
 
 async function doctor(dir: string) {
   const { code, json } = await quartermaster(['doctor', '--json'], { cwd: dir })
-  return { code, found: json<{ level: string; what: string; mend?: string }[]>().filter(({ level }) => level !== 'ok') }
+  return { code, found: json<{ level: string; what: string; fix?: string }[]>().filter(({ level }) => level !== 'ok') }
 }
 
 describe('a damaged store', { timeout: 60_000 }, () => {
   it.each([
     { where: 'at its beginning', from: 0, pages: 10 },
     { where: 'in its middle', from: 1, pages: 20 },
-  ])('$where keeps `up` from starting, and `doctor` says how to mend it', async damage => {
+  ])('$where keeps `up` from starting, and `doctor` says how to fix it', async damage => {
     const { dir, file } = await projectThatRan()
     await overwrite(file, damage)
     const up = await quartermaster(['up', '--port', '0', '--json'], { cwd: dir })
@@ -41,7 +41,7 @@ describe('a damaged store', { timeout: 60_000 }, () => {
         {
           level: 'error',
           what: expect.stringContaining(`The store "${file}" is damaged: `),
-          mend: expect.stringMatching(/backup.*move store\.db.*tokens, operations and the audit are gone/),
+          fix: expect.stringMatching(/backup.*move store\.db.*tokens, operations and the audit are gone/),
         },
       ],
     })
@@ -52,10 +52,10 @@ describe('a store that is gone', { timeout: 60_000 }, () => {
   it('is a warning of `doctor`, and of the `up` that makes it anew', async () => {
     const { dir, file } = await projectThatRan()
     await rm(file)
-    const mend = expect.stringContaining('before the next start')
+    const fix = expect.stringContaining('before the next start')
     expect(await doctor(dir)).toEqual({
       code: 0,
-      found: [{ level: 'warning', what: expect.stringContaining(file), mend }],
+      found: [{ level: 'warning', what: expect.stringContaining(file), fix }],
     })
     let warned: Promise<void> | undefined
     const up = await launchUp(dir, {

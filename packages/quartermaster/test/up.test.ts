@@ -10,7 +10,7 @@ const AGENT = JSON.stringify({ capabilities: { clock: {} } })
 const clock = (answer = 'tick') => `
   import { defineCapability, defineDependency, defineTool } from 'quartermaster'
   import { path } from 'quartermaster/probes'
-  const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }), mend: 'Create feed.txt.' })
+  const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }), fix: 'Create feed.txt.' })
   const now = defineTool({ name: 'now', short: 'Tells the time.', input: { type: 'object' }, mutates: false, requires: ['feed'], handler: () => '${answer}' })
   export default defineCapability({ key: 'clock', short: 'A clock.', tools: [now], dependencies: [feed] })
 `
@@ -107,7 +107,7 @@ describe('up', () => {
 })
 
 describe('a dependency that goes and comes back', () => {
-  it('disables its tool with the reason, and the next call after mending runs', async () => {
+  it('disables its tool with the reason, and the next call after fixing runs', async () => {
     const dir = await projectWithClock()
     await rm(join(dir, 'feed.txt'))
     await startUp(dir, [], { QUARTERMASTER_RECHECK_COOLDOWN_SECONDS: '0' })
@@ -116,7 +116,7 @@ describe('a dependency that goes and comes back', () => {
     expect(refused.json()).toMatchObject({
       error: {
         code: 'TOOL_DISABLED',
-        details: { missing: [{ dependency: 'feed', state: 'down', mend: 'Create feed.txt.' }] },
+        details: { missing: [{ dependency: 'feed', state: 'down', fix: 'Create feed.txt.' }] },
       },
     })
     const listed = (await quartermaster(['tools', '--state', 'disabled', '--json'], { cwd: dir })).json<

@@ -288,7 +288,7 @@ describe('a wrong entry of mcpServers', () => {
       level: 'error',
       what: '"agrs" is not known here. Did you mean "args"?',
       where: expect.stringMatching(/quartermaster\.config\.json:3:/),
-      mend: 'Correct the name or remove it.',
+      fix: 'Correct the name or remove it.',
     })
     expect((await run('upstreams', '--json')).json<object[]>()).toMatchObject([
       { name: 'bad', state: 'off', reason: expect.stringContaining('entry in the configuration is wrong') },

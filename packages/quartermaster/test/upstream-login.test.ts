@@ -164,19 +164,19 @@ it('tells a login that is over from one that was never there, wherever that is s
   })
   const up = await startUp(cwd)
   const shown = async () => (await quartermaster(['upstreams'], { cwd })).stdout
-  const mend = 'Sign in: quartermaster login tracker'
+  const fix = 'Sign in: quartermaster login tracker'
   await reaches(cwd, 'needsLogin')
-  expect(await shown()).toContain(`"tracker" lets nobody in who has not signed in.\n  └ ${mend}\n`)
+  expect(await shown()).toContain(`"tracker" lets nobody in who has not signed in.\n  └ ${fix}\n`)
   await signIn(place, cwd)
   await reaches(cwd, 'up')
   place.accept('nothing more')
   const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
   const over = 'The login at "tracker" is over: its server does not take it any more.'
-  expect(await call(up, token)).toContain(`${over} ${mend}`)
+  expect(await call(up, token)).toContain(`${over} ${fix}`)
   await reaches(cwd, 'needsLogin')
-  expect(await shown()).toContain(`${over}\n  └ ${mend}\n`)
+  expect(await shown()).toContain(`${over}\n  └ ${fix}\n`)
   const { stdout } = await quartermaster(['doctor'], { cwd })
-  expect(stdout).toContain(`Upstream "tracker" needs a login: ${over}\n  Mend: ${mend}\n`)
+  expect(stdout).toContain(`Upstream "tracker" needs a login: ${over}\n  Fix: ${fix}\n`)
 }, 60_000)
 
 it('signs in for no agent that there is not, and says which one may be meant', async () => {

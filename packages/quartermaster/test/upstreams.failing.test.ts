@@ -14,9 +14,9 @@ const DONE = { content: [{ type: 'text', text: 'done' }] }
 
 /** A server that lists its tool and answers pings, and does with calls what a test wants. */
 async function office(fail: (visit: Visit) => unknown) {
-  let isMended = false
+  let isFixed = false
   const server = await httpEndpoint(visit => {
-    if (visit.body['method'] === 'tools/call' && !isMended) return void fail(visit)
+    if (visit.body['method'] === 'tools/call' && !isFixed) return void fail(visit)
     answerLegacy(visit, { 'tools/list': () => ({ tools: [READ] }), 'tools/call': () => DONE })
   })
   const desk = await openDesk({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
@@ -25,8 +25,8 @@ async function office(fail: (visit: Visit) => unknown) {
   return {
     desk,
     call: () => client.callTool({ name: 'office_read', arguments: {} }),
-    mend() {
-      isMended = true
+    fix() {
+      isFixed = true
     },
   }
 }
@@ -40,7 +40,7 @@ it.each<[string, (visit: Visit) => unknown, RegExp]>([
   ],
   ['nothing', () => {}, /It did not answer in time\.$/],
 ])('an upstream that answers every call with %s is told of until one succeeds', async (_, fail, why) => {
-  const { desk, call, mend } = await office(fail)
+  const { desk, call, fix } = await office(fail)
   for (const _time of [1, 2]) expect(await call()).toMatchObject({ isError: true })
   const message = expect.stringMatching(
     /^It answers, but its last 2 requests failed, the last of them the tool "read": /,
@@ -53,7 +53,7 @@ it.each<[string, (visit: Visit) => unknown, RegExp]>([
   expect((await desk.run('upstreams', 'show', 'office')).stdout).toMatch(/Last error +It answers, but its last 2 /)
   expect((await desk.run('doctor')).stdout).toContain(`Upstream "office" is up, but not for everything: ${told}`)
   expect((await desk.run('logs', 'office')).stdout).toContain('It answers, but the tool "read" failed: ')
-  mend()
+  fix()
   expect(await call()).toMatchObject(DONE)
   expect((await desk.status('office'))?.lastError).toBeUndefined()
 })

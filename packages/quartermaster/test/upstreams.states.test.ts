@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { openDesk, startHttpServer } from './support/upstream-desk.ts'
 
-it('tells in its table what to mend: a key that was refused, a program that never said anything', {
+it('tells in its table what to fix: a key that was refused, a program that never said anything', {
   timeout: 60_000,
 }, async () => {
   const { url } = await startHttpServer('--token=right')

@@ -149,7 +149,7 @@ describe('an upstream that dies', LONG, () => {
     await expect.poll(async () => (await desk.status('desk'))?.restarts, PATIENT).toBe(3)
   })
 
-  it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is mended', async () => {
+  it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is fixed', async () => {
     const file = join(await freshFolder(), 'licence')
     await writeFile(file, '')
     const server = { ...program(ILL_SERVER, `--needs=${file}`), era: 'legacy' }

@@ -55,7 +55,7 @@ it('tells people what a program prints that is no MCP server, and models only th
   const [table, doctor] = [await desk.run('upstreams'), await desk.run('doctor')]
   for (const name of ['stays', 'leaves']) {
     expect(table.stdout).toContain(`See what it said: quartermaster logs ${name}`)
-    expect(doctor.stdout).toContain(`: ${printed}\n  Mend: See what it said: quartermaster logs ${name}\n`)
+    expect(doctor.stdout).toContain(`: ${printed}\n  Fix: See what it said: quartermaster logs ${name}\n`)
   }
   const read = await textOf(await desk.connect(), 'stays_frob')
   expect(read).toContain(late)

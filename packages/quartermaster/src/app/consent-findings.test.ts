@@ -11,7 +11,7 @@ it('names a consent operation whose reason has characters that nobody sees', () 
     {
       level: 'warning',
       what: 'The reason of the consent operation "mail.purge" has characters that cannot be seen: "Deletes \\u202ellam\\u200b"',
-      mend: 'Take them out: a person decides by this text.',
+      fix: 'Take them out: a person decides by this text.',
     },
   ])
 })

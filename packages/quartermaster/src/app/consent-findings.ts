@@ -9,6 +9,6 @@ export function consentFindings({ consentOperations }: Pick<Generation, 'consent
     .map(({ name, reason }) => ({
       level: 'warning',
       what: `The reason of the consent operation "${name}" has characters that cannot be seen: ${withoutHidden(JSON.stringify(reason))}`,
-      mend: 'Take them out: a person decides by this text.',
+      fix: 'Take them out: a person decides by this text.',
     }))
 }

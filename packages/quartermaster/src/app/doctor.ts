@@ -17,7 +17,7 @@ export interface DiagnoseOptions extends PeerFindingsDeps {
   readonly from: StatusReport['from']
 }
 
-/** Looks at everything that can be wrong, and says how to mend each. */
+/** Looks at everything that can be wrong, and says how to fix each. */
 export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Promise<Finding[]> {
   const { core, project } = runtime
   const known = [
@@ -68,7 +68,7 @@ function isOfUpstream({ core, upstreams }: Runtime, dependency: string): boolean
 const NO_AGENTS: Finding = {
   level: 'warning',
   what: 'No agent is configured, so nobody can call anything.',
-  mend: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
+  fix: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
 }
 
 /** What is wrong with the others is told with their files. */
@@ -86,13 +86,13 @@ function ok(what: string): Finding {
   return { level: 'ok', what }
 }
 
-function problemFinding({ severity, message, where, mend }: Problem): Finding {
+function problemFinding({ severity, message, where, fix }: Problem): Finding {
   const finding: Finding = { level: severity, what: message, where }
-  return mend === undefined ? finding : { ...finding, mend }
+  return fix === undefined ? finding : { ...finding, fix }
 }
 
 function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: boolean }): Finding {
-  const { name, state, reason, mend } = status
+  const { name, state, reason, fix } = status
   if (state === 'up') return ok(`Dependency "${name}" is up.`)
   if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
   // What nothing requires is used where it is there and done without where it is not: somebody may well want it so.
@@ -101,6 +101,6 @@ function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: b
   return {
     level,
     what,
-    mend: mend ?? `Correct what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
+    fix: fix ?? `Correct what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
   }
 }

@@ -15,7 +15,7 @@ it('names whoever has credentials in an entry and is no agent, and whom that may
       level: 'warning',
       where: 'mcpServers.desk.agents.adda',
       what: 'The entry of "desk" has credentials of "adda" and there is no agent "adda", so nobody uses them. Did you mean "ada"?',
-      mend: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
+      fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
     },
     expect.objectContaining({ what: expect.stringMatching(/no agent "zoe", so nobody uses them\.$/) }),
   ])
@@ -30,7 +30,7 @@ it('names what is said of consent operations that no tool of the server asks for
       level: 'warning',
       where: 'mcpServers.desk.consentOperations.desk.wrote',
       what: 'No tool of "desk" asks for the consent operation "desk.wrote". Did you mean "desk.write"?',
-      mend: 'Correct the name, or take it out. A tool asks for it by "consent" under "tools" in the same entry.',
+      fix: 'Correct the name, or take it out. A tool asks for it by "consent" under "tools" in the same entry.',
     },
     expect.objectContaining({ where: 'mcpServers.desk.consentOperations.files.write' }),
   ])

@@ -19,7 +19,7 @@ function strangeAgent(upstream: string, agent: string, agents: readonly string[]
     level: 'warning',
     where: `mcpServers.${upstream}.agents.${agent}`,
     what: `The entry of "${upstream}" has credentials of "${agent}" and there is no agent "${agent}", so nobody uses them.${hint}`,
-    mend: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
+    fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
   }
 }
 
@@ -30,6 +30,6 @@ function strangeConsent(upstream: string, config: UpstreamConfig): Finding[] {
     level: 'warning',
     where: `mcpServers.${upstream}.consentOperations.${operation}`,
     what: `No tool of "${upstream}" asks for the consent operation "${operation}".${didYouMean(operation, known)}`,
-    mend: 'Correct the name, or take it out. A tool asks for it by "consent" under "tools" in the same entry.',
+    fix: 'Correct the name, or take it out. A tool asks for it by "consent" under "tools" in the same entry.',
   }))
 }

@@ -24,7 +24,7 @@ export function secretNamesOf(
 export async function knownSecrets(file: string): Promise<Secrets> {
   const { secrets, problems } = await readSecrets(file)
   if (secrets) return secrets
-  const why = problems.map(({ message, mend }) => [message, mend].filter(Boolean).join(' '))
+  const why = problems.map(({ message, fix }) => [message, fix].filter(Boolean).join(' '))
   throw new AppError('CONFIG_INVALID', `The secrets file cannot be read:\n${why.join('\n')}`)
 }
 

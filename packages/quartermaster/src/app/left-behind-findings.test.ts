@@ -17,12 +17,12 @@ it('warns of logins that nobody uses, and says how to be rid of them', async () 
     {
       level: 'warning',
       what: 'There is a login at "desk", and the configuration has no such upstream, so nobody uses it.',
-      mend: 'Put its entry back, or forget all that is known of it: quartermaster remove desk',
+      fix: 'Put its entry back, or forget all that is known of it: quartermaster remove desk',
     },
     {
       level: 'warning',
       what: 'There are 2 logins at "mail", and the configuration has no such upstream, so nobody uses them.',
-      mend: 'Put its entry back, or forget all that is known of it: quartermaster remove mail',
+      fix: 'Put its entry back, or forget all that is known of it: quartermaster remove mail',
     },
   ])
 })
@@ -32,7 +32,7 @@ it('takes into account that another node may have the entry', async () => {
     {
       level: 'warning',
       what: 'There is a login at "desk", and the configuration has no such upstream, so nobody here uses it.',
-      mend:
+      fix:
         'Where another node on this database has it, leave it. Otherwise put its entry back, or forget all that is known of it: ' +
         'quartermaster remove desk',
     },

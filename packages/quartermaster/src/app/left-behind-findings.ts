@@ -31,7 +31,7 @@ function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: bo
   return {
     level: 'warning',
     what: `There ${there} at "${name}", and the configuration has no such upstream, so ${here} ${used}.`,
-    mend: `${elsewhere} its entry back, or forget all that is known of it: quartermaster remove ${name}`,
+    fix: `${elsewhere} its entry back, or forget all that is known of it: quartermaster remove ${name}`,
   }
 }
 

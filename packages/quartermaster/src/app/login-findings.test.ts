@@ -16,7 +16,7 @@ it('names each login whose agent is gone, and how to be rid of it', async () => 
     {
       level: 'warning',
       what: 'There is a login of "ada" at "desk" and no agent "ada", so nobody uses it.',
-      mend: 'Forget it: quartermaster logout desk --agent ada',
+      fix: 'Forget it: quartermaster logout desk --agent ada',
     },
   ])
 })

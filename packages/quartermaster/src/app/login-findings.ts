@@ -26,6 +26,6 @@ function orphan(name: string, agent: string): Finding {
   return {
     level: 'warning',
     what: `There is a login of "${agent}" at "${name}" and no agent "${agent}", so nobody uses it.`,
-    mend: `Forget it: quartermaster logout ${name} --agent ${agent}`,
+    fix: `Forget it: quartermaster logout ${name} --agent ${agent}`,
   }
 }

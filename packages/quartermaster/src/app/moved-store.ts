@@ -4,11 +4,11 @@ import { AppError } from '../contracts/index.ts'
 import { STORE_VARIABLES } from './store-choice.ts'
 
 /** What is to be said of a file whose contents are kept in a database now. */
-export function movedWords(dir: string, { file, moved }: MovedMark): { readonly what: string; readonly mend: string } {
+export function movedWords(dir: string, { file, moved }: MovedMark): { readonly what: string; readonly fix: string } {
   const where = moved ? `${moved.to} at ${moved.at}` : 'another database'
   return {
     what: `What is in "${storeFile(dir)}" was moved to ${where}, so the file is not used any more.`,
-    mend:
+    fix:
       `Set ${STORE_VARIABLES.databaseUrl} to that database. To go back to the file on purpose, and without all that came ` +
       `since, delete "${file}".`,
   }
@@ -17,6 +17,6 @@ export function movedWords(dir: string, { file, moved }: MovedMark): { readonly 
 /** Two stores that both go on would be two histories, and what was taken back in one would count in the other. */
 export function refuseMoved(dir: string, mark: MovedMark | undefined): void {
   if (!mark) return
-  const { what, mend } = movedWords(dir, mark)
-  throw new AppError('CONFIG_INVALID', `${what} ${mend}`, { details: { folder: dir, ...mark.moved } })
+  const { what, fix } = movedWords(dir, mark)
+  throw new AppError('CONFIG_INVALID', `${what} ${fix}`, { details: { folder: dir, ...mark.moved } })
 }

@@ -39,14 +39,14 @@ it('counts of an upstream what is loaded, whatever has been seen of it since', a
 it.each(['docs', 'files'])(
   'counts nothing of one whose name is that of a part of the product, and says so: %s',
   async name => {
-    const mend = `Give its entry in "mcpServers" another key than "${name}". Agents then have it by that one.`
+    const fix = `Give its entry in "mcpServers" another key than "${name}". Agents then have it by that one.`
     expect(await counted([name], { [name]: simpleCapability(name, TOOLS) })).toEqual([
       {
         name,
         offered: 0,
         prompts: 0,
         clashes: [
-          `The capability name "${name}" is taken by builtin:${name} (builtin); what is built in or defined by the project goes before what a server has. ${mend}`,
+          `The capability name "${name}" is taken by builtin:${name} (builtin); what is built in or defined by the project goes before what a server has. ${fix}`,
         ],
       },
     ])

@@ -58,8 +58,8 @@ function leftOutOf(problems: readonly Problem[]): UpstreamStatus['leftOut'] {
   return found.size === 0 ? undefined : { count: found.size, first: [...found.values()].slice(0, FIRST_LEFT_OUT) }
 }
 
-export function clashText({ message, mend }: Pick<Problem, 'message' | 'mend'>): string {
-  return mend === undefined ? message : `${message} ${mend}`
+export function clashText({ message, fix }: Pick<Problem, 'message' | 'fix'>): string {
+  return fix === undefined ? message : `${message} ${fix}`
 }
 
 /** Who gets the name that agents call something by, when it is offered no more. */

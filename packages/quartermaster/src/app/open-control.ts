@@ -100,7 +100,7 @@ async function stopInTime(runtime: Runtime, clock: Clock): Promise<void> {
   enough()
 }
 
-/** When the configuration cannot be read every command says so, and `doctor` says how to mend it. */
+/** When the configuration cannot be read every command says so, and `doctor` says how to fix it. */
 async function controlWithoutConfig(error: AppError): Promise<Control> {
   const { diagnoseConfig } = await import('./doctor.ts')
   const refuse = async (): Promise<never> => {

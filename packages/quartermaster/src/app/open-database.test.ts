@@ -58,10 +58,10 @@ describe('a file whose contents were moved to a database', () => {
   it('is opened by nobody, who is told where it went and how to go back, and doctor says the same', async () => {
     const { folder, open, mark } = await movedFolder()
     const what = `What is in "${join(folder.dir, 'store.db')}" was moved to ${to} at 2026-02-03T04:05:06.000Z, so the file is not used any more.`
-    const mend = `Set DATABASE_URL to that database. To go back to the file on purpose, and without all that came since, delete "${mark}".`
-    await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: `${what} ${mend}` })
+    const fix = `Set DATABASE_URL to that database. To go back to the file on purpose, and without all that came since, delete "${mark}".`
+    await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: `${what} ${fix}` })
     expect(await lookAtStore(folder.dir, choice)).toEqual({
-      finding: { level: 'error', what, mend },
+      finding: { level: 'error', what, fix },
       isReadable: false,
     })
     await rm(mark)

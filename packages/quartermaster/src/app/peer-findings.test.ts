@@ -23,7 +23,7 @@ it('says of an agent elsewhere why it cannot be reached, since when, what waits 
     {
       level: 'warning',
       what: `External peer "painter" has not been reached since ${reachedAt}: Nothing listens at there.example. One task waits for it.`,
-      mend: 'Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh painter',
+      fix: 'Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh painter',
     },
   ])
 })

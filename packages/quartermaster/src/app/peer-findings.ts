@@ -23,6 +23,6 @@ function troubleFinding({ organisation, name, why, reachedAt, tasks }: PeerTroub
   return {
     level: 'warning',
     what: `External peer "${name}" has not been reached${since}: ${why}${waiting}`,
-    mend: `Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh ${name}${where}`,
+    fix: `Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh ${name}${where}`,
   }
 }

@@ -210,7 +210,7 @@ function withStandIns({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, 
   return standIns.length === 0 ? configs : new Map([...configs, ...standIns])
 }
 
-/** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is mended or gone. */
+/** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is fixed or gone. */
 function withLastGood(last: UpstreamsRead, next: UpstreamsRead): UpstreamsRead {
   const kept = [...next.leftOut.keys()].flatMap(name => {
     const config = last.configs.get(name)
@@ -230,6 +230,6 @@ function restartNeeded(running: Settings, written: Settings, file: string | unde
     where: file ?? 'environment',
     field: `settings.${key}`,
     message: `Setting "${key}" was changed; it counts from the next start on.`,
-    mend: 'Restart `quartermaster up`.',
+    fix: 'Restart `quartermaster up`.',
   }))
 }

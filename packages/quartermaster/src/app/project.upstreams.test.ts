@@ -7,7 +7,7 @@ import { openProject } from './project.ts'
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 
 describe('a mistake in the entry of an upstream that runs', () => {
-  it('keeps its last good version until it is mended or gone', async () => {
+  it('keeps its last good version until it is fixed or gone', async () => {
     const { dir, path, write } = await tempProject(NOTES.files)
     const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
     onTestFinished(() => project.close())

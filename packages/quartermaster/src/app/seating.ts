@@ -50,7 +50,7 @@ export async function seatedOnce({ core }: Runtime, organisation: Organisation):
 function unwritten(failure: unknown): Problem[] {
   if (failure === undefined) return []
   const message = `The places of the agents could not be written: ${messageOf(failure)}`
-  return [{ severity: 'error', code: 'AGENT_INVALID', where: 'agents', message, mend: 'Run quartermaster reload.' }]
+  return [{ severity: 'error', code: 'AGENT_INVALID', where: 'agents', message, fix: 'Run quartermaster reload.' }]
 }
 
 function seatProblems({ core: { agents } }: Runtime, { seats }: Organisation): Problem[] {

@@ -42,20 +42,20 @@ function findingOf(condition: Exclude<StoreCondition, { state: 'absent' }>, file
       return {
         level: 'error',
         what: `The store "${file}" was written by a newer version (shape ${condition.version}; this one knows ${condition.newest}).`,
-        mend: 'Install that version or a later one, or choose another folder with --data.',
+        fix: 'Install that version or a later one, or choose another folder with --data.',
       }
     case 'unreadable':
       return {
         level: 'error',
         what: `The store "${file}" cannot be looked at: ${condition.reason}.`,
-        mend: 'See that whoever runs Quartermaster may read and write it and its folder, then look again.',
+        fix: 'See that whoever runs Quartermaster may read and write it and its folder, then look again.',
       }
     case 'damaged':
-      return { level: 'error', what: `The store "${file}" is damaged: ${condition.reason}.`, mend: MEND_DAMAGE }
+      return { level: 'error', what: `The store "${file}" is damaged: ${condition.reason}.`, fix: FIX_DAMAGE }
   }
 }
 
-const MEND_DAMAGE =
+const FIX_DAMAGE =
   'Stop `quartermaster up`, then put store.db back from a backup. Without one, move store.db, store.db-wal and store.db-shm ' +
   'away; the next start makes a new store, and all tokens, operations and the audit are gone.'
 
@@ -63,7 +63,7 @@ function lost(dir: string): Finding {
   return {
     level: 'warning',
     what: `The store "${storeFile(dir)}" is missing or empty, although this folder has been used.`,
-    mend:
+    fix:
       'Put store.db back from a backup before the next start. Otherwise that makes a new store, and all tokens, operations ' +
       'and the audit are gone.',
   }
@@ -87,14 +87,14 @@ function databaseFinding({ place, version, isSynced, shape, newest, nodes }: Dat
     return {
       level: 'error',
       what: `The store ${place} was written by a newer version (shape ${shape}; this one knows ${newest}).`,
-      mend: 'Install that version or a later one, or name another database in DATABASE_URL.',
+      fix: 'Install that version or a later one, or name another database in DATABASE_URL.',
     }
   const server = `PostgreSQL ${version}`
   if (!isSynced)
     return {
       level: 'warning',
       what: `The store ${place} (${server}) answers, but fsync is off there: a power cut can lose what was answered.`,
-      mend: 'Set fsync to on in its postgresql.conf, and restart it.',
+      fix: 'Set fsync to on in its postgresql.conf, and restart it.',
     }
   const users = nodes === 0 ? '' : `; ${nodes === 1 ? 'one process uses' : `${nodes} processes use`} it`
   const state = shape === 0 ? 'answers, and is not made yet' : `answers${users}`

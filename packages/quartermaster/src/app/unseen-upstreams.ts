@@ -8,8 +8,8 @@ type Unseen = NonNullable<StatusReport['unseen']>
 export function unseenUpstreams({ upstreams }: { upstreams: Pick<Runtime['upstreams'], 'statuses'> }): Unseen {
   return upstreams
     .statuses()
-    .flatMap(({ name, reason, unseen: mend }) =>
-      mend === undefined ? [] : [{ name, reason: withoutLoginStep(reason, name), mend }],
+    .flatMap(({ name, reason, unseen: fix }) =>
+      fix === undefined ? [] : [{ name, reason: withoutLoginStep(reason, name), fix }],
     )
 }
 
@@ -19,7 +19,7 @@ export function withSteps(made: AgentPrompt, unseen: Unseen): AgentPrompt {
   const byName = new Map(unseen.map(one => [one.name, one]))
   const told = made.unseen.map(one => {
     const known = byName.get(one.capability)
-    return known ? { ...one, reason: `${sentence(known.reason)} ${known.mend}` } : one
+    return known ? { ...one, reason: `${sentence(known.reason)} ${known.fix}` } : one
   })
   return { ...made, unseen: told }
 }

@@ -10,9 +10,9 @@ const WRONG = 'Its entry in the configuration is wrong: no "url". `quartermaster
 
 /** What becomes of this reason of a dependency that is down, or stands as is said, where its server stands so. */
 function told(status: Partial<UpstreamStatus>, reason: string, state: DependencyStatus['state'] = 'down') {
-  const known: DependencyStatus = { name: 'upstream-crm', state, reason, since: 0, dependsOn: [], mend: LOGS }
+  const known: DependencyStatus = { name: 'upstream-crm', state, reason, since: 0, dependsOn: [], fix: LOGS }
   const [found = known] = asUpstreams([known], [{ name: 'crm', ...status } as UpstreamStatus])
-  return [found.state, found.reason, found.mend]
+  return [found.state, found.reason, found.fix]
 }
 
 it('tells of servers what they are, and sends nobody to read what was never said', () => {
@@ -44,7 +44,7 @@ it('calls no server recovering that was never there and is down', () => {
 })
 
 it('leaves everything else as it is', () => {
-  const other: DependencyStatus = { name: 'crm', state: 'down', reason: '', since: 0, dependsOn: [], mend: 'Mend it.' }
+  const other: DependencyStatus = { name: 'crm', state: 'down', reason: '', since: 0, dependsOn: [], fix: 'Fix it.' }
   expect(asUpstreams([other], [{ name: 'crm', state: 'off' } as UpstreamStatus])).toEqual([other])
 })
 

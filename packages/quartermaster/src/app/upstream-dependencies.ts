@@ -30,21 +30,21 @@ export function asUpstreams(
   })
 }
 
-function asUpstream({ mend: logs, ...known }: DependencyStatus, status: UpstreamStatus): DependencyStatus {
+function asUpstream({ fix: logs, ...known }: DependencyStatus, status: UpstreamStatus): DependencyStatus {
   const { name, state, reason, unseen, hasSpoken } = status
   if (state === 'off') return { ...known, ...(reason === SWITCHED_OFF ? { state: 'optedOut' } : {}), reason }
   if (state === 'needsLogin') {
     const { reason } = known
-    return { ...known, reason: withoutLoginStep(reason, name), mend: neededLogin({ name, reason }) }
+    return { ...known, reason: withoutLoginStep(reason, name), fix: neededLogin({ name, reason }) }
   }
   // Whoever has said nothing is not to be read.
-  const mend = unseen ?? (hasSpoken ? logs : undefined)
+  const fix = unseen ?? (hasSpoken ? logs : undefined)
   // Its tools are not disabled while it starts, and nobody knows yet whether it has any.
   const isUnheard = known.state === 'up' && unseen !== undefined && UNHEARD.has(state)
   // What was never there has nothing to recover.
   const isLost = known.state === 'recovering' && unseen !== undefined && state === 'down'
   const standing = isUnheard ? 'unknown' : isLost ? 'down' : known.state
-  return { ...known, state: standing, ...(mend === undefined ? {} : { mend }) }
+  return { ...known, state: standing, ...(fix === undefined ? {} : { fix }) }
 }
 
 /** Those that have not answered in this process. */

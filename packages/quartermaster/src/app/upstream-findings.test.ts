@@ -31,13 +31,13 @@ async function findingsOf(status: UpstreamStatus, entry?: Record<string, unknown
 describe('an upstream that is down', () => {
   it('is to be read about in its log where it has said something', async () => {
     expect(await findingsOf({ ...DOWN, hasSpoken: true })).toMatchObject([
-      { level: 'error', mend: 'See what it said: quartermaster logs notes' },
+      { level: 'error', fix: 'See what it said: quartermaster logs notes' },
     ])
   })
 
   it('is not where it never came to say anything', async () => {
     expect(await findingsOf(DOWN)).toMatchObject([
-      { level: 'error', mend: 'Correct what is said here; it is tried again.' },
+      { level: 'error', fix: 'Correct what is said here; it is tried again.' },
     ])
   })
 
@@ -50,16 +50,16 @@ describe('an upstream that is down', () => {
   })
 
   it.each(['recovering', 'down'] as const)('is not tried again where nobody keeps it: %s', async state => {
-    const mend = 'Correct what is said here, then try it: quartermaster upstreams restart notes'
-    expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ mend }])
+    const fix = 'Correct what is said here, then try it: quartermaster upstreams restart notes'
+    expect(await findingsOf({ ...DOWN, state }, undefined, 'process')).toMatchObject([{ fix }])
   })
 
   it('has no log where nobody keeps it, unless it would be started for that', async () => {
     const status = { ...DOWN, hasSpoken: true }
     const restart = 'Correct what is said here, then try it: quartermaster upstreams restart notes'
-    expect(await findingsOf(status, undefined, 'process')).toMatchObject([{ mend: restart }])
+    expect(await findingsOf(status, undefined, 'process')).toMatchObject([{ fix: restart }])
     const logs = 'See what it said: quartermaster logs notes'
-    expect(await findingsOf({ ...status, unseen: 'Try it now.' }, undefined, 'process')).toMatchObject([{ mend: logs }])
+    expect(await findingsOf({ ...status, unseen: 'Try it now.' }, undefined, 'process')).toMatchObject([{ fix: logs }])
   })
 })
 
@@ -73,29 +73,29 @@ it.each([
     'It answers, but refused "read" for "bob": Change "headers.Authorization".',
     'Correct what is said here, then: quartermaster upstreams restart notes',
   ],
-])('that is up and refuses what it offers is told with the next step: %s', async (message, mend) => {
+])('that is up and refuses what it offers is told with the next step: %s', async (message, fix) => {
   const refused = { ...DOWN, state: 'up' as const, lastError: { message, at: 1, isStanding: true as const } }
   const what = expect.stringMatching(/^Upstream "notes" is up, but not for everything: It answers, but refused "read"/)
-  expect(await findingsOf(refused)).toEqual([{ level: 'warning', what, mend }])
+  expect(await findingsOf(refused)).toEqual([{ level: 'warning', what, fix }])
   // What went wrong before and is over is no finding.
   expect(await findingsOf({ ...refused, lastError: { message, at: 1 } })).toMatchObject([{ level: 'ok' }])
 })
 
-it.each([undefined, true])('has nothing to mend that is starting, and may be waited for', async isFetching => {
+it.each([undefined, true])('has nothing to fix that is starting, and may be waited for', async isFetching => {
   const starting = { ...DOWN, state: 'starting' as const, isFetching }
   const look = 'See how it is: quartermaster upstreams'
-  expect(await findingsOf(starting)).toMatchObject([{ level: 'warning', mend: look }])
+  expect(await findingsOf(starting)).toMatchObject([{ level: 'warning', fix: look }])
   const wait = 'Wait for it: quartermaster upstreams restart notes, or: quartermaster up'
   for (const unseen of [wait, undefined])
-    expect(await findingsOf({ ...starting, unseen }, undefined, 'process')).toMatchObject([{ mend: wait }])
+    expect(await findingsOf({ ...starting, unseen }, undefined, 'process')).toMatchObject([{ fix: wait }])
 })
 
 it.each([
   ['starting', 'See how it is: quartermaster upstreams'],
   ['idle', 'Have it started: quartermaster up'],
-] as const)('has nothing to mend that may have to be downloaded first: %s', async (state, mend) => {
+] as const)('has nothing to fix that may have to be downloaded first: %s', async (state, fix) => {
   const what = expect.stringContaining(DOWN.reason)
-  expect(await findingsOf({ ...DOWN, state, isFetching: true })).toEqual([{ level: 'warning', what, mend }])
+  expect(await findingsOf({ ...DOWN, state, isFetching: true })).toEqual([{ level: 'warning', what, fix }])
 })
 
 it.each([
@@ -107,10 +107,10 @@ it.each([
     {},
     'Sign in: quartermaster login notes --agent bob',
   ],
-])('is told with the next step where it is up for all but an agent: %s', async (reason, more, mend) => {
+])('is told with the next step where it is up for all but an agent: %s', async (reason, more, fix) => {
   const status = { ...DOWN, ...more, state: 'up' as const, failing: [{ agent: 'bob', reason }] }
   const what = `Upstream "notes" could not be reached for "bob": ${reason.replace(/ Sign in.*/, '')}`
-  expect(await findingsOf(status)).toEqual([expect.objectContaining({ level: 'ok' }), { level: 'warning', what, mend }])
+  expect(await findingsOf(status)).toEqual([expect.objectContaining({ level: 'ok' }), { level: 'warning', what, fix }])
   // What nobody reaches is told once, and what is refused beside it as well.
   expect(await findingsOf({ ...status, state: 'down', reason })).toHaveLength(1)
   const lastError = { message: 'It answers, but refused "read".', at: 1, isStanding: true as const }
@@ -118,10 +118,10 @@ it.each([
 })
 
 it.each(['', ' --agent bob'])('that needs a login is told with the one that helps: %s', async whose => {
-  const mend = `Sign in: quartermaster login notes${whose}`
+  const fix = `Sign in: quartermaster login notes${whose}`
   const what = 'Upstream "notes" needs a login: It lets nobody in.'
-  const status = { ...DOWN, state: 'needsLogin' as const, reason: `It lets nobody in. ${mend}` }
-  expect(await findingsOf(status)).toEqual([{ level: 'warning', what, mend }])
+  const status = { ...DOWN, state: 'needsLogin' as const, reason: `It lets nobody in. ${fix}` }
+  expect(await findingsOf(status)).toEqual([{ level: 'warning', what, fix }])
 })
 
 describe('an upstream that shows one agent something else', () => {
@@ -132,7 +132,7 @@ describe('an upstream that shows one agent something else', () => {
     expect(found).toEqual({
       level: 'warning',
       what: 'The server that "bob" has to itself at "notes" describes tool:read, tool:write otherwise than it was accepted, so "bob" cannot use that.',
-      mend: 'If it is to be another server, give it an entry of its own in "mcpServers", and "bob" that capability.',
+      fix: 'If it is to be another server, give it an entry of its own in "mcpServers", and "bob" that capability.',
     })
   })
 })

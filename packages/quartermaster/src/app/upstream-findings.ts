@@ -35,11 +35,11 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
   ])
 }
 
-/** There is nothing to mend yet: it may be downloaded, or has yet to be. */
+/** There is nothing to fix yet: it may be downloaded, or has yet to be. */
 function fetchingFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
   const { name, state, reason } = status
-  const mend = state === 'starting' ? waitingStep(status, from) : 'Have it started: quartermaster up'
-  return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, mend }
+  const fix = state === 'starting' ? waitingStep(status, from) : 'Have it started: quartermaster up'
+  return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, fix }
 }
 
 /** Nothing is known to be wrong with one that starts. What nobody keeps ends with whoever looks. */
@@ -54,7 +54,7 @@ function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from'
  * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it
  * said; for its log alone, one is only started that was never seen.
  */
-function mendOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
+function fixOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
   const isKept = from === 'up' || unseen !== undefined
   if (hasSpoken && isKept) return `See what it said: quartermaster logs ${name}`
   return from === 'up'
@@ -65,7 +65,7 @@ function mendOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport[
 function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
   const { name, state, reason, tools } = status
   if (status.isFetching) return fetchingFinding(status, from)
-  const mend = mendOf(status, from)
+  const fix = fixOf(status, from)
   const upstream = `Upstream "${name}"`
   switch (state) {
     case 'up':
@@ -86,13 +86,13 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
       return {
         level: 'warning',
         what: `${upstream} is ${state}: ${reason}`,
-        mend: state === 'starting' ? waitingStep(status, from) : mend,
+        fix: state === 'starting' ? waitingStep(status, from) : fix,
       }
     case 'needsLogin':
       return {
         level: 'warning',
         what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
-        mend: neededLogin(status),
+        fix: neededLogin(status),
       }
     case 'keyRefused':
       return { level: 'error', what: `${upstream} does not let us in: ${reason}` }
@@ -100,7 +100,7 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
       return {
         level: 'error',
         what: `${upstream} is down: ${reason}`,
-        mend,
+        fix,
       }
   }
 }
@@ -110,8 +110,8 @@ function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefine
   if (!lastError?.isStanding) return undefined
   const { message } = lastError
   const what = `Upstream "${name}" is up, but not for everything: ${withoutLoginStep(message, name)}`
-  const mend = loginStepIn(message, name) ?? `Correct what is said here, then: quartermaster upstreams restart ${name}`
-  return { level: 'warning', what, mend }
+  const fix = loginStepIn(message, name) ?? `Correct what is said here, then: quartermaster upstreams restart ${name}`
+  return { level: 'warning', what, fix }
 }
 
 /** The state is that of the connection by which it is known; what an agent brings along may fail all the same. */
@@ -120,11 +120,11 @@ function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: Upstr
     .filter(({ reason }) => reason !== ofAll)
     .map(({ agent, reason }) => {
       const tried = `Correct what is said here; the next call of "${agent}" tries it again.`
-      const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : tried
+      const fix = hasSpoken ? `See what it said: quartermaster logs ${name}` : tried
       return {
         level: 'warning',
         what: `Upstream "${name}" could not be reached for "${agent}": ${withoutLoginStep(reason, name)}`,
-        mend: loginStepIn(reason, name) ?? mend,
+        fix: loginStepIn(reason, name) ?? fix,
       }
     })
 }
@@ -136,7 +136,7 @@ function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[]
     what:
       `The server that "${agent}" has to itself at "${name}" describes ${definitions.join(', ')} otherwise than it was ` +
       `accepted, so "${agent}" cannot use that.`,
-    mend: `If it is to be another server, give it an entry of its own in "mcpServers", and "${agent}" that capability.`,
+    fix: `If it is to be another server, give it an entry of its own in "mcpServers", and "${agent}" that capability.`,
   }))
 }
 
@@ -153,21 +153,21 @@ function unannotatedFindings(
     {
       level: 'warning',
       what: `Upstream "${name}" says of none of its tools whether they change or destroy something, so none of them asks a person first because of that.`,
-      mend: `Choose which do: quartermaster upstreams consent ${name} destructive (or changing, all, none)`,
+      fix: `Choose which do: quartermaster upstreams consent ${name} destructive (or changing, all, none)`,
     },
   ]
 }
 
 async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {
   const problems = await exposureProblems(name, project)
-  return problems.map(({ message, where, mend }) => ({ level: 'warning', what: message, where, mend }))
+  return problems.map(({ message, where, fix }) => ({ level: 'warning', what: message, where, fix }))
 }
 
 /** Whether a program is given what no agent may see, for whoever adds it and for `doctor`. */
 export async function exposureProblems(
   name: string,
   { upstreams, projectDir, dataDir }: Pick<Project, 'upstreams' | 'projectDir' | 'dataDir'>,
-): Promise<(Problem & { mend: string })[]> {
+): Promise<(Problem & { fix: string })[]> {
   const config = upstreams().get(name)
   if (!config || 'url' in config || !config.enabled) return []
   const { command, args, env, cwd } = config
@@ -177,7 +177,7 @@ export async function exposureProblems(
     code: 'CONFIG_INVALID',
     where: `mcpServers.${name}.${field}`,
     message: `Upstream "${name}" ${GIVEN[field] ?? GIVEN_PATH}: whoever may use it may see your secrets and tokens.`,
-    mend: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
+    fix: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
   }))
 }
 

@@ -91,7 +91,7 @@ function notGranted(name: string, agent: string, error: unknown): Problem {
     where: `agents/${agent}.json`,
     subject: `agent:${agent}`,
     message: `"${agent}" cannot be given "${name}": ${messageOf(error)}`,
-    mend: `Correct its file, then: quartermaster grant ${agent} ${name}`,
+    fix: `Correct its file, then: quartermaster grant ${agent} ${name}`,
   }
 }
 
@@ -152,6 +152,6 @@ function notRevoked(name: string, agent: string, error: unknown): Problem {
     where,
     subject: `agent:${agent}`,
     message: `"${name}" could not be taken from "${agent}", whose file still names it: ${messageOf(error)}`,
-    mend: `Correct what is said here, and take "${name}" out of "capabilities" in ${where}.`,
+    fix: `Correct what is said here, and take "${name}" out of "capabilities" in ${where}.`,
   }
 }

@@ -21,7 +21,7 @@ it.each(['up', 'process'] as const)('does not say that all is there of a server 
   const { answer, now } = await answerOf(starting, from)
   expect(answer).toMatchObject({
     active: false,
-    missing: [{ dependency: 'upstream-notes', state: 'unknown', nextRecheckAt: now, mend: WAIT }],
+    missing: [{ dependency: 'upstream-notes', state: 'unknown', nextRecheckAt: now, fix: WAIT }],
     nextRecheckAt: now,
   })
 })

@@ -45,7 +45,7 @@ function withUnheard(answer: RecheckAnswer, needed: readonly DependencyStatus[],
 const IS_THERE: ReadonlySet<DependencyStatus['state']> = new Set(['up', 'recovering'])
 
 /** Nothing is in the way of looking again at once. */
-function toMissing({ name, state, reason, since, mend }: DependencyStatus, now: number): MissingDependency {
+function toMissing({ name, state, reason, since, fix }: DependencyStatus, now: number): MissingDependency {
   const missing = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)), nextRecheckAt: now }
-  return mend === undefined ? missing : { ...missing, mend }
+  return fix === undefined ? missing : { ...missing, fix }
 }

@@ -110,7 +110,7 @@ export const StatusReport = z.object({
   dependencies: z.array(DependencyStatus),
   problems: z.array(Problem),
   /** Upstreams of which nobody has seen yet what they have, and what to do about each; absent when there are none. */
-  unseen: z.array(z.object({ name: z.string(), reason: z.string(), mend: z.string() })).optional(),
+  unseen: z.array(z.object({ name: z.string(), reason: z.string(), fix: z.string() })).optional(),
   /** Where everything durable is. Absent when an older server answers. */
   store: z
     .object({
@@ -143,7 +143,7 @@ export const Finding = z.object({
   level: z.enum(['ok', 'warning', 'error']),
   what: z.string(),
   where: z.string().optional(),
-  mend: z.string().optional(),
+  fix: z.string().optional(),
 })
 export type Finding = z.infer<typeof Finding>
 

@@ -19,7 +19,7 @@ export const DependencyStatus = z.object({
   isProving: z.literal(true).optional(),
   dependsOn: z.array(Name),
   /** What to do when it is down, in its author's words. */
-  mend: z.string().optional(),
+  fix: z.string().optional(),
 })
 export type DependencyStatus = z.infer<typeof DependencyStatus>
 
@@ -32,7 +32,7 @@ export const MissingDependency = z.object({
   ageMs: z.number(),
   /** When a recheck may probe it next, as epoch milliseconds; absent when never (switched off). */
   nextRecheckAt: z.number().optional(),
-  mend: z.string().optional(),
+  fix: z.string().optional(),
 })
 export type MissingDependency = z.infer<typeof MissingDependency>
 

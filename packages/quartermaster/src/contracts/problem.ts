@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Something wrong with a definition, an agent or the configuration, told so that someone can mend it. */
+/** Something wrong with a definition, an agent or the configuration, told so that someone can fix it. */
 export const Problem = z.object({
   severity: z.enum(['error', 'warning']),
   code: z.enum(['DEFINITION_INVALID', 'CONFIG_INVALID', 'AGENT_INVALID']),
@@ -12,6 +12,6 @@ export const Problem = z.object({
   field: z.string().optional(),
   message: z.string(),
   /** What to do about it. */
-  mend: z.string().optional(),
+  fix: z.string().optional(),
 })
 export type Problem = z.infer<typeof Problem>

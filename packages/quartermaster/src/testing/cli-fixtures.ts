@@ -27,7 +27,7 @@ export const FORECAST_DOWN: MissingDependency = {
   reason: 'connection refused',
   ageMs: 185_000,
   nextRecheckAt: 1_700_000_020_000,
-  mend: 'Start it with `docker compose up forecast`.',
+  fix: 'Start it with `docker compose up forecast`.',
 }
 
 /** A tool that does not work. */

@@ -15,7 +15,7 @@ export interface SharedStorage extends FaultyStorage {
   /** The line is there again, and nobody has been told of it yet. */
   connect(): void
   /** It hears again. */
-  mend(): void
+  fix(): void
 }
 
 /** A store in memory that several processes share, each with news of what the others commit. */
@@ -37,12 +37,12 @@ export async function sharedStorages(
         return outcome
       },
     }
-    const { news, cutOff, connect, mend } = line
+    const { news, cutOff, connect, fix } = line
     const self = { id: owner, host: 'here', folder: owner, version: '0.0.0' }
     const nodes = createNodes({ store, clock, log: silentLog, self, leaseMs, news })
     const storage = { store, sealer: createSealer({ key: new Uint8Array(32) }), shared: { news, nodes } }
     const access = { open: async () => storage, current: () => storage }
-    return { ...access, store, fault: () => undefined, owner, nodes, news, cutOff, connect, mend }
+    return { ...access, store, fault: () => undefined, owner, nodes, news, cutOff, connect, fix }
   })
   for (const { nodes } of storages) await nodes.join()
   for (const { nodes } of storages) await nodes.look()
@@ -72,7 +72,7 @@ function createLine() {
     connect() {
       isHeard = true
     },
-    mend() {
+    fix() {
       isHeard = true
       each(listener => listener.back())
     },

@@ -39,7 +39,7 @@ function headline(error: AppError, { hasToken }: { hasToken: boolean }): string 
 
 /** What a message says beside its problems, which are told below with their places. */
 function withoutProblems(message: string, problems: readonly Problem[]): string {
-  const told = problems.flatMap(problem => `${problem.message}\n${problem.mend ?? ''}`.split('\n')).filter(Boolean)
+  const told = problems.flatMap(problem => `${problem.message}\n${problem.fix ?? ''}`.split('\n')).filter(Boolean)
   const rest = message.split('\n').filter(line => !told.some(text => line.includes(text)))
   return rest.join('\n').trim() || `${count(problems.length, 'problem')}:`
 }

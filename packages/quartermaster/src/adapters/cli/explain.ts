@@ -41,12 +41,12 @@ export function isSwitchedOff({ state, nextRecheckAt }: MissingDependency): bool
   return state === 'optedOut' || nextRecheckAt === undefined
 }
 
-/** Everything about one missing dependency: reason, age, next recheck, mend. */
+/** Everything about one missing dependency: reason, age, next recheck, fix. */
 export function missingBlock(missing: MissingDependency, look: Look, frame: Frame): string {
   return [
     paragraph(missingInWords(missing), frame, '  '),
     nextRecheckLine(missing, look, frame),
-    mendBlock(mendOf(missing), frame, '    '),
+    fixBlock(fixOf(missing), frame, '    '),
   ].join('')
 }
 
@@ -61,18 +61,18 @@ function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame:
   )
 }
 
-/** What its author says about mending helps nobody while it is switched off. */
-function mendOf({ dependency, state, mend }: MissingDependency): string | undefined {
-  if (state !== 'optedOut') return mend
+/** What its author says about fixing helps nobody while it is switched off. */
+function fixOf({ dependency, state, fix }: MissingDependency): string | undefined {
+  if (state !== 'optedOut') return fix
   const upstream = /^upstream-(.+)$/.exec(dependency)?.[1]
   const where = upstream === undefined ? `dependencies.${dependency}` : `mcpServers.${upstream}`
   return `Switch it on in the configuration: ${where}.enabled.`
 }
 
-/** One problem with its place and how to mend it. */
+/** One problem with its place and how to fix it. */
 export function problemBlock(problem: Problem, frame: Frame): string {
   const mark = problem.severity === 'error' ? frame.paint.red('✗') : frame.paint.yellow('!')
-  return `${mark} ${hanging(problemInWords(problem), frame)}${mendBlock(problem.mend, frame, '  ')}`
+  return `${mark} ${hanging(problemInWords(problem), frame)}${fixBlock(problem.fix, frame, '  ')}`
 }
 
 /** One problem with its place, which is told once, as exactly as is known. */
@@ -90,8 +90,8 @@ export function placeAtBegin(message: string, where: string): string | undefined
 }
 
 /** What to do about something, if its author said so. */
-export function mendBlock(mend: string | undefined, frame: Frame, indent: string): string {
-  return mend === undefined ? '' : paragraph(`Mend: ${mend}`, frame, indent)
+export function fixBlock(fix: string | undefined, frame: Frame, indent: string): string {
+  return fix === undefined ? '' : paragraph(`Fix: ${fix}`, frame, indent)
 }
 
 /** A paragraph behind a mark of two columns. */

@@ -25,7 +25,7 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: Step } = {
   OUTCOME_UNKNOWN: lookFirst,
   AGENT_NOT_FOUND: ({ agent = 'NAME', capability = 'CAPABILITY' }) =>
     `See all agents: ${command('agents')}, or make it: ${command('grant', agent, capability, '--create')}`,
-  AGENT_INVALID: mendAgent,
+  AGENT_INVALID: fixAgent,
   CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
   CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
   DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
@@ -44,7 +44,7 @@ function giveMoreTime(_: Hints, { details }: AppError): string {
 /**
  * A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. Where
  * nobody keeps a server, the status knows nothing of what has just failed, and only another try tells. One that is busy is not to
- * be mended.
+ * be fixed.
  */
 function seeWhatIsDown(
   { tool }: Hints,
@@ -57,11 +57,11 @@ function seeWhatIsDown(
   if (typeof upstream === 'string' && typeof agent === 'string') {
     return isKept
       ? `See how it stands: ${command('upstreams', 'show', upstream)}`
-      : 'Mend what is said here, then call it again.'
+      : 'Fix what is said here, then call it again.'
   }
   const server = typeof dependency === 'string' ? upstreamBehind(dependency) : undefined
   if (server !== undefined && !isKept && retryAfterMs === undefined)
-    return `Mend what is said here, then try it: ${command('upstreams', 'restart', server)}`
+    return `Fix what is said here, then try it: ${command('upstreams', 'restart', server)}`
   const look = `See what is down: ${command('status')}`
   return tool === undefined ? look : `${look}, then: ${command('recheck', `tool:${tool}`)}`
 }
@@ -91,7 +91,7 @@ function findTool(hints: Hints): string {
   const { agent, tool = '', grant, isAgentBroken, comesAlong } = hints
   if (comesAlong) return `It comes by itself with ${COMES_WITH[tool] ?? ''}"view": "gateway" in the agent's file.`
   if (agent === undefined) return `See what there is: ${command('tools')}`
-  if (isAgentBroken) return mendAgent(hints)
+  if (isAgentBroken) return fixAgent(hints)
   if (grant === undefined) return `See what it has: ${command('tools', '--agent', agent)}`
   const only = grant.tools === undefined ? [] : ['--tools', grant.tools.join(',')]
   return `Give it: ${command('grant', agent, grant.capability, ...only)}`
@@ -103,7 +103,7 @@ const COMES_WITH: Readonly<Record<string, string>> = {
   [TOLD_TOOLS.status]: 'a tool whose calls may have to wait, or with ',
 }
 
-function mendAgent({ agent = 'NAME' }: Hints): string {
+function fixAgent({ agent = 'NAME' }: Hints): string {
   return `See what is wrong with its file: ${command('agents', 'check', agent)}`
 }
 
@@ -116,7 +116,7 @@ function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string |
   const step =
     missing.length > 0 && missing.every(isSwitchedOff)
       ? 'Switch on what is switched off, then call it again.'
-      : `Mend what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
+      : `Fix what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
   // The options count for the tool that is called, not for those it calls.
   const others = 'Or have it run later: add --when-disabled wait\nOr run it anyway: add --even-if-disabled'
   return tool === called ? `${step}\n${others}` : step

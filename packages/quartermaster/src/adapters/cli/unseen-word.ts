@@ -29,7 +29,7 @@ export async function withUnseen(session: Session, error: unknown, asked: AskedF
 async function unseenFor({ host: { signal } }: Session, { control, owner }: AskedForWord): Promise<Unseen[]> {
   if (owner) {
     const statuses = await owner.upstreams({}, { signal })
-    return unseenAmong(statuses).map(({ name, reason, mend }) => ({ name, reason: `${sentence(reason)} ${mend}` }))
+    return unseenAmong(statuses).map(({ name, reason, fix }) => ({ name, reason: `${sentence(reason)} ${fix}` }))
   }
   const { unseen = [] } = await control.prompt({}, { signal })
   return unseen.map(({ capability: name, reason }) => ({ name, reason: sentence(reason) }))

@@ -130,15 +130,15 @@ function isReasonTold({ state, isFetching = false }: UpstreamStatus): boolean {
 }
 
 /** Those of which nobody has seen yet what they have, each in a line with why and what to do. */
-export function unseenText(unseen: readonly { name: string; reason: string; mend: string }[]): string {
-  const line = ({ name, reason, mend }: (typeof unseen)[number]) =>
-    `"${name}" has not been seen yet: ${sentence(reason)} ${mend}`
+export function unseenText(unseen: readonly { name: string; reason: string; fix: string }[]): string {
+  const line = ({ name, reason, fix }: (typeof unseen)[number]) =>
+    `"${name}" has not been seen yet: ${sentence(reason)} ${fix}`
   return unseen.map(one => `${escapeLine(line(one))}\n`).join('')
 }
 
-export function unseenAmong(statuses: readonly UpstreamStatus[]): { name: string; reason: string; mend: string }[] {
+export function unseenAmong(statuses: readonly UpstreamStatus[]): { name: string; reason: string; fix: string }[] {
   return statuses.flatMap(status =>
-    status.unseen === undefined ? [] : [{ name: status.name, reason: reasonOf(status), mend: status.unseen }],
+    status.unseen === undefined ? [] : [{ name: status.name, reason: reasonOf(status), fix: status.unseen }],
   )
 }
 

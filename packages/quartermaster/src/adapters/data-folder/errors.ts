@@ -35,6 +35,6 @@ function explain(error: unknown): string {
     case 'ENOSPC':
       return `its disk is full. Make room, ${ELSEWHERE}`
     default:
-      return `${messageOf(error)}. Mend that, ${ELSEWHERE}`
+      return `${messageOf(error)}. Fix that, ${ELSEWHERE}`
   }
 }

@@ -17,7 +17,7 @@ export interface SchemaCompilerOptions {
   readonly maxBytes?: number
   /** How deep a schema may be nested. Default 64. */
   readonly maxDepth?: number
-  /** How many issues are told of one value or schema. Default 20: enough to mend it, few enough to read. */
+  /** How many issues are told of one value or schema. Default 20: enough to fix it, few enough to read. */
   readonly maxIssues?: number
   /** How many compiled schemas are kept. Default 2,000; one that was forgotten is compiled again when it is used. */
   readonly maxCompiled?: number

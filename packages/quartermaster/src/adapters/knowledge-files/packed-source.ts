@@ -3,7 +3,7 @@ import type { Source, SourceUnit } from '../../core/catalogue/index.ts'
 
 /**
  * Knowledge as a source has read it, for one file: to parse a few pages anew takes longer than all the rest of a start.
- * Throws what is wrong with them, because whoever packs them can mend them.
+ * Throws what is wrong with them, because whoever packs them can fix them.
  */
 export async function packKnowledge(source: Source): Promise<string> {
   const units = await source.load(new AbortController().signal)

@@ -33,7 +33,7 @@ async function open(more: readonly WrittenUnit[] = []) {
       'ours.md': {
         written: [
           { ...directions('greet', { body: 'Ours.' }), path: 'ours/greet' },
-          { ...directions('mend'), path: 'ours/mend' },
+          { ...directions('fix'), path: 'ours/fix' },
         ],
       },
     },
@@ -72,9 +72,9 @@ describe.each(ERAS)('directions, for a client of the era %s', era => {
 
   it('are offered to those who have all tools they name, and do not exist for others', async () => {
     const { front } = await open()
-    expect(await promptNames(await connect(front, 'builder', era))).toEqual(['deploy', 'greet', 'mend'])
+    expect(await promptNames(await connect(front, 'builder', era))).toEqual(['deploy', 'greet', 'fix'])
     const sawyer = await connect(front, 'sawyer', era)
-    expect(await promptNames(sawyer)).toEqual(['review', 'greet', 'mend'])
+    expect(await promptNames(sawyer)).toEqual(['review', 'greet', 'fix'])
     await expect(sawyer.getPrompt({ name: 'deploy' })).rejects.toThrow('no prompt "deploy"')
     const skills = new SkillsClient(sawyer)
     expect((await skills.list()).skills.map(({ uri }) => uri)).not.toContain('skill://deploy/SKILL.md')
@@ -100,7 +100,7 @@ describe.each(ERAS)('directions, for a client of the era %s', era => {
     const { front } = await open()
     const skills = new SkillsClient(await connect(front, 'builder', era))
     const listing = await skills.list()
-    expect(listing.skills.map(({ frontmatter }) => frontmatter.name)).toEqual(['deploy', 'greet', 'mend'])
+    expect(listing.skills.map(({ frontmatter }) => frontmatter.name)).toEqual(['deploy', 'greet', 'fix'])
     const { skill } = await skills.get('skill://deploy/SKILL.md')
     expect(skill).toMatchObject({
       frontmatter: { name: 'deploy', description: 'Says how to deploy. Somebody wants to deploy.' },

@@ -26,7 +26,7 @@ describe('an upstream that lets nobody in', () => {
     expect(turnedAway(reason)).toMatchObject({ state: 'needsLogin', reason })
   })
 
-  it('has refused the key where it is the configuration that has to be mended', () => {
+  it('has refused the key where it is the configuration that has to be fixed', () => {
     const reason = '"files" does not take the key that it is sent. Change "headers.Authorization" in its entry.'
     expect(turnedAway(reason)).toMatchObject({ state: 'keyRefused', reason })
   })

@@ -88,7 +88,7 @@ it('sends again to another server in its place what only reads, and not what a s
   })
 })
 
-it('sends a call that waited for a server which cannot be reached to the one that the mended entry names', async () => {
+it('sends a call that waited for a server which cannot be reached to the one that the fixed entry names', async () => {
   const desk = await stage()
   const { server, calls, finish, callers } = await countingServer()
   await desk.configure({ tracker: entryFor(server, '1') })

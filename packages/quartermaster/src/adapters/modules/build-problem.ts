@@ -4,10 +4,10 @@ import type { Problem } from '../../contracts/index.ts'
 import type { BuildNotes } from './build-notes.ts'
 import type { Entry } from './entries.ts'
 
-/** What the bundler says, told so that someone can mend it. */
+/** What the bundler says, told so that someone can fix it. */
 export function toBuildProblem(message: Message, entry: Entry, root: string, notes: BuildNotes): Problem {
-  const { text, mend } = explain(message)
-  return problemAt(message.location && toPlace(message.location, root, notes), { entry, root, notes, text, mend })
+  const { text, fix } = explain(message)
+  return problemAt(message.location && toPlace(message.location, root, notes), { entry, root, notes, text, fix })
 }
 
 /** Where in the sources something is; line and column count from 1. */
@@ -22,19 +22,16 @@ export interface ProblemDetails {
   readonly root: string
   readonly notes: BuildNotes
   readonly text: string
-  readonly mend: string
+  readonly fix: string
 }
 
 /** A problem that stands at a place, or, without one, in the entry as a whole. */
-export function problemAt(
-  place: Place | null | undefined,
-  { entry, root, notes, text, mend }: ProblemDetails,
-): Problem {
+export function problemAt(place: Place | null | undefined, { entry, root, notes, text, fix }: ProblemDetails): Problem {
   // The entry is what was read first. It keeps the name it has in the project folder, also when it is a link.
   const isEntry = !place || place.path === notes.inputs[0]?.path
   const where = isEntry ? entry.id : relative(root, place.path).replaceAll('\\', '/')
   const message = place ? `${where}:${place.line}:${place.column}: ${text}` : text
-  return { severity: 'error', code: 'DEFINITION_INVALID', where, message, mend }
+  return { severity: 'error', code: 'DEFINITION_INVALID', where, message, fix }
 }
 
 function toPlace({ file, line, column }: Location, root: string, notes: BuildNotes): Place {
@@ -46,32 +43,32 @@ function toPlace({ file, line, column }: Location, root: string, notes: BuildNot
 
 interface Explanation {
   text: string
-  mend: string
+  fix: string
 }
 
 const PACKAGE = /^(@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*/i
 const CORRECT = 'Correct the file and reload.'
 
 function explain(message: Message): Explanation {
-  const own = message.detail as { mend?: string } | undefined
-  if (own?.mend !== undefined) return { text: message.text, mend: own.mend }
+  const own = message.detail as { fix?: string } | undefined
+  if (own?.fix !== undefined) return { text: message.text, fix: own.fix }
   const specifier = /^Could not resolve "(.+)"$/.exec(message.text)?.[1]
-  if (specifier === undefined) return { text: ended(message.text), mend: CORRECT }
+  if (specifier === undefined) return { text: ended(message.text), fix: CORRECT }
   return message.location
     ? explainMissing(specifier, message)
-    : { text: 'It cannot be read.', mend: 'Make it a readable file, or remove it.' }
+    : { text: 'It cannot be read.', fix: 'Make it a readable file, or remove it.' }
 }
 
 function explainMissing(specifier: string, message: Message): Explanation {
   const hidden = message.notes.find(note => note.text.includes('is not exported by package'))
   const name = PACKAGE.exec(specifier)?.[0]
-  if (hidden) return { text: ended(hidden.text), mend: `Import a path that package "${name}" exports, or update it.` }
+  if (hidden) return { text: ended(hidden.text), fix: `Import a path that package "${name}" exports, or update it.` }
   if (/^[./\\]/.test(specifier))
-    return { text: `"${specifier}" does not exist.`, mend: 'Create that file, or correct the path.' }
-  if (name === undefined) return { text: `"${specifier}" does not exist.`, mend: 'Correct the import.' }
+    return { text: `"${specifier}" does not exist.`, fix: 'Create that file, or correct the path.' }
+  if (name === undefined) return { text: `"${specifier}" does not exist.`, fix: 'Correct the import.' }
   return {
     text: `Package "${name}" is not installed ("${specifier}" cannot be found).`,
-    mend: `Run: npm install ${name}`,
+    fix: `Run: npm install ${name}`,
   }
 }
 

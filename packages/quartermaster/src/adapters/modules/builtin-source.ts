@@ -85,7 +85,7 @@ async function loadModule(folder: ModuleFolder, { services, version }: BuiltinSo
           code: 'DEFINITION_INVALID',
           where,
           message,
-          mend: 'Install the package again, and restart.',
+          fix: 'Install the package again, and restart.',
         },
       ],
     }

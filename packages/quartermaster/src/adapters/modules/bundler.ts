@@ -137,8 +137,8 @@ function toProblems(error: unknown, entry: Entry, root: string, notes: BuildNote
   if (Array.isArray(messages) && messages.length > 0)
     return messages.sort(byPlace).map(message => toBuildProblem(message, entry, root, notes))
   const message = `It could not be bundled: ${messageOf(error)}`
-  const mend = 'Install the package again, with optional dependencies: the bundler (esbuild) is one file per platform.'
-  return [{ severity: 'error', code: 'DEFINITION_INVALID', where: entry.id, message, mend }]
+  const fix = 'Install the package again, with optional dependencies: the bundler (esbuild) is one file per platform.'
+  return [{ severity: 'error', code: 'DEFINITION_INVALID', where: entry.id, message, fix }]
 }
 
 /** esbuild reads files in parallel and reports them as they come. */

@@ -75,10 +75,10 @@ function toUnit(
 
 function stopped({ id }: Entry): Problem {
   const message = 'Loading was stopped before this file was done.'
-  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, mend: 'Reload.' }
+  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, fix: 'Reload.' }
 }
 
 function failed({ id }: Entry, error: unknown): Problem {
   const message = error instanceof AppError ? error.message : `It could not be loaded: ${messageOf(error)}`
-  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, mend: 'Correct the file and reload.' }
+  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, fix: 'Correct the file and reload.' }
 }

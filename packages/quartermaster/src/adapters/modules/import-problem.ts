@@ -12,14 +12,14 @@ export function toImportProblem(
 ): Problem {
   const { root, notes } = bundle
   const text = `It failed while loading: ${withNames(messageOf(error), bundle)}`
-  return problemAt(placeOf(error, bundle, file), { entry, root, notes, text, mend: 'Correct the file and reload.' })
+  return problemAt(placeOf(error, bundle, file), { entry, root, notes, text, fix: 'Correct the file and reload.' })
 }
 
 /** A module that is still being imported after all the time it had. */
 export function hangingProblem({ id }: Entry, ms: number): Problem {
   const message = `It was still loading after ${ms} ms.`
-  const mend = 'Look for an await outside of functions that never ends, and move it into a tool or a probe.'
-  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, mend }
+  const fix = 'Look for an await outside of functions that never ends, and move it into a tool or a probe.'
+  return { severity: 'error', code: 'DEFINITION_INVALID', where: id, message, fix }
 }
 
 /** Node names modules by the address they were bound to; people know them by what they wrote. */

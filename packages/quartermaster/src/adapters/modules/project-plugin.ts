@@ -87,7 +87,7 @@ function resolveOwn(args: OnResolveArgs, packageEntries: Record<string, string>,
   if (url !== undefined) return external(args, url, notes)
   const known = Object.keys(packageEntries)
   const text = `"${args.path}" does not exist.${didYouMean(args.path, known)}`
-  return { errors: [{ text, detail: { mend: `Import from ${known.map(name => `"${name}"`).join(' or ')}.` } }] }
+  return { errors: [{ text, detail: { fix: `Import from ${known.map(name => `"${name}"`).join(' or ')}.` } }] }
 }
 
 /** Node cannot read TypeScript, and needs more than a plain import for JSON; `#names` are the project's own files. */
@@ -121,8 +121,8 @@ async function load(path: string, files: Files, noteBook: NoteBook): Promise<OnL
   }
 }
 
-function failure(text: string, mend: string): OnLoadResult {
-  return { errors: [{ text, detail: { mend } }] }
+function failure(text: string, fix: string): OnLoadResult {
+  return { errors: [{ text, detail: { fix } }] }
 }
 
 /** On the first line, so that line numbers stay; a `#!` line is no longer at the start and becomes a comment. */

@@ -17,14 +17,14 @@ it('reports a broken module with every error and its place, loads the rest, and 
       code: 'DEFINITION_INVALID',
       where: 'capabilities/_helper.ts',
       message: 'capabilities/_helper.ts:2:19: Unexpected "=".',
-      mend: 'Correct the file and reload.',
+      fix: 'Correct the file and reload.',
     },
     {
       severity: 'error',
       code: 'DEFINITION_INVALID',
       where: 'capabilities/bad.ts',
       message: 'capabilities/bad.ts:1:8: "./nowhere" does not exist.',
-      mend: 'Create that file, or correct the path.',
+      fix: 'Create that file, or correct the path.',
     },
   ])
   await project.write('capabilities/nowhere.ts', 'export {}')
@@ -52,7 +52,7 @@ it('tells where a module threw, also in a helper, and tries it again', async () 
     {
       where: 'capabilities/_helper.ts',
       message: expect.stringMatching(/^capabilities\/_helper\.ts:3:\d+: It failed while loading: not ready$/),
-      mend: 'Correct the file and reload.',
+      fix: 'Correct the file and reload.',
     },
   ])
   Reflect.set(globalThis, 'ready', true)

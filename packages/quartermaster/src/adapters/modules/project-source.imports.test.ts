@@ -24,7 +24,7 @@ it('explains a part of the package that does not exist', async () => {
       where: 'capabilities/weather.ts',
       message:
         'capabilities/weather.ts:1:8: "quartermaster/prober" does not exist. Did you mean "quartermaster/probes"?',
-      mend: 'Import from "quartermaster" or "quartermaster/probes".',
+      fix: 'Import from "quartermaster" or "quartermaster/probes".',
     },
   ])
 })
@@ -56,7 +56,7 @@ it('names a missing package and finds it after it was installed', async () => {
     {
       where: 'capabilities/weather.ts',
       message: expect.stringContaining('Package "@scope/absent" is not installed'),
-      mend: 'Run: npm install @scope/absent',
+      fix: 'Run: npm install @scope/absent',
     },
   ])
   await project.write('node_modules/@scope/absent/sub.js', 'exports.x = "here"')

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import type { ApiDocument } from './api-document.ts'
 import { type BodyParameter, bodyOf } from './body.ts'
-import { mendedSchema, type SchemaChecks } from './mended-schema.ts'
+import { type SchemaChecks, tolerantSchema } from './tolerant-schema.ts'
 import { freeNames } from './names.ts'
 import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import { type FoundOperation, serverOf } from './operations.ts'
@@ -84,14 +84,14 @@ export function toDeclaration(
   const { method, node, short } = operation
   const schemas = wholeSchemas(createReferences(document.root), document)
   const { parameters, body, security, address, notes } = mapped(operation, document, { ...options, schemas })
-  const mends: string[] = []
+  const fixes: string[] = []
   const given = [...parameters, ...(body?.parameters ?? [])].map((one: BodyParameter): BodyParameter => {
-    const mended = mendedSchema(one.schema, {
+    const fixed = tolerantSchema(one.schema, {
       isSound: schema => options.isSound(schema),
       fits: (schema, value) => options.fits(options.relax(schema), value),
     })
-    mends.push(...mended.notes.map(note => `Parameter "${one.name}": ${note}`))
-    return { ...one, schema: mended.schema }
+    fixes.push(...fixed.notes.map(note => `Parameter "${one.name}": ${note}`))
+    return { ...one, schema: fixed.schema }
   })
   const description = textIn(node, 'description')
   const front = {
@@ -111,7 +111,7 @@ export function toDeclaration(
     ...examplesOf(given, short, options),
   }
   const secrets = security.secrets.map(one => ({ ...one, host: address.host }))
-  return { text: fileOf(front, operation, document), notes: [...notes, ...mends], secrets }
+  return { text: fileOf(front, operation, document), notes: [...notes, ...fixes], secrets }
 }
 
 function inPlace(place: 'query' | 'header', parameters: readonly MappedParameter[], own: Node): Node {

@@ -155,7 +155,7 @@ describe('making a declaration of an operation', () => {
     expect(() => made(form({ required: ['o'] }))).toThrow('"o"')
   })
 
-  it('mends what is wrong in a schema and can be done without, and says what it left out', () => {
+  it('fixes what is wrong in a schema and can be done without, and says what it left out', () => {
     const properties = {
       n: { type: 'integer', enum: ['1', '2'], default: '1' },
       s: { type: 'string', enum: [1, true] },

@@ -75,12 +75,12 @@ async function placeOf(
 
 function refusalOf(leading: Exclude<Leading, { kind: 'elsewhere' }>): string {
   const { parameter } = leading
-  const mend = `whoever wrote the tool can list "${parameter}" under "notPaths" if it is no path.`
+  const fix = `whoever wrote the tool can list "${parameter}" under "notPaths" if it is no path.`
   if (leading.kind === 'tooMany')
-    return `"${parameter}" has more in it than can be looked through for paths to the data folder. Give less; ${mend}`
+    return `"${parameter}" has more in it than can be looked through for paths to the data folder. Give less; ${fix}`
   const { piece } = leading
   const shown = piece.length > SHOWN_CHARACTERS ? `${piece.slice(0, SHOWN_CHARACTERS)}…` : piece
-  return `"${parameter}" has "${shown}" in it, a path that holds the data folder or lies in it. No tool may reach that. Give another path; ${mend}`
+  return `"${parameter}" has "${shown}" in it, a path that holds the data folder or lies in it. No tool may reach that. Give another path; ${fix}`
 }
 
 /** Of a piece of a value, for whoever is to find it there. */

@@ -62,7 +62,7 @@ function checkedName(name: string): string {
 function changedText(current: string, file: string, change: AgentChange): { text: string; config: AgentConfig } {
   const { mark, text } = splitByteOrderMark(current)
   const document = parseDocument(text)
-  const before = checked(document, file, 'cannot be edited until these problems are mended')
+  const before = checked(document, file, 'cannot be edited until these problems are fixed')
   // What JSON cannot say, `undefined` above all, is not to be written.
   const after: unknown = JSON.parse(JSON.stringify(change(structuredClone(before))))
   const changes = changesBetween({ written: document.value, before, after })

@@ -16,15 +16,15 @@ export function toAgentEntry(
 ): AgentEntry {
   const file = agentFile(name)
   const subject = `agent:${name}`
-  const problem = (message: string, mend: string): Problem => ({
+  const problem = (message: string, fix: string): Problem => ({
     severity: 'error',
     code: 'AGENT_INVALID',
     where: file,
     subject,
     message,
-    mend,
+    fix,
   })
-  if (read.kind === 'fault') return { name, file, hash: '', problems: [problem(read.message, read.mend)] }
+  if (read.kind === 'fault') return { name, file, hash: '', problems: [problem(read.message, read.fix)] }
   const hash = hashOf(read.text)
   const named = Name.safeParse(name)
   if (!named.success)

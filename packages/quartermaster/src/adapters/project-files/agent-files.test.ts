@@ -56,7 +56,7 @@ describe("reading the agents' files", () => {
         subject: 'agent:bad',
         field: 'capabilities',
         message: '"capabilities" is missing: expected an object.',
-        mend: 'Add it.',
+        fix: 'Add it.',
       },
       {
         severity: 'error',
@@ -65,7 +65,7 @@ describe("reading the agents' files", () => {
         subject: 'agent:bad',
         field: 'capabilites',
         message: '"capabilites" is not known here. Did you mean "capabilities"?',
-        mend: 'Correct the name or remove it.',
+        fix: 'Correct the name or remove it.',
       },
       {
         severity: 'error',
@@ -74,7 +74,7 @@ describe("reading the agents' files", () => {
         subject: 'agent:bad',
         field: 'consent.allow.0',
         message: 'It must look like "files.write": lower case, parts joined by dots.',
-        mend: 'Change the text.',
+        fix: 'Change the text.',
       },
     ])
     expect(broken).toMatchObject({
@@ -90,7 +90,7 @@ describe("reading the agents' files", () => {
       [`agents/${'x'.repeat(65)}.json`]: { capabilities: {} },
     })
     const entries = await agents.load()
-    expect(entries.map(entry => [entry.config, entry.problems[0]?.mend])).toEqual([
+    expect(entries.map(entry => [entry.config, entry.problems[0]?.fix])).toEqual([
       [undefined, 'Rename the file.'],
       [undefined, 'Rename the file.'],
     ])

@@ -318,9 +318,9 @@ function refuseName(name: string): void {
  * configuration, in which nothing of it stands: it is what was given that is wrong.
  */
 function refuseFaults(name: string, document: JsonDocument, where: string): void {
-  const problems = entryFaults(name, document).map(({ path, message, mend }): Problem => {
+  const problems = entryFaults(name, document).map(({ path, message, fix }): Problem => {
     const field = path.join('.')
-    return { severity: 'error', code: 'CONFIG_INVALID', where, ...(field !== '' && { field }), message, mend }
+    return { severity: 'error', code: 'CONFIG_INVALID', where, ...(field !== '' && { field }), message, fix }
   })
   if (problems.length > 0) throw problemsError('INPUT_INVALID', `The upstream "${name}" would not be right:`, problems)
 }

@@ -7,7 +7,7 @@ export interface Fault {
   readonly offset: number
   readonly path: Path
   readonly message: string
-  readonly mend: string
+  readonly fix: string
 }
 
 /** Whose faults these are. */
@@ -27,7 +27,7 @@ export function toProblem(fault: Fault, source: FaultSource): Problem {
     ...(source.subject !== undefined && { subject: source.subject }),
     ...(fault.path.length > 0 && { field: fault.path.join('.') }),
     message: fault.message,
-    mend: fault.mend,
+    fix: fault.fix,
   }
 }
 
@@ -40,13 +40,13 @@ export function problemsError(
   return new AppError(code, [summary, ...problems.map(problemLine)].join('\n'), { details: { problems } })
 }
 
-function problemLine({ where, field, message, mend }: Problem): string {
+function problemLine({ where, field, message, fix }: Problem): string {
   return [
     '-',
     `${where}:`,
     ...(field === undefined ? [] : [`${field}:`]),
     message,
-    ...(mend === undefined ? [] : [mend]),
+    ...(fix === undefined ? [] : [fix]),
   ].join(' ')
 }
 

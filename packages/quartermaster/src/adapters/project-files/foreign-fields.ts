@@ -1,12 +1,12 @@
 /** What to write instead of a field that other clients know. */
-export function foreignMend(key: string): string | undefined {
-  return Object.hasOwn(MENDS, key) ? MENDS[key] : undefined
+export function foreignFix(key: string): string | undefined {
+  return Object.hasOwn(FIXES, key) ? FIXES[key] : undefined
 }
 
 const CONSENT = 'Remove it; what needs a person is said per tool: "tools": { "NAME": { "consent": [] } }.'
 const TRANSPORT = 'Remove it; "command" or "url" says how the server is reached.'
 
-const MENDS: Readonly<Record<string, string>> = {
+const FIXES: Readonly<Record<string, string>> = {
   autoApprove: CONSENT,
   alwaysAllow: CONSENT,
   trust: CONSENT,

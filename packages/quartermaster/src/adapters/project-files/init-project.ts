@@ -71,7 +71,7 @@ async function put(
 ): Promise<void> {
   const path = join(dir, file)
   const read = await readText(path)
-  if (read.kind === 'fault') throw new AppError('CONFIG_INVALID', `${path} is in the way. ${read.message} ${read.mend}`)
+  if (read.kind === 'fault') throw new AppError('CONFIG_INVALID', `${path} is in the way. ${read.message} ${read.fix}`)
   const current = read.kind === 'text' ? read.text : undefined
   const text = next(current)
   if (text === current) return void report.kept.push(file)

@@ -103,13 +103,13 @@ function broken(text: string, fault: Fault): JsonDocument {
 }
 
 function depthFault(offset: number): Fault {
-  return { offset, path: [], message: `It is nested more than ${MAX_DEPTH} levels deep.`, mend: 'Flatten it.' }
+  return { offset, path: [], message: `It is nested more than ${MAX_DEPTH} levels deep.`, fix: 'Flatten it.' }
 }
 
 function syntaxFault({ error, offset }: ParseError, text: string): Fault {
   const empty = text.trim() === ''
   const message = empty ? 'The file is empty.' : jsonFault(printParseErrorCode(error))
-  return { offset, path: [], message, mend: empty ? 'Write at least "{}".' : 'Correct the syntax.' }
+  return { offset, path: [], message, fix: empty ? 'Write at least "{}".' : 'Correct the syntax.' }
 }
 
 function toValue(node: Node, path: Path, faults: Fault[]): unknown {
@@ -134,7 +134,7 @@ function toObject(node: Node, path: Path, faults: Fault[]): Record<string, unkno
 }
 
 function endlessFault({ offset }: Node, path: Path): Fault {
-  return { offset, path, message: 'This number is too large.', mend: 'Write a smaller one.' }
+  return { offset, path, message: 'This number is too large.', fix: 'Write a smaller one.' }
 }
 
 function forbiddenFault({ offset }: Node, path: Path, key: string): Fault {
@@ -144,10 +144,10 @@ function forbiddenFault({ offset }: Node, path: Path, key: string): Fault {
     offset,
     path: [...path, key],
     message: `"${key}" cannot be used as a name${where}: it is a reserved word.`,
-    mend: 'Remove it or choose another name.',
+    fix: 'Remove it or choose another name.',
   }
 }
 
 function duplicateFault({ offset }: Node, path: Path, key: string): Fault {
-  return { offset, path: [...path, key], message: `"${key}" stands here a second time.`, mend: 'Keep one of the two.' }
+  return { offset, path: [...path, key], message: `"${key}" stands here a second time.`, fix: 'Keep one of the two.' }
 }

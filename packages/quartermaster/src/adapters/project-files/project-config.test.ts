@@ -59,7 +59,7 @@ describe('reading the configuration', () => {
         code: 'CONFIG_INVALID',
         where: 'quartermaster.config.json:2:29',
         message: 'This is not a value: texts need double quotes.',
-        mend: 'Correct the syntax.',
+        fix: 'Correct the syntax.',
       },
     ])
     expect(await problemsOf('{ "settings": {}')).toMatchObject([
@@ -90,7 +90,7 @@ describe('reading the configuration', () => {
         where: 'quartermaster.config.json:3:42',
         field: 'dependencies.mail.enabled',
         message: 'Expected true or false, found text.',
-        mend: 'Change the value.',
+        fix: 'Change the value.',
       },
       {
         where: 'quartermaster.config.json:4:29',
@@ -132,7 +132,7 @@ describe('reading the configuration', () => {
 
   it('suggests leaving out the quotes where a number stands in them', async () => {
     expect(await problemsOf('{ "settings": { "nestedCallDepth": "4" } }')).toMatchObject([
-      { mend: 'Write 4 without quotes.' },
+      { fix: 'Write 4 without quotes.' },
     ])
   })
 
@@ -224,7 +224,7 @@ describe('settings', () => {
         where: 'environment',
         field: variable,
         message: `The environment variable "${variable}" must be ${allowed}.`,
-        mend: 'Correct it, or unset it.',
+        fix: 'Correct it, or unset it.',
       },
     ])
   })

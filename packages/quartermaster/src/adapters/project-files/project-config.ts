@@ -42,7 +42,7 @@ async function readConfigText(file: string): Promise<string> {
   const read = await readText(file)
   if (read.kind === 'text') return read.text
   if (read.kind === 'fault')
-    throw invalid([{ severity: 'error', code: 'CONFIG_INVALID', where: file, message: read.message, mend: read.mend }])
+    throw invalid([{ severity: 'error', code: 'CONFIG_INVALID', where: file, message: read.message, fix: read.fix }])
   throw new AppError(
     'CONFIG_INVALID',
     `There is no configuration file ${file}. Check the path, or run "quartermaster init" to make one.`,

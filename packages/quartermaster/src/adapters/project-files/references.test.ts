@@ -88,7 +88,7 @@ describe('references', () => {
       'Write ${secret:NAME}; a secret has no fallback.',
     ],
     ['${HOST', 'A "${" is never closed.', 'Close it with "}", or write "$${" for the characters themselves.'],
-  ])('like %s are a problem with place, name and next step', async (text, message, mend) => {
+  ])('like %s are a problem with place, name and next step', async (text, message, fix) => {
     const { config, problems } = await resolve({ a: text }, { HOST: 'h' })
     expect(config).toBeUndefined()
     expect(problems).toEqual([
@@ -99,7 +99,7 @@ describe('references', () => {
         subject: 'agent:a',
         field: 'capabilities.c.a',
         message,
-        mend,
+        fix,
       },
     ])
   })

@@ -16,7 +16,7 @@ export interface ReferenceSources {
 export interface ReferenceFault {
   readonly path: Path
   readonly message: string
-  readonly mend: string
+  readonly fix: string
 }
 
 /** The same values with every `${env:NAME}`, `${NAME}` and `${secret:NAME}` in their texts replaced. Names of properties stay. */
@@ -76,7 +76,7 @@ type Fail = Omit<ReferenceFault, 'path'>
 
 const UNCLOSED: Fail = {
   message: 'A "${" is never closed.',
-  mend: 'Close it with "}", or write "$${" for the characters themselves.',
+  fix: 'Close it with "}", or write "$${" for the characters themselves.',
 }
 
 // `${NAME:-fallback}` has a colon too, but that one is followed by "-".
@@ -89,7 +89,7 @@ function lookUp(body: string, sources: ReferenceSources): string | Fail | undefi
   const suggestion = didYouMean(scheme, ['env', 'secret'])
   return {
     message: `"\${${scheme}:…}" is no kind of reference.${suggestion}`,
-    mend: 'Use ${env:NAME} or ${secret:NAME}.',
+    fix: 'Use ${env:NAME} or ${secret:NAME}.',
   }
 }
 
@@ -104,7 +104,7 @@ function lookUpVariable(rest: string, env: Environment): string | Fail {
   if (value !== undefined) return value
   return {
     message: `The environment variable "${name}" is not set.`,
-    mend: `Set it, give a fallback: \${${name}:-…}, or write $\${${name}} where the shell of a script is to fill it in.`,
+    fix: `Set it, give a fallback: \${${name}:-…}, or write $\${${name}} where the shell of a script is to fill it in.`,
   }
 }
 
@@ -113,10 +113,10 @@ const SECRET = /^[A-Za-z0-9_.-]+$/
 function lookUpSecret(name: string, secrets: Secrets | undefined): string | Fail | undefined {
   if (!SECRET.test(name)) return badName('secret', '${secret:NAME}; a secret has no fallback')
   if (!secrets) return undefined
-  const mend = 'Add it to secrets.json in the data folder.'
-  return secrets.get(name) ?? { message: `The secret "${name}" is not there.`, mend }
+  const fix = 'Add it to secrets.json in the data folder.'
+  return secrets.get(name) ?? { message: `The secret "${name}" is not there.`, fix }
 }
 
 function badName(what: string, form: string): Fail {
-  return { message: `A reference does not name a valid ${what}.`, mend: `Write ${form}.` }
+  return { message: `A reference does not name a valid ${what}.`, fix: `Write ${form}.` }
 }

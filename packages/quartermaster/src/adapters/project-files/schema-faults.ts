@@ -33,32 +33,32 @@ function toFaults(issue: z.core.$ZodIssue, schema: JsonSchema, document: JsonDoc
   const node = nodeAt(document, path)
   if (!node) return [missing(path, at, document)]
   if (issue.code === 'invalid_format' || issue.code === 'custom')
-    return [{ offset: node.offset, path, message: `It ${issue.message}.`, mend: 'Change the text.' }]
+    return [{ offset: node.offset, path, message: `It ${issue.message}.`, fix: 'Change the text.' }]
   return [mismatch(path, node, at)]
 }
 
 function unknownKey(path: Path, known: readonly string[], document: JsonDocument): Fault {
   const key = String(path.at(-1))
   const suggestion = didYouMean(key, known)
-  const mend = suggestion ? 'Correct the name or remove it.' : `Remove it; known here: ${known.join(', ')}.`
-  return { offset: keyOffsetOf(document, path), path, message: `"${key}" is not known here.${suggestion}`, mend }
+  const fix = suggestion ? 'Correct the name or remove it.' : `Remove it; known here: ${known.join(', ')}.`
+  return { offset: keyOffsetOf(document, path), path, message: `"${key}" is not known here.${suggestion}`, fix }
 }
 
 function wrongKey(path: Path, message: string, document: JsonDocument): Fault {
   const offset = keyOffsetOf(document, path)
-  return { offset, path, message: `The name "${String(path.at(-1))}" ${message}.`, mend: 'Choose another name.' }
+  return { offset, path, message: `The name "${String(path.at(-1))}" ${message}.`, fix: 'Choose another name.' }
 }
 
 function missing(path: Path, schema: JsonSchema | undefined, document: JsonDocument): Fault {
   const message = `"${String(path.at(-1))}" is missing: expected ${expectation(schema)}.`
-  return { offset: offsetOf(document, path), path, message, mend: 'Add it.' }
+  return { offset: offsetOf(document, path), path, message, fix: 'Add it.' }
 }
 
 function mismatch(path: Path, node: Node, schema: JsonSchema | undefined): Fault {
   const choices = Array.isArray(schema?.['enum']) ? schema['enum'].map(String) : []
   const suggestion = node.type === 'string' ? didYouMean(node.value, choices) : ''
   const message = `Expected ${expectation(schema)}, found ${found(node, schema)}.${suggestion}`
-  return { offset: node.offset, path, message, mend: mendOf(node, schema) }
+  return { offset: node.offset, path, message, fix: fixOf(node, schema) }
 }
 
 function found(node: Node, schema: JsonSchema | undefined): string {
@@ -69,7 +69,7 @@ function found(node: Node, schema: JsonSchema | undefined): string {
   return schema?.['type'] === 'string' ? 'another length' : 'text'
 }
 
-function mendOf(node: Node, schema: JsonSchema | undefined): string {
+function fixOf(node: Node, schema: JsonSchema | undefined): string {
   if (node.type !== 'string') return 'Change the value.'
   const wantsText = schema?.['type'] === 'string'
   if (!wantsText && hasReference(node.value)) return 'A reference always gives text; write the value itself.'

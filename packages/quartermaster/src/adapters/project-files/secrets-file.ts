@@ -28,7 +28,7 @@ export async function readSecrets(file: string): Promise<SecretsRead> {
   const read = await readText(file, stats => refuseOpenFile(stats, file))
   if (read.kind === 'absent') return { secrets: toSecrets({}), problems: [] }
   if (read.kind === 'fault')
-    return refused([{ severity: 'error', code: 'CONFIG_INVALID', where: file, message: read.message, mend: read.mend }])
+    return refused([{ severity: 'error', code: 'CONFIG_INVALID', where: file, message: read.message, fix: read.fix }])
   const document = parseDocument(read.text)
   const faults = [...document.faults, ...wrongValues(document)]
   if (faults.length > 0)
@@ -37,11 +37,11 @@ export async function readSecrets(file: string): Promise<SecretsRead> {
   return { secrets: toSecrets(texts), problems: emptyOnes(texts, file) }
 }
 
-function refuseOpenFile(stats: Stats, file: string): { message: string; mend: string } | undefined {
+function refuseOpenFile(stats: Stats, file: string): { message: string; fix: string } | undefined {
   // Windows keeps no such bits: Node makes them up from the read-only flag.
   if (process.platform === 'win32' || (stats.mode & 0o077) === 0) return undefined
   const mode = (stats.mode & 0o777).toString(8)
-  return { message: `Others than its owner have rights to it (mode ${mode}).`, mend: `Run: chmod 600 ${file}` }
+  return { message: `Others than its owner have rights to it (mode ${mode}).`, fix: `Run: chmod 600 ${file}` }
 }
 
 function refused(problems: Problem[]): SecretsRead {
@@ -54,13 +54,13 @@ function wrongValues(document: JsonDocument): Fault[] {
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [
-      { offset: 0, path: [], message: 'Expected an object of names and texts.', mend: 'Write { "NAME": "text" }.' },
+      { offset: 0, path: [], message: 'Expected an object of names and texts.', fix: 'Write { "NAME": "text" }.' },
     ]
   }
   const names = Object.keys(value).filter(name => typeof (value as Record<string, unknown>)[name] !== 'string')
   return names.map(name => {
     const message = `The secret "${name}" is not a text.`
-    return { offset: offsetOf(document, [name]), path: [name], message, mend: 'Write it in double quotes.' }
+    return { offset: offsetOf(document, [name]), path: [name], message, fix: 'Write it in double quotes.' }
   })
 }
 
@@ -78,6 +78,6 @@ function emptyOnes(texts: Readonly<Record<string, string>>, file: string): Probl
     where: file,
     field: name,
     message: `The secret "${name}" is empty.`,
-    mend: 'Write its text, or remove it.',
+    fix: 'Write its text, or remove it.',
   }))
 }

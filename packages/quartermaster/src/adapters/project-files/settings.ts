@@ -45,6 +45,6 @@ function badVariable(variable: string, schema: JsonSchema): Problem {
     where: 'environment',
     field: variable,
     message: `The environment variable "${variable}" must be ${expectation(schema)}.`,
-    mend: 'Correct it, or unset it.',
+    fix: 'Correct it, or unset it.',
   }
 }

@@ -53,7 +53,7 @@ export function previewEdits(): Edit {
 async function currentText({ path, file, code }: EditedFile): Promise<{ text: string; mode: number } | undefined> {
   if (await isLink(path)) throw new AppError(code, `${file} is a link. Edit the file it leads to.`)
   const read = await readText(path)
-  if (read.kind === 'fault') throw new AppError(code, `${file} cannot be edited. ${read.message} ${read.mend}`)
+  if (read.kind === 'fault') throw new AppError(code, `${file} cannot be edited. ${read.message} ${read.fix}`)
   return read.kind === 'text' ? read : undefined
 }
 

@@ -14,7 +14,7 @@ interface ReadFault {
   /** What it is, where it could be opened and is nothing that is read here. */
   readonly is?: 'large' | 'binary'
   readonly message: string
-  readonly mend: string
+  readonly fix: string
 }
 
 // What people write by hand is a thousand times smaller; what is larger was put there by mistake.
@@ -43,7 +43,7 @@ export async function readText(
     return {
       kind: 'fault',
       message: `It cannot be read: ${messageOf(error)}.`,
-      mend: 'Make it readable for the user who runs this.',
+      fix: 'Make it readable for the user who runs this.',
     }
   } finally {
     await handle?.close()
@@ -89,8 +89,8 @@ export function isAbsent(error: unknown): boolean {
 }
 
 function unreadable(stats: Stats): ReadFault | undefined {
-  if (!stats.isFile()) return { message: 'It is not a regular file.', mend: 'Put a regular file in its place.' }
-  if (stats.size > MAX_BYTES) return { is: 'large', message: 'It is larger than 1 MiB.', mend: 'Make it smaller.' }
+  if (!stats.isFile()) return { message: 'It is not a regular file.', fix: 'Put a regular file in its place.' }
+  if (stats.size > MAX_BYTES) return { is: 'large', message: 'It is larger than 1 MiB.', fix: 'Make it smaller.' }
   return undefined
 }
 
@@ -110,7 +110,7 @@ function decode(bytes: Uint8Array, mode: number): TextRead {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), mode }
   } catch {
     // Decoding fails for one reason only, and the message says it.
-    return { kind: 'fault', is: 'binary', message: 'It is not UTF-8 text.', mend: 'Save it as UTF-8.' }
+    return { kind: 'fault', is: 'binary', message: 'It is not UTF-8 text.', fix: 'Save it as UTF-8.' }
   }
 }
 

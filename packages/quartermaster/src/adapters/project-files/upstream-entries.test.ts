@@ -90,7 +90,7 @@ describe('mcpServers in the configuration', () => {
       subject: 'upstream:x',
       field: 'mcpServers.x.arg',
       message: '"arg" is not known here. Did you mean "args"?',
-      mend: 'Correct the name or remove it.',
+      fix: 'Correct the name or remove it.',
     })
   })
 
@@ -117,10 +117,10 @@ describe('mcpServers in the configuration', () => {
     ['{ "command": "${env:NOPE}" }', 'The environment variable "NOPE" is not set.', /Set it/],
     ['{ "url": "${secret:NOPE}" }', 'The secret "NOPE" is not there.', /secrets\.json/],
     ['{ "command": "a", "command": "b" }', '"command" stands here a second time.', /Keep one/],
-  ])('says of %s what is wrong and what to do', async (entry, message, mend) => {
+  ])('says of %s what is wrong and what to do', async (entry, message, fix) => {
     const problem = await problemOf(entry)
     expect(problem?.message).toMatch(message)
-    expect(problem?.mend).toMatch(mend)
+    expect(problem?.fix).toMatch(fix)
   })
 
   it.each(['constructor', '__proto__'])('says of the name "%s" that it is reserved', async name => {

@@ -10,7 +10,7 @@ import {
 import { consentPrefix, upstreamUnit } from '../../core/kernel/index.ts'
 import { type CheckedDocument, checkDocument } from './checked-document.ts'
 import { type Fault, toProblem } from './fault.ts'
-import { foreignMend } from './foreign-fields.ts'
+import { foreignFix } from './foreign-fields.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, keyOffsetOf, nodeAt, offsetOf, partOf } from './json-document.ts'
 import { hasReference, type ReferenceSources } from './references.ts'
 import { checkSchema } from './schema-faults.ts'
@@ -67,7 +67,7 @@ export function tooMuchLike(twin: string): string {
 }
 
 function sameAs(twin: string, part: JsonDocument): Fault {
-  return { offset: keyOffsetOf(part, []), path: [], message: tooMuchLike(twin), mend: 'Give it another name.' }
+  return { offset: keyOffsetOf(part, []), path: [], message: tooMuchLike(twin), fix: 'Give it another name.' }
 }
 
 /** The document without its entries, which are read one by one. */
@@ -90,7 +90,7 @@ export function entryFaults(name: string, document: JsonDocument): Fault[] {
   }
   const misfit = misfitOf(name, part)
   const checked = misfit ? { faults: [misfit] } : checkSchema(schemaOf(part.value), part.value, part)
-  const faults = [...part.faults, ...('faults' in checked ? checked.faults.map(mended) : [])]
+  const faults = [...part.faults, ...('faults' in checked ? checked.faults.map(fixed) : [])]
   return faults.filter(fault => !isOpen(fault))
 }
 
@@ -98,7 +98,7 @@ function checkEntry(name: string, part: JsonDocument, sources: ReferenceSources)
   const misfit = misfitOf(name, part)
   if (misfit) return { faults: [misfit] }
   const { value, faults } = checkDocument(part, schemaOf(part.value), sources)
-  return value ? { value: toConfig(value), faults } : { faults: faults.map(mended) }
+  return value ? { value: toConfig(value), faults } : { faults: faults.map(fixed) }
 }
 
 function entryNames({ value, faults }: JsonDocument): string[] {
@@ -125,11 +125,11 @@ function toConfig({ disabled = false, ...config }: UpstreamEntry): UpstreamConfi
 
 /** What keeps an entry from being looked at more closely. */
 function misfitOf(name: string, part: JsonDocument): Fault | undefined {
-  const fault = (message: string, mend: string, offset = offsetOf(part, [])): Fault => ({
+  const fault = (message: string, fix: string, offset = offsetOf(part, [])): Fault => ({
     offset,
     path: [],
     message,
-    mend,
+    fix,
   })
   if (part.root === undefined) return part.faults[0] ?? fault('It is not there.', 'Add it.')
   if (FORBIDDEN_KEYS.has(name)) {
@@ -149,7 +149,7 @@ function misfitOf(name: string, part: JsonDocument): Fault | undefined {
       'Keep "command" for a program here, or "url" for a server elsewhere.',
     )
   }
-  if (value['type'] === 'sse') return fault(SSE, SSE_MEND, offsetOf(part, ['type']))
+  if (value['type'] === 'sse') return fault(SSE, SSE_FIX, offsetOf(part, ['type']))
   if (hasCommand || hasUrl) return undefined
   return fault(
     'It has neither "command" nor "url".',
@@ -158,14 +158,14 @@ function misfitOf(name: string, part: JsonDocument): Fault | undefined {
 }
 
 const SSE = 'The older transport "sse" is not spoken here.'
-const SSE_MEND =
+const SSE_FIX =
   'Most such servers speak streamable HTTP too: give that address, often ending in /mcp, and "type": "http".'
 
 /** Fields of other clients are told apart from mistyped ones. */
-function mended(fault: Fault): Fault {
+function fixed(fault: Fault): Fault {
   const [key, ...deeper] = fault.path
-  const mend = deeper.length === 0 && fault.message.includes('is not known here') ? foreignMend(String(key)) : undefined
-  return mend === undefined ? fault : { ...fault, message: `"${String(key)}" means nothing here.`, mend }
+  const fix = deeper.length === 0 && fault.message.includes('is not known here') ? foreignFix(String(key)) : undefined
+  return fix === undefined ? fault : { ...fault, message: `"${String(key)}" means nothing here.`, fix }
 }
 
 function problemOf(name: string, fault: Fault, { file, text }: { file: string; text: string }): Problem {

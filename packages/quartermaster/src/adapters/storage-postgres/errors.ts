@@ -32,7 +32,7 @@ export function isMisconfigured({ code = '' }: Fault): boolean {
 
 /** The error for a database that cannot be the store. */
 export function unusable({ text: place, named }: Pick<DatabaseAddress, 'text' | 'named'>, reason: string): AppError {
-  const next = `Mend that, or ${nameAnother(named)}.`
+  const next = `Fix that, or ${nameAnother(named)}.`
   return new AppError('CONFIG_INVALID', `The store ${place} cannot be used: ${reason}. ${next}`, { details: { place } })
 }
 

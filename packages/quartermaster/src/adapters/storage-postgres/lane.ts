@@ -90,7 +90,7 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
     try {
       return await open(mayGoOn)
     } catch (error) {
-      // Whoever has waited long enough was told, and nobody is left. Anything else is a bug, which waiting would not mend.
+      // Whoever has waited long enough was told, and nobody is left. Anything else is a bug, which waiting would not fix.
       if (!isAppError(error)) giveUp(new AppError('INTERNAL', messageOf(error)), Number.POSITIVE_INFINITY)
       return undefined
     }

@@ -5,7 +5,7 @@ import type { Fault } from './protocol.ts'
 /** The error for a file that cannot be the store. */
 export function unusable(file: string, fault: Fault): AppError {
   const message = `The store "${file}" cannot be opened: ${explain(fault)}.`
-  const next = 'Mend that, or choose another folder with --data.'
+  const next = 'Fix that, or choose another folder with --data.'
   return new AppError('CONFIG_INVALID', `${message} ${next}`, { details: { file } })
 }
 

@@ -8,7 +8,7 @@ export interface TimeSource {
   counted(): number
 }
 
-/** Beyond this the machine has slept or its clock was put forward; less is the drift that time servers mend. */
+/** Beyond this the machine has slept or its clock was put forward; less is the drift that time servers fix. */
 const MISSED_MS = 2_000
 /** Who goes by another's time waits this long for it; then the machine has to be believed, lest what is over goes on. */
 const DOUBT_MS = 2_000

@@ -31,8 +31,8 @@ export async function openTelemetry({ env, version, log, load = loadSdk }: Telem
   try {
     return start(await load(wanted.protocol), { version, log })
   } catch (error) {
-    const mend = isMissing(error) ? `Their packages are not installed: ${installCommand(wanted.protocol)}` : ''
-    log.warn(`There are no traces. ${mend}`.trim(), mend ? undefined : { error: messageOf(error) })
+    const fix = isMissing(error) ? `Their packages are not installed: ${installCommand(wanted.protocol)}` : ''
+    log.warn(`There are no traces. ${fix}`.trim(), fix ? undefined : { error: messageOf(error) })
     return NONE
   }
 }

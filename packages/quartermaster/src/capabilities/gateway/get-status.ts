@@ -51,7 +51,7 @@ const Output = z.object({
   withheld: z
     .array(z.object({ tool: z.string(), capability: z.string(), reason: z.string() }))
     .optional()
-    .describe('What you were meant to have and do not: a person has to mend it.'),
+    .describe('What you were meant to have and do not: a person has to fix it.'),
   operations: z.array(OperationStatus).optional().describe('The one that was named, or those of yours that wait.'),
 })
 type Output = z.infer<typeof Output>

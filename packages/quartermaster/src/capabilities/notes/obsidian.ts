@@ -88,7 +88,7 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
     dependency: defineDependency({
       name: OBSIDIAN,
       title: 'Obsidian',
-      mend:
+      fix:
         'Start Obsidian with this vault and its Local REST API plugin, or correct "rest" in the agent\'s file. ' +
         'Until then notes are read and written on disk.',
       isUsed: () => used.size > 0,

@@ -86,8 +86,8 @@ export function codeFaults({ program, args }: ProgramSettings, declared: Declare
   return codeIn(all, interpreter).flatMap(({ text, field }) => {
     const found = parseTemplate(text).parts.find(part => part.kind === 'parameter')
     if (!found) return []
-    const mend = 'put the code into a file of its own, and the value into an argument for it'
-    return [{ field, message: `has "{${found.name}}" in what "${program}" takes for code; ${mend}` }]
+    const fix = 'put the code into a file of its own, and the value into an argument for it'
+    return [{ field, message: `has "{${found.name}}" in what "${program}" takes for code; ${fix}` }]
   })
 }
 

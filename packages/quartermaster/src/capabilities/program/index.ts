@@ -41,7 +41,7 @@ function programDependency(program: string, programs: ProgramDesk): DependencyDe
   return defineDependency({
     name: dependencyName('program', program),
     title: `The program ${program}`,
-    mend: `Install "${program}", or correct "program" in the declaration.`,
+    fix: `Install "${program}", or correct "program" in the declaration.`,
     probe: programs.probe(program),
   })
 }

@@ -5,7 +5,7 @@ import { createStatus } from './status.ts'
 
 /**
  * Looking after what is defined and what works. It shows every tool and dependency, granted or not, so it is for agents
- * that mend things.
+ * that fix things.
  */
 export default defineModule({
   needs: ['registry'],

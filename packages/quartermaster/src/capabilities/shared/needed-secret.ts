@@ -3,7 +3,7 @@ import type { Secrets } from '../../core/catalogue/index.ts'
 import { dependencyName } from './dependency-name.ts'
 
 /** What a person does about a secret that is not there. */
-export const MEND_SECRET = (name: string): string =>
+export const FIX_SECRET = (name: string): string =>
   `Add "${name}" to secrets.json in the data folder, then: quartermaster reload`
 
 /** A secret, or in a sentence why there is none. */
@@ -19,6 +19,6 @@ export function foundSecret(secrets: Secrets, name: string): { readonly text: st
 export function neededSecret(secrets: Secrets, name: string): string {
   const found = foundSecret(secrets, name)
   if ('text' in found) return found.text
-  const message = `${found.reason} ${MEND_SECRET(name)}`
+  const message = `${found.reason} ${FIX_SECRET(name)}`
   throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency: dependencyName('secret', name) } })
 }

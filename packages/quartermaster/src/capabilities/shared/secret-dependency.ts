@@ -1,13 +1,13 @@
 import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
 import { dependencyName } from './dependency-name.ts'
-import { foundSecret, MEND_SECRET } from './needed-secret.ts'
+import { FIX_SECRET, foundSecret } from './needed-secret.ts'
 
 /** A secret that a tool needs, as a dependency: while it is not there, the tool is disabled and says why. */
 export function secretDependency(name: string, secrets: Secrets): DependencyDefinition {
   return defineDependency({
     name: dependencyName('secret', name),
     title: `The secret ${name}`,
-    mend: MEND_SECRET(name),
+    fix: FIX_SECRET(name),
     probe: {
       describe: { kind: 'secret', name },
       run() {

@@ -197,7 +197,7 @@ function issueProblem(name: string, file: string, { path, message }: CapabilityI
     subject: `agent:${name}`,
     field: path.join('.'),
     message,
-    mend: fix,
+    fix,
   }
 }
 
@@ -228,7 +228,7 @@ function uselessConsent(name: string, file: string, operation: string): Problem 
     subject: `agent:${name}`,
     field: 'consent.allow',
     message: `"${name}" is asked about each time it needs "${operation}", which nobody can allow for good.`,
-    mend: `Take "${operation}" out of "allow".`,
+    fix: `Take "${operation}" out of "allow".`,
   }
 }
 
@@ -242,7 +242,7 @@ function shadowedProblem(name: string, file: string, { capability, by, keys }: S
     subject: `agent:${name}`,
     field: `capabilities.${capability}`,
     message: `"${by}" and "${capability}" both have resources at ${what}; "${name}" reads those of "${by}".`,
-    mend: `Give "${capability}" to another agent, or leave out the resources of one: "resources": false in its entry.`,
+    fix: `Give "${capability}" to another agent, or leave out the resources of one: "resources": false in its entry.`,
   }
 }
 

@@ -32,7 +32,7 @@ it('offers a guest the directions that come with the product and that it has the
   const platform = keys.map(key => simpleCapability(key, [simpleTool(`${key}_tool`)]))
   const hub = await createHub({
     units: { 'all.ts': { capabilities: platform }, 'knowledge.md': { written: [directions('house', [])] } },
-    builtin: { 'ours.md': { written: [directions('ask', ['inbox_tool']), directions('mend', ['registry_status'])] } },
+    builtin: { 'ours.md': { written: [directions('ask', ['inbox_tool']), directions('fix', ['registry_status'])] } },
     guests: { has: () => true, hasJoined: () => false, onLeft: () => {} },
   })
   const seat = hub.agents.seatOf({ organisation: 'acme', workspace: 'ada' })

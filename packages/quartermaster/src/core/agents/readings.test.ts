@@ -161,7 +161,7 @@ describe('resources of two servers at one address', () => {
         field: 'capabilities.second',
         message:
           '"first" and "second" both have resources at "memory://graph" and 1 more; "eve" reads those of "first".',
-        mend: expect.stringContaining('"resources": false'),
+        fix: expect.stringContaining('"resources": false'),
       },
     ])
   })

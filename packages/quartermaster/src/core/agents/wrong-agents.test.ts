@@ -20,7 +20,7 @@ it('an agent that is given a capability that does not exist keeps the others, an
       severity: 'error',
       subject: 'agent:ada',
       message: 'There is no capability "othr". Did you mean "other"?',
-      mend: '"ada" does not have "othr" until then. Correct the file, or take it away: quartermaster grant ada othr --revoke',
+      fix: '"ada" does not have "othr" until then. Correct the file, or take it away: quartermaster grant ada othr --revoke',
     },
   ])
   expect([hub.toolNamesFor('ada'), hub.toolNamesFor('bob')]).toEqual([

@@ -63,7 +63,7 @@ describe('reload', () => {
     expect(report.rejected[0]).toMatchObject({
       subject: 'tool:one',
       field: 'retry',
-      mend: expect.stringContaining('last good version'),
+      fix: expect.stringContaining('last good version'),
     })
     expect(hub.toolNamesFor('worker')).toEqual(['one'])
   })
@@ -289,6 +289,13 @@ describe('definitions', () => {
     expect(hub.catalogue.problems()).toMatchObject([
       { where: 'b.ts', subject: 'tool:same', message: expect.stringContaining('taken by a.ts') },
     ])
+  })
+
+  it('name "fix" to an author who wrote "mend"', async () => {
+    const dependency = { name: 'station', probe: async () => undefined, mend: 'Plug it in.' }
+    const hub = await createHub({ units: { 'a.ts': { dependencies: [dependency as never] } } })
+    const [problem] = hub.catalogue.problems()
+    expect(problem?.message).toBe('dependency "station": mend is not a field of a dependency. It is called "fix".')
   })
 
   it('leave out dependencies that hang on each other, and the tools that need them', async () => {

@@ -12,7 +12,7 @@ const Facts = z.object({
   timeoutMs: z.number().int().min(10).max(60_000).optional(),
   recoveringMs: z.number().int().min(0).max(600_000).optional(),
   watchIntervalMs: z.number().int().min(1_000).max(86_400_000).optional(),
-  mend: z.string().min(1).max(500).optional(),
+  fix: z.string().min(1).max(500).optional(),
 })
 const FIELDS = [...Object.keys(Facts.shape), 'probe', 'onChange', 'isUsed']
 
@@ -30,7 +30,7 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
   if (onChange !== undefined && typeof onChange !== 'function') problems.add(subject, 'onChange', 'must be a function')
   if (isUsed !== undefined && typeof isUsed !== 'function') problems.add(subject, 'isUsed', 'must be a function')
   if (problems.errors > before || !facts.success || !probe) return undefined
-  const { name, title, dependsOn = [], timeoutMs, recoveringMs, watchIntervalMs, mend } = facts.data
+  const { name, title, dependsOn = [], timeoutMs, recoveringMs, watchIntervalMs, fix } = facts.data
   // A ready-made probe is known by what it looks at; the code of a custom one only by its file.
   const describe = probe.describe ? canonicalJson(probe.describe) : `custom ${place.unitHash}`
   const hash = deps.digest(canonicalJson({ name, dependsOn, timeoutMs, recoveringMs, describe }))
@@ -42,7 +42,7 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
     timeoutMs,
     recoveringMs,
     watchIntervalMs,
-    mend,
+    fix,
     probe: probe.run,
     onChange: onChange?.bind(definition),
     isUsed: isUsed?.bind(definition),

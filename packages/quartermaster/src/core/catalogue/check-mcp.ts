@@ -20,7 +20,7 @@ const MOST_BYTES = 16 * 1024
 
 /**
  * What MCP clients are told beside the facts, copied as JSON, so that it is nothing else. What is wrong with that of an
- * upstream is left out and told; its author is not here to mend it, and the definition can do without.
+ * upstream is left out and told; its author is not here to fix it, and the definition can do without.
  */
 export function checkMcp<T extends McpExtras>(
   given: unknown,

@@ -71,7 +71,7 @@ export function* checkUnit(
   deps: CheckDeps,
 ): Generator<void, CheckedUnit, void> {
   const origin: Origin = { source: place.source, unit: unit.id }
-  // Nobody here can mend what a server of someone else says, and one tool of it that is wrong must not keep back the rest.
+  // Nobody here can fix what a server of someone else says, and one tool of it that is wrong must not keep back the rest.
   const problems = new ProblemList(unit.id, unit.problems, place.kind === 'upstream' ? 'warning' : 'error')
   const { claims = [] } = unit
   const addresses = claims.filter(({ kind }) => kind === 'resource')
@@ -362,12 +362,12 @@ function nameOf(said: unknown, otherwise: string | undefined): string | undefine
   return name.success ? name.data : undefined
 }
 
-/** Why a tool with a wrong definition is not there, for whoever cannot mend it. */
+/** Why a tool with a wrong definition is not there, for whoever cannot fix it. */
 export const WRONG_DEFINITION = 'Its definition is wrong; `quartermaster doctor` says how.'
 
 /** Why a tool whose name another one has is not there. Not which one: whoever reads it may not have that one. */
 export const LOST_NAME =
-  'Another tool has the name that it would be called by; `quartermaster doctor` says which one, and how to mend it.'
+  'Another tool has the name that it would be called by; `quartermaster doctor` says which one, and how to fix it.'
 
 /** A tool as discovery shows it, by the name that allowlists use. */
 export function describeTool({ name, ownName, title, short }: Tool): ToolDescriptor {
@@ -435,7 +435,7 @@ function reasons({ kind, problems }: UnitPlace): (name: string) => string {
   }
 }
 
-/** Why a tool of an upstream is not there: the owner cannot mend it, only leave it out or name it otherwise. */
+/** Why a tool of an upstream is not there: the owner cannot fix it, only leave it out or name it otherwise. */
 export function cannotBeOffered(message: string): string {
   return `It cannot be offered: ${message}`
 }

@@ -55,8 +55,20 @@ export function checkFields(
   const article = /^[aeio]/.test(kind) ? 'an' : 'a'
   for (const key of Object.keys(definition)) {
     if (!known.includes(key))
-      problems.add(subject, key, `is not a field of ${article} ${kind}.${didYouMean(key, known)}`)
+      problems.add(
+        subject,
+        key,
+        `is not a field of ${article} ${kind}.${renamedTo(key, known) ?? didYouMean(key, known)}`,
+      )
   }
+}
+
+/** Fields that had another name in earlier drafts of the definitions. */
+const RENAMED: Readonly<Record<string, string>> = { mend: 'fix' }
+
+function renamedTo(key: string, known: readonly string[]): string | undefined {
+  const name = Object.hasOwn(RENAMED, key) ? RENAMED[key] : undefined
+  return name !== undefined && known.includes(name) ? ` It is called "${name}".` : undefined
 }
 
 /** Reports fields that must be lists and are not; `false` then. */
@@ -221,7 +233,7 @@ function wrongExample(tool: Tool, index: number, what: string): Problem {
     subject: `tool:${tool.name}`,
     field: `examples.${index}.input`,
     message: `Tool "${tool.name}": its own schema refuses example ${index + 1} ("${tool.examples[index]?.query}"): ${what}`,
-    mend: 'Correct the example.',
+    fix: 'Correct the example.',
   }
 }
 

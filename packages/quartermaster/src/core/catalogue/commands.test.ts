@@ -44,7 +44,7 @@ describe('the command of a tool', () => {
         where: 'b.ts',
         subject: 'tool:second',
         field: 'command',
-        mend: expect.stringContaining('quartermaster call second'),
+        fix: expect.stringContaining('quartermaster call second'),
       }),
     ])
     expect((await hub.callAs('worker', 'second', { id: 'x' })).result.isError).toBeFalsy()

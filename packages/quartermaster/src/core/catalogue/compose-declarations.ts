@@ -114,10 +114,10 @@ function createToolMaker(deps: CheckDeps) {
 function noSuchOp(declaration: Declaration, id: string, ops: ReadonlyMap<string, CatalogueOp>): Problem {
   const subject = `declaration:${declaration.path}`
   const text = `declaration "${declaration.path}": op "${id}" is registered by nothing.${didYouMean(id, ops.keys())}`
-  const mend = 'Correct the id, or export what registerOp gives from a file in capabilities/.'
+  const fix = 'Correct the id, or export what registerOp gives from a file in capabilities/.'
   const line = declaration.lines?.fields.op
   const where = line === undefined ? declaration.unit : `${declaration.unit}:${line}`
-  return { ...misfit(declaration, subject, 'op', text), where, mend }
+  return { ...misfit(declaration, subject, 'op', text), where, fix }
 }
 
 interface Around {

@@ -34,9 +34,9 @@ export function withOwnWord(
     words.set(command.name, [...others, tool])
     return tool
   }
-  // What others call their tools is nothing that anybody here could mend.
+  // What others call their tools is nothing that anybody here could fix.
   if (kind !== 'upstream') problems.push(withoutWord(tool, clash))
-  // Not by which one: whoever reads it may not have that one. The problem says it to who mends it.
+  // Not by which one: whoever reads it may not have that one. The problem says it to who fixes it.
   return withCommand(tool, { none: `${clash.why('another tool')}.` })
 }
 
@@ -77,7 +77,7 @@ function withoutWord(tool: Tool, { first, why }: Clash): Problem {
     subject: `tool:${tool.name}`,
     field: 'command',
     message: `Tool "${tool.name}" has no command. ${why(`tool "${first.name}" of ${first.unit} (${first.source})`)}, and the earlier one stays.`,
-    mend: `Give it another word in "command", or go on calling it with: quartermaster call ${tool.name}`,
+    fix: `Give it another word in "command", or go on calling it with: quartermaster call ${tool.name}`,
   }
 }
 
@@ -232,7 +232,7 @@ function resourceFaults(resource: Resource, { resources, dependencies }: KnownRe
   return first && !mayShare ? [addressTaken(resource, first, kind), ...missing] : missing
 }
 
-const MEND_ADDRESS = {
+const FIX_ADDRESS = {
   ours: 'Give one of the two another address.',
   theirs: 'Only whoever wrote the server can give one of the two another address.',
 } as const
@@ -243,7 +243,7 @@ function addressTaken(resource: Resource, first: Origin, kind: SourceKind): Prob
   const field = uri === undefined ? 'uriTemplate' : 'uri'
   return {
     ...misfit(resource, `resource:${key}`, field, text),
-    mend: MEND_ADDRESS[kind === 'upstream' ? 'theirs' : 'ours'],
+    fix: FIX_ADDRESS[kind === 'upstream' ? 'theirs' : 'ours'],
   }
 }
 
@@ -265,8 +265,8 @@ export function nameTaken(
   const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); ${whyKept(origin, first)}.`
   const upstream = upstreamIn(origin.unit)
   const { ownName = name } = origin
-  const mend = upstream === undefined ? mendHere(kind) : mendUpstream({ upstream, kind, ownName })
-  return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend }
+  const fix = upstream === undefined ? fixHere(kind) : fixUpstream({ upstream, kind, ownName })
+  return { ...misfit(origin, `${kind}:${name}`, 'name', text), fix }
 }
 
 /** What would be wrong if an upstream offered this beside what there is now. */
@@ -297,12 +297,12 @@ const FIELDS = {
   op: 'id',
 } as const satisfies Record<Exclude<NamedKind, 'unit'>, string>
 
-function mendHere(kind: NamedKind): string {
+function fixHere(kind: NamedKind): string {
   return kind === 'unit' ? 'Give one of the two files another name.' : `Give one of the two another "${FIELDS[kind]}".`
 }
 
 /** Nobody here can change what a server calls its things, only what they are called here. */
-function mendUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
+function fixUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
   const entry = `its entry in "mcpServers"`
   if (kind === 'tool') {
     const named = `"tools": { ${JSON.stringify(ownName)}: { "name": "…" } }`
@@ -312,14 +312,14 @@ function mendUpstream({ upstream, kind, ownName }: { upstream: string; kind: Nam
   if (kind === 'prompt')
     return `Give all that "${upstream}" has another beginning, with "prefix" in ${entry}, or leave out its prompts: "prompts": false.`
   if (kind === 'capability') return `Give ${entry} another key than "${upstream}". Agents then have it by that one.`
-  return mendHere(kind)
+  return fixHere(kind)
 }
 
 /** Declarations make a capability together, and none may add to one that somebody has programmed. */
 export function capabilityTaken({ path, capability, ...origin }: Declaration, first: Origin): Problem {
   const text = `declaration "${path}": capability "${capability}" is that of ${first.unit} (${first.source}), which stays as it is.`
-  const mend = 'Say another "capability", or move the file to another folder.'
-  return { ...misfit(origin, `declaration:${path}`, 'capability', text), mend }
+  const fix = 'Say another "capability", or move the file to another folder.'
+  return { ...misfit(origin, `declaration:${path}`, 'capability', text), fix }
 }
 
 /** A definition that says what it needs. */

@@ -128,7 +128,7 @@ function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKi
   return { ...capability, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...reasons] }
 }
 
-/** Whoever wrote a tool here mends it; of an upstream's it is told at once what is in its way. */
+/** Whoever wrote a tool here fixes it; of an upstream's it is told at once what is in its way. */
 function reasonFor({ name }: Tool, faults: readonly Problem[], kind: SourceKind): string {
   const fault = faults.find(({ subject }) => subject === `tool:${name}`)
   if (fault?.field === 'name') return LOST_NAME

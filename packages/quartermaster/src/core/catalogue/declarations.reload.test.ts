@@ -15,13 +15,13 @@ describe('a reload', () => {
     ['is wrong by itself', { retry: 'maybe' }],
     ['does not fit its op', { parameters: { txt: {} } }],
     ['names an op that nobody has', { op: 'op.notes.forget' }],
-  ])('keeps the last good version of one that %s, until it is mended', async (_what, front) => {
+  ])('keeps the last good version of one that %s, until it is fixed', async (_what, front) => {
     const hub = await hubWith()
     hub.write(KEEP, file(front))
     const { rejected } = await hub.catalogue.reload()
     expect(rejected[0]).toMatchObject({
       where: KEEP,
-      mend: expect.stringContaining('The last good version stays in use.'),
+      fix: expect.stringContaining('The last good version stays in use.'),
     })
     expect(await say(hub, { text: 'rain' })).toEqual(text('inbox: rain  (worker)'))
     hub.write(KEEP, file({ name: 'note_it' }))
@@ -65,7 +65,7 @@ describe('a reload', () => {
     hub.remove('ops.ts')
     expect(await hub.catalogue.reload()).toMatchObject({
       removed: ['tool:keep', 'op:op.notes.append'],
-      rejected: [{ where: KEEP, field: 'op', mend: expect.stringContaining('registerOp') }],
+      rejected: [{ where: KEEP, field: 'op', fix: expect.stringContaining('registerOp') }],
     })
     expect(hub.agents.entry('worker').problems).toEqual([])
     await expect(hub.callAs('worker', 'keep', { text: 'x' })).rejects.toMatchObject({

@@ -193,7 +193,7 @@ describe('a wrong declaration', () => {
     const hub = await createHub({ units, agents })
     hub.write(KEEP, { written: [{ ...written, lines } as never] })
     const { rejected } = await hub.catalogue.reload()
-    expect(rejected).toMatchObject([{ where: `${KEEP}:5`, mend: expect.stringContaining('last good version') }])
+    expect(rejected).toMatchObject([{ where: `${KEEP}:5`, fix: expect.stringContaining('last good version') }])
     expect(hub.toolNamesFor('worker')).toEqual(['keep'])
   })
 

@@ -96,7 +96,7 @@ interface Wrong {
   readonly at: DeclaredPlace
 }
 
-/** What an op says about the settings that are right, so that whoever mends the others is not told of these only then. */
+/** What an op says about the settings that are right, so that whoever fixes the others is not told of these only then. */
 function hearRest(op: CatalogueOp, { facts, settings, parameters, at }: Wrong): void {
   const wrong = settings.ok ? [] : settings.issues.map(({ path }) => String(path[0]))
   const rest = without(facts.with ?? {}, wrong)

@@ -142,7 +142,7 @@ export interface DependencyDefinition {
   /** How often the watcher looks. */
   watchIntervalMs?: number
   /** What a person does when it is down: "Start it with `docker compose up db`." */
-  mend?: string
+  fix?: string
   /** Calls back when a look would find something new; it is then looked at once. Returns how to stop. */
   onChange?(listener: () => void): () => void
   /** Whether anybody has it set up. While nobody has, it is neither looked at nor shown. */

@@ -132,7 +132,7 @@ export interface Dependency extends Origin {
   readonly timeoutMs: number | undefined
   readonly recoveringMs: number | undefined
   readonly watchIntervalMs: number | undefined
-  readonly mend: string | undefined
+  readonly fix: string | undefined
   readonly hash: string
 }
 

@@ -81,7 +81,7 @@ describe('a new version that does not fit', () => {
     const hub = await createHub({ units: { 'a.ts': one() } })
     hub.write('a.ts', one({ requires: ['nowhere'] }))
     const report = await hub.catalogue.reload()
-    expect(report.rejected).toMatchObject([{ field: 'requires', mend: expect.stringContaining('last good version') }])
+    expect(report.rejected).toMatchObject([{ field: 'requires', fix: expect.stringContaining('last good version') }])
     expect(hub.catalogue.tool('one').requires).toEqual([])
     expect(await hub.catalogue.reload()).toMatchObject({
       generation: report.generation,

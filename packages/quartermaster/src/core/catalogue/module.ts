@@ -138,7 +138,7 @@ function looseDefinition(kind: 'tool' | 'prompt' | 'resource', name: string, whe
     where,
     subject: `${kind}:${name}`,
     message: `${kind.charAt(0).toUpperCase()}${kind.slice(1)} "${name}" is exported by itself, so no agent can be given it.`,
-    mend: `Put it into the ${kind}s of a defineCapability and export that.`,
+    fix: `Put it into the ${kind}s of a defineCapability and export that.`,
   }
 }
 
@@ -148,7 +148,7 @@ function emptyModule(where: string): Problem {
     code: 'DEFINITION_INVALID',
     where,
     message: 'The file exports no capability, no dependency and no op.',
-    mend: 'Export a defineCapability, or start the name of a helper file with "_".',
+    fix: 'Export a defineCapability, or start the name of a helper file with "_".',
   }
 }
 

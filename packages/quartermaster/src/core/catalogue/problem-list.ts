@@ -30,10 +30,10 @@ export class ProblemList {
   /** How many of them leave a definition out. Counted along: it is asked for every definition. */
   errors: number
 
-  add(subject: string, field: string, message: string, mend?: string): void {
+  add(subject: string, field: string, message: string, fix?: string): void {
     this.errors++
     const problem = this.#problem(this.#severity, subject, field, message)
-    this.all.push(mend === undefined ? problem : { ...problem, mend })
+    this.all.push(fix === undefined ? problem : { ...problem, fix })
   }
 
   /** Something about a definition that is not right and leaves nothing out. */

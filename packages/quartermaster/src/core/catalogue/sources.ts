@@ -149,7 +149,7 @@ function hasErrors(unit: CheckedUnit): boolean {
 /** Says that what is broken now is not what is used. */
 export function withLastGood(problem: Problem): Problem {
   const note = 'The last good version stays in use.'
-  return { ...problem, mend: problem.mend === undefined ? note : `${problem.mend} ${note}` }
+  return { ...problem, fix: problem.fix === undefined ? note : `${problem.fix} ${note}` }
 }
 
 async function withDeadline(source: Source, signal: AbortSignal, clock: Clock): Promise<readonly SourceUnit[]> {

@@ -117,7 +117,7 @@ export function createHealth(deps: HealthDeps): Health {
     if (checkedAt !== undefined) status.checkedAt = Math.round(checkedAt)
     if (durationMs !== undefined) status.durationMs = Math.round(durationMs)
     if (provedAt(record) !== undefined) status.isProving = true
-    if (dependency.mend !== undefined) status.mend = dependency.mend
+    if (dependency.fix !== undefined) status.fix = dependency.fix
     return status
   }
 

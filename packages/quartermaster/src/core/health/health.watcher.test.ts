@@ -51,7 +51,7 @@ describe('the watcher', () => {
     expect(hub.toolNamesFor('worker')).toEqual([])
   })
 
-  it('finds by itself what was mended', async () => {
+  it('finds by itself what was fixed', async () => {
     const mail = fakeService('mail', DOWN)
     const hub = await serviceHub([mail])
     hub.health.watch()

@@ -58,8 +58,8 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
       const isOff = at !== undefined && records.record(at).state === 'optedOut'
       const entry: MissingDependency = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)) }
       if (at && !isOff) entry.nextRecheckAt = Math.round(Math.max(now, isWorthRecheckAt(at)))
-      const mend = isOff ? `Switch it on in the configuration: dependencies.${root}.enabled.` : at?.mend
-      return [mend === undefined ? entry : { ...entry, mend }]
+      const fix = isOff ? `Switch it on in the configuration: dependencies.${root}.enabled.` : at?.fix
+      return [fix === undefined ? entry : { ...entry, fix }]
     })
   }
 

@@ -53,9 +53,9 @@ async function finder(known: Generation, docs = createDocIndex(CLOCK)) {
 
 describe('the index of the docs', () => {
   it('finds a tool whose words cannot be read by its name, and all others as ever', async () => {
-    const find = await finder(generation(1, [tool('mends', { examples: null }), tool('prints')]))
+    const find = await finder(generation(1, [tool('fixes', { examples: null }), tool('prints')]))
     expect(find('prints')).toEqual(['tool:prints'])
-    expect(find('mends')).toEqual(['tool:mends'])
+    expect(find('fixes')).toEqual(['tool:fixes'])
   })
 
   it('reads a parameter that says nothing about itself', async () => {

@@ -266,7 +266,7 @@ export function writtenProblems(problems: readonly Problem[]): Problem[] {
 /** The file of a place, without the line. */
 export const fileOf = (where: string): string => where.replace(/:\d+$/, '')
 
-/** More of one file than this is not mended at once. */
+/** More of one file than this is not fixed at once. */
 const MOST_OF_FILE = 20
 
 /** In order of file and line, and not more of one file than somebody reads. */
@@ -286,7 +286,7 @@ export function fewOfEach(problems: readonly Problem[]): Problem[] {
 
 function rest(file: string, more: readonly Problem[]): Problem {
   const severity = more.some(one => one.severity === 'error') ? 'error' : 'warning'
-  const message = `There are ${more.length} more things that are wrong with it. Mend these first.`
+  const message = `There are ${more.length} more things that are wrong with it. Fix these first.`
   return { severity, code: 'DEFINITION_INVALID', where: file, message }
 }
 

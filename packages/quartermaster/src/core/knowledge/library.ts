@@ -405,7 +405,7 @@ export function withIncludes(
   return { text: expand(unit, [unit.path]), faults }
 }
 
-/** More than anybody mends at once. */
+/** More than anybody fixes at once. */
 const MOST_TOLD = 100
 const NO_MORE = 'this line, and others below that are not told one by one.'
 

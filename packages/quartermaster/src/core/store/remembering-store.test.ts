@@ -141,7 +141,7 @@ describe('a workspace that another process changes', () => {
     await there.commit([update('workspaces', { where: { id: BOB.id }, set: { status: 'active' } })])
     line.connect()
     expect(await here.byId()).toBe('active')
-    line.mend()
+    line.fix()
     expect(await here.byId()).toBe('active')
   })
 

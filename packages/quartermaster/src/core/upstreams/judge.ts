@@ -98,7 +98,7 @@ function unlistedProblems(upstream: string, missing: readonly string[]): Problem
     code: 'DEFINITION_INVALID',
     where: upstreamUnit(upstream),
     message: `"${upstream}" does not list its ${things}. None of them is used until it does.`,
-    mend: `Look at what it says: quartermaster logs ${upstream}. Then: quartermaster upstreams restart ${upstream}`,
+    fix: `Look at what it says: quartermaster logs ${upstream}. Then: quartermaster upstreams restart ${upstream}`,
   }))
 }
 

@@ -94,7 +94,7 @@ describe('the names under which things of a server are offered', () => {
 
   it('say of what they are names when something is wrong', () => {
     expect(namesFor(['a.b', 'a_b'], { kind: 'prompt' }).problems).toMatchObject([
-      { subject: 'prompt:a.b', mend: expect.stringContaining('"prompts": false') },
+      { subject: 'prompt:a.b', fix: expect.stringContaining('"prompts": false') },
     ])
   })
 })

@@ -35,7 +35,7 @@ export function offeredNames(options: OfferedNamesOptions): OfferedNames {
   const tell = (own: string, message: string) =>
     problems.push({
       ...problemWith(upstream, `${kind}:${excerptOf(own)}`, message),
-      mend: MENDS[kind](upstream),
+      fix: FIXES[kind](upstream),
     })
   const result = new Map<string, string>()
   const taken = new Set<string>()
@@ -96,7 +96,7 @@ function distinct(name: string, own: string, taken: ReadonlySet<string>, digest:
   return candidates.find(candidate => !taken.has(candidate))
 }
 
-const MENDS = {
+const FIXES = {
   tool: (upstream: string) =>
     `A tool can be given a name in the configuration: "mcpServers": { "${upstream}": { "tools": … } }.`,
   prompt: (upstream: string) =>

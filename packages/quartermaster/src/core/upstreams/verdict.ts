@@ -146,7 +146,7 @@ function warningAbout(upstream: string, { kind, name, findings }: PinRow): Probl
     subject: `${kind}:${excerptOf(name)}`,
     field: first.field,
     message: `The ${kind} "${excerptOf(name)}" of "${upstream}": ${first.message}${more} It reads: ${first.excerpt}`,
-    mend: `Look at it, and accept or reject it: quartermaster upstreams review ${upstream}`,
+    fix: `Look at it, and accept or reject it: quartermaster upstreams review ${upstream}`,
   }
 }
 

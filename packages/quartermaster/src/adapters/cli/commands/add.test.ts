@@ -331,12 +331,12 @@ describe('add', () => {
         code: 'CONFIG_INVALID' as const,
         where: 'c.json:1:1',
         message: 'The secret "X" is not there.',
-        mend: 'Add it.',
+        fix: 'Add it.',
       },
     ]
     const { stdout } = await run(['a', '--', 'a'], { answer: { problems } })
     expect(stdout).toContain('The secret "X" is not there.')
-    expect(stdout).toContain('Mend: Add it.')
+    expect(stdout).toContain('Fix: Add it.')
   })
 
   it('answers programs in JSON, without a secret in it', async () => {

@@ -20,7 +20,7 @@ const BROKEN: AgentCheck = {
       where: 'agents/researcher.json',
       field: 'capabilities.flies',
       message: 'No capability is named "flies".',
-      mend: 'Write "files".',
+      fix: 'Write "files".',
     },
   ],
 }
@@ -88,14 +88,14 @@ describe('agents', () => {
     expect(stdout).toContain('1 granted, 1 unavailable, 1 skipped, through the gateway view\n')
   })
 
-  it('ends with 1 when the file has problems, and says how to mend each', async () => {
+  it('ends with 1 when the file has problems, and says how to fix each', async () => {
     const { code, stdout } = await run(['check', 'researcher'], { checkAgent: async () => BROKEN })
     expect(code).toBe(1)
     expect(stdout).toBe(
       [
         '✗ researcher (agents/researcher.json): 0 granted, 1 problem',
         '✗ agents/researcher.json · capabilities.flies: No capability is named "flies".',
-        '  Mend: Write "files".',
+        '  Fix: Write "files".',
         '',
       ].join('\n'),
     )

@@ -32,7 +32,7 @@ describe('call: a disabled tool', () => {
   const { nextRecheckAt: _never, ...never } = FORECAST_DOWN
   const OFF = { ...never, state: 'optedOut' }
 
-  it('says what is missing, why, since when, when up looks again and how to mend it', async () => {
+  it('says what is missing, why, since when, when up looks again and how to fix it', async () => {
     const { code, stdout, stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN]), from: 'up' })
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
     expect(stderr).toBe(
@@ -40,8 +40,8 @@ describe('call: a disabled tool', () => {
         'Error: "weather" is disabled.',
         '  forecast has been down for 3 minutes: connection refused',
         '    Next recheck: in 20 seconds.',
-        '    Mend: Start it with `docker compose up forecast`.',
-        'Next: Mend what is missing, then: quartermaster recheck tool:weather --force',
+        '    Fix: Start it with `docker compose up forecast`.',
+        'Next: Fix what is missing, then: quartermaster recheck tool:weather --force',
         '      Or have it run later: add --when-disabled wait',
         '      Or run it anyway: add --even-if-disabled',
         '(TOOL_DISABLED)',
@@ -52,9 +52,9 @@ describe('call: a disabled tool', () => {
 
   it('says nothing of a wait where no up runs, because the next command looks anew', async () => {
     const { stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN]) })
-    expect(stderr).toContain('connection refused\n    Mend: Start it')
+    expect(stderr).toContain('connection refused\n    Fix: Start it')
     expect(stderr).not.toContain('Next recheck')
-    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather --force')
+    expect(nextOf(stderr)[0]).toBe('Fix what is missing, then: quartermaster recheck tool:weather --force')
   })
 
   it('says how to switch on what is switched off, and offers no recheck', async () => {
@@ -63,7 +63,7 @@ describe('call: a disabled tool', () => {
       [
         'Error: "weather" is disabled.',
         '  forecast is switched off in the configuration',
-        '    Mend: Switch it on in the configuration: dependencies.forecast.enabled.',
+        '    Fix: Switch it on in the configuration: dependencies.forecast.enabled.',
         'Next: Switch on what is switched off, then call it again.',
         '      Or have it run later: add --when-disabled wait',
         '      Or run it anyway: add --even-if-disabled',
@@ -74,21 +74,21 @@ describe('call: a disabled tool', () => {
   })
 
   it('offers no recheck when what it needs hangs on something that is switched off', async () => {
-    const mend = 'Switch it on in the configuration: dependencies.network.enabled.'
-    const child = { ...never, reason: 'It needs "network", which is switched off.', mend }
+    const fix = 'Switch it on in the configuration: dependencies.network.enabled.'
+    const child = { ...never, reason: 'It needs "network", which is switched off.', fix }
     const { stderr } = await run(['weather'], { error: disabled([child]), from: 'up' })
-    expect(stderr).toContain(`which is switched off.\n    Mend: ${mend}\nNext: Switch on`)
+    expect(stderr).toContain(`which is switched off.\n    Fix: ${fix}\nNext: Switch on`)
     expect(stderr).not.toContain('recheck')
   })
 
   it('offers a recheck when something else is missing too', async () => {
     const { stderr } = await run(['weather'], { error: disabled([OFF, { ...FORECAST_DOWN, dependency: 'mail' }]) })
-    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather --force')
+    expect(nextOf(stderr)[0]).toBe('Fix what is missing, then: quartermaster recheck tool:weather --force')
   })
 
   it('names the nested tool that is disabled, which no option of this call can run', async () => {
     const { stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN], 'geocode') })
-    expect(nextOf(stderr)).toEqual(['Mend what is missing, then: quartermaster recheck tool:geocode --force'])
+    expect(nextOf(stderr)).toEqual(['Fix what is missing, then: quartermaster recheck tool:geocode --force'])
   })
 })
 
@@ -136,7 +136,7 @@ describe('call: a tool the agent does not have', () => {
     ])
   })
 
-  it('is not given to an agent whose file must be mended first', async () => {
+  it('is not given to an agent whose file must be fixed first', async () => {
     expect(await nextFor({}, [], false)).toEqual(['See what is wrong with its file: quartermaster agents check bob'])
   })
 
@@ -232,7 +232,7 @@ describe('call: errors', () => {
 
   it.each([
     ['up', {}, 'See what is down: quartermaster status, then: quartermaster recheck tool:weather'],
-    ['process', {}, 'Mend what is said here, then try it: quartermaster upstreams restart crm'],
+    ['process', {}, 'Fix what is said here, then try it: quartermaster upstreams restart crm'],
     [
       'process',
       { retryAfterMs: 5_000 },
@@ -246,7 +246,7 @@ describe('call: errors', () => {
 
   it.each([
     ['up', 'See how it stands: quartermaster upstreams show crm'],
-    ['process', 'Mend what is said here, then call it again.'],
+    ['process', 'Fix what is said here, then call it again.'],
   ] as const)(
     'say of a server that one agent cannot reach what tells of it, where an %s has that',
     async (from, step) => {

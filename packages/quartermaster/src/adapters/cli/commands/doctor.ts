@@ -1,6 +1,6 @@
 import type { Finding } from '../../../contracts/index.ts'
 import { EXIT } from '../errors.ts'
-import { hanging, mendBlock, placeAtBegin } from '../explain.ts'
+import { fixBlock, hanging, placeAtBegin } from '../explain.ts'
 import { count } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -9,7 +9,7 @@ import type { Session } from '../session.ts'
 export const registerDoctor: Register = (program, act) => {
   const command = program
     .command('doctor')
-    .description('Look for everything that is broken, and say how to mend each. Ends with 1 when there is an error.')
+    .description('Look for everything that is broken, and say how to fix each. Ends with 1 when there is an error.')
     .action(() => act(doctor))
   addExamples(command, [
     ['quartermaster doctor', 'look at configuration, definitions, agents and dependencies'],
@@ -34,9 +34,9 @@ function doctorText(findings: readonly Finding[], printer: Printer): string {
 
 const MARKS = { ok: ['green', '✓'], warning: ['yellow', '!'], error: ['red', '✗'] } as const
 
-function findingText({ level, what, where, mend }: Finding, printer: Printer): string {
+function findingText({ level, what, where, fix }: Finding, printer: Printer): string {
   const [style, mark] = MARKS[level]
   const isPlaced = where === undefined || placeAtBegin(what, where) !== undefined
   const text = isPlaced ? what : `${what} (${where})`
-  return `${printer.paint[style](mark)} ${hanging(text, printer)}${mendBlock(mend, printer, '  ')}`
+  return `${printer.paint[style](mark)} ${hanging(text, printer)}${fixBlock(fix, printer, '  ')}`
 }

@@ -352,7 +352,7 @@ describe('import', () => {
   it('says of a file of another kind what else can be done', async () => {
     const place = { client: 'file', file: '/config.toml', found: true, problem: 'It is not JSON.' } as const
     const { stderr } = await run(['/config.toml'], { found: { places: [place], servers: [] } })
-    expect(stderr).toContain('It is not JSON. Mend the file, or add its servers one by one: quartermaster add NAME --')
+    expect(stderr).toContain('It is not JSON. Fix the file, or add its servers one by one: quartermaster add NAME --')
   })
 
   it('says of a client that is not read which are, and where to see what there is', async () => {

@@ -151,7 +151,7 @@ function refuseAbsent({ source }: Wish, { places, servers }: ForeignServers): vo
 const LOOKED_FOR =
   'Looked for: "mcpServers", "servers" or "mcp.servers" with { "NAME": { "command": … } }, or such servers and nothing else.'
 
-const ONE_BY_ONE = 'Mend the file, or add its servers one by one: quartermaster add NAME -- COMMAND'
+const ONE_BY_ONE = 'Fix the file, or add its servers one by one: quartermaster add NAME -- COMMAND'
 
 async function listFound(session: Session, found: ForeignServers): Promise<number> {
   if (session.json) {

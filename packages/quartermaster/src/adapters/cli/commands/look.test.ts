@@ -27,7 +27,7 @@ const PROBLEM: Problem = {
   subject: 'tool:weather',
   field: 'input.properties.city',
   message: 'has no type.',
-  mend: 'Say `type: "string"`.',
+  fix: 'Say `type: "string"`.',
 }
 
 /** A problem as the bundler tells it: the message begins with the place. */
@@ -49,7 +49,7 @@ describe('status', () => {
         reason: 'version 2.45',
         since: 1_700_000_000_000 - 60_000,
         dependsOn: [],
-        mend: 'Install git.',
+        fix: 'Install git.',
       },
       {
         name: 'forecast',
@@ -57,7 +57,7 @@ describe('status', () => {
         reason: 'connection refused',
         since: 1_700_000_000_000 - 5_000,
         dependsOn: [],
-        mend: 'Start it.',
+        fix: 'Start it.',
       },
     ],
     problems: [PROBLEM],
@@ -77,11 +77,11 @@ describe('status', () => {
         'DEPENDENCY  STATE  FOR        REASON',
         'git         up     1 minute   version 2.45',
         'forecast    down   5 seconds  connection refused',
-        '  └ Mend: Start it.',
+        '  └ Fix: Start it.',
         '',
         '1 problem',
         '✗ capabilities/weather.ts · tool:weather · input.properties.city: has no type.',
-        '  Mend: Say `type: "string"`.',
+        '  Fix: Say `type: "string"`.',
         '',
       ].join('\n'),
     )
@@ -105,7 +105,7 @@ describe('status', () => {
   })
 
   it('says which upstreams nobody has seen yet, and the prompt of an agent which of its capabilities', async () => {
-    const unseen = [{ name: 'npx', reason: 'It was never started.', mend: 'Have it started: quartermaster up' }]
+    const unseen = [{ name: 'npx', reason: 'It was never started.', fix: 'Have it started: quartermaster up' }]
     const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, unseen }) })
     expect(stdout).toMatch(/^"npx" has not been seen yet: It was never started\. Have it started: quartermaster up$/m)
     const made = { agent: 'a', text: '# Tools', estimatedTokens: 2, tools: [] }
@@ -140,10 +140,10 @@ describe('status', () => {
 describe('doctor', () => {
   const fine: Finding = { level: 'ok', what: 'The configuration is right.', where: 'quartermaster.config.json' }
   const warning: Finding = { level: 'warning', what: 'No agent uses "weather".' }
-  const error: Finding = { level: 'error', what: '"git" is not on the PATH.', mend: 'Install git.' }
+  const error: Finding = { level: 'error', what: '"git" is not on the PATH.', fix: 'Install git.' }
   const doctor = (findings: Finding[], ...argv: string[]) => run(['doctor', ...argv], { doctor: async () => findings })
 
-  it('prints findings with how to mend each, and ends with 1 when there is an error', async () => {
+  it('prints findings with how to fix each, and ends with 1 when there is an error', async () => {
     const { code, stdout } = await doctor([fine, warning, error])
     expect(code).toBe(1)
     expect(stdout).toBe(
@@ -151,7 +151,7 @@ describe('doctor', () => {
         '✓ The configuration is right. (quartermaster.config.json)',
         '! No agent uses "weather".',
         '✗ "git" is not on the PATH.',
-        '  Mend: Install git.',
+        '  Fix: Install git.',
         '1 error, 1 warning.',
         '',
       ].join('\n'),
@@ -199,7 +199,7 @@ describe('reload', () => {
     expect(stdout).toBe('Generation 3, nothing changed (12 ms)\n')
   })
 
-  it('ends with 1 when something was rejected, and says how to mend it', async () => {
+  it('ends with 1 when something was rejected, and says how to fix it', async () => {
     const { code, stdout } = await run(['reload'], { reload: async () => ({ ...report, rejected: [PROBLEM] }) })
     expect(code).toBe(1)
     expect(stdout).toContain('1 problem; the last good version stays\n✗ capabilities/weather.ts')
@@ -262,7 +262,7 @@ describe('recheck', () => {
       [
         '✗ weather is still missing something.',
         '  forecast has been down for 3 minutes: connection refused',
-        '    Mend: Start it with `docker compose up forecast`.',
+        '    Fix: Start it with `docker compose up forecast`.',
         'Probed  forecast',
         '',
       ].join('\n'),
@@ -277,7 +277,7 @@ describe('recheck', () => {
       [
         '✗ weather is still missing something.',
         '  forecast is switched off in the configuration',
-        '    Mend: Switch it on in the configuration: dependencies.forecast.enabled.',
+        '    Fix: Switch it on in the configuration: dependencies.forecast.enabled.',
         'Probed  nothing: what is switched off is never looked at',
         '',
       ].join('\n'),
@@ -309,7 +309,7 @@ describe('an error that carries problems', () => {
     where: 'quartermaster.config.json:3:5',
     field: 'settings.logLevel',
     message: 'must be one of debug, info.',
-    mend: 'Write "info".',
+    fix: 'Write "info".',
   }
   const second: Problem = { ...problem, where: 'quartermaster.config.json:4:5', field: 'x', message: 'is no key.' }
   const status = (message: string, problems: Problem[]) =>
@@ -317,7 +317,7 @@ describe('an error that carries problems', () => {
       status: () => Promise.reject(new AppError('CONFIG_INVALID', message, { details: { problems } })),
     })
 
-  it('tells each once, with how to mend it', async () => {
+  it('tells each once, with how to fix it', async () => {
     const lines = [
       'The configuration has 2 problems:',
       '- quartermaster.config.json:3:5: settings.logLevel: must be one of debug, info. Write "info".',
@@ -327,9 +327,9 @@ describe('an error that carries problems', () => {
       [
         'Error: The configuration has 2 problems:',
         '✗ quartermaster.config.json:3:5 · settings.logLevel: must be one of debug, info.',
-        '  Mend: Write "info".',
+        '  Fix: Write "info".',
         '✗ quartermaster.config.json:4:5 · x: is no key.',
-        '  Mend: Write "info".',
+        '  Fix: Write "info".',
         'Next: See everything that is wrong: quartermaster doctor',
         '(CONFIG_INVALID)',
         '',

@@ -21,7 +21,7 @@ export const registerRecheck: Register = (program, act) => {
     .option('--force', 'probe even if that was done a moment ago')
     .action((name: string, { force }: { force?: boolean }) => act(session => recheck(session, name, force)))
   addExamples(command, [
-    ['quartermaster recheck weather', 'after you mended what the tool needs'],
+    ['quartermaster recheck weather', 'after you fixed what the tool needs'],
     ['quartermaster recheck dependency:mail --force', 'without waiting for the next allowed probe'],
   ])
 }

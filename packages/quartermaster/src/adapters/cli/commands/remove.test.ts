@@ -48,13 +48,13 @@ it('says whose file could not be changed, and ends with that', async () => {
     code: 'AGENT_INVALID',
     where: 'agents/eve.json',
     message: '"notes" could not be taken from "eve": it is a link.',
-    mend: 'Take it out.',
+    fix: 'Take it out.',
   } as const
   const { code, stdout } = await remove({ ...TAKEN, stillNamedBy: ['eve'], problems: [problem] })
   expect(code).toBe(1)
   expect(stdout).toContain('  Taken from: default, bob.\n')
   expect(stdout).toContain(
-    '! agents/eve.json: "notes" could not be taken from "eve": it is a link.\n  Mend: Take it out.\n',
+    '! agents/eve.json: "notes" could not be taken from "eve": it is a link.\n  Fix: Take it out.\n',
   )
 })
 

@@ -1,7 +1,7 @@
 import type { DependencyStatus, NodeFacts, StatusReport } from '../../../contracts/index.ts'
 import { inWords } from '../duration.ts'
 import { EXIT } from '../errors.ts'
-import { mendBlock, problemBlock, stateInWords } from '../explain.ts'
+import { fixBlock, problemBlock, stateInWords } from '../explain.ts'
 import { count, fields } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -82,16 +82,16 @@ function dependencyText(dependencies: readonly DependencyStatus[], printer: Prin
 
 const STATE_STYLES = { up: 'green', recovering: 'yellow', down: 'red', unknown: 'yellow', optedOut: 'dim' } as const
 
-function dependencyRow({ name, state, since, reason, mend }: DependencyStatus, printer: Printer, now: number): Row {
+function dependencyRow({ name, state, since, reason, fix }: DependencyStatus, printer: Printer, now: number): Row {
   const cells = [
     name,
     { text: stateInWords(state), style: printer.paint[STATE_STYLES[state]] },
     inWords(now - since),
     reason,
   ]
-  return state === 'up' || state === 'optedOut' || mend === undefined
+  return state === 'up' || state === 'optedOut' || fix === undefined
     ? { cells }
-    : { cells, notes: [mendBlock(mend, { ...printer, width: undefined }, '').trim()] }
+    : { cells, notes: [fixBlock(fix, { ...printer, width: undefined }, '').trim()] }
 }
 
 function problemsText({ problems }: StatusReport, printer: Printer): string {

@@ -121,13 +121,13 @@ describe('tools', () => {
     expect((await run(['read_file'], { tool: async () => READ_FILE_DETAIL })).stdout).not.toMatch(/^Op\s/m)
   })
 
-  it('says of one disabled tool what is missing and how to mend it', async () => {
+  it('says of one disabled tool what is missing and how to fix it', async () => {
     const { stdout } = await run(['weather'], {
       tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing: [FORECAST_DOWN] }),
     })
     expect(stdout).toContain('forecast has been down for 3 minutes: connection refused')
     expect(stdout).not.toContain('Next recheck')
-    expect(stdout).toContain('Mend: Start it with `docker compose up forecast`.')
+    expect(stdout).toContain('Fix: Start it with `docker compose up forecast`.')
   })
 
   it('says of a tool whose dependency is switched off how to switch it on', async () => {
@@ -135,7 +135,7 @@ describe('tools', () => {
     const missing = [{ ...off, state: 'optedOut' } as const]
     const one = await run(['weather'], { tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing }) })
     expect(one.stdout).toContain(
-      '  forecast is switched off in the configuration\n    Mend: Switch it on in the configuration: dependencies.forecast.enabled.\n',
+      '  forecast is switched off in the configuration\n    Fix: Switch it on in the configuration: dependencies.forecast.enabled.\n',
     )
     const all = await run([], { tools: async () => [{ ...WEATHER, missing }] })
     expect(all.stdout).toContain('└ forecast is switched off in the configuration\n')

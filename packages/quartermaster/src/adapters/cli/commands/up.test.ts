@@ -55,19 +55,19 @@ describe('up', () => {
     )
   })
 
-  it('prints problems with how to mend each, and what the host adds', async () => {
+  it('prints problems with how to fix each, and what the host adds', async () => {
     const problem = {
       severity: 'error',
       code: 'CONFIG_INVALID',
       where: 'quartermaster.config.json',
       message: 'No such variable.',
-      mend: 'Set it.',
+      fix: 'Set it.',
     } as const
     const { stdout } = await upAndDown([], {
       started: { status: { ...STATUS_REPORT, problems: [problem] }, notes: ['Connect with: x'] },
     })
     expect(stdout).toContain(
-      'Connect with: x\n1 problem\n✗ quartermaster.config.json: No such variable.\n  Mend: Set it.\n',
+      'Connect with: x\n1 problem\n✗ quartermaster.config.json: No such variable.\n  Fix: Set it.\n',
     )
   })
 
@@ -146,7 +146,7 @@ describe('up', () => {
       code: 'DEFINITION_INVALID',
       where: 'capabilities/weather.ts',
       message: 'capabilities/weather.ts:25:1: Expected\nidentifier.',
-      mend: 'Correct the file.',
+      fix: 'Correct the file.',
     }
     const rejected = (problems: Problem[]): UpEvent => ({ name: 'definitions.rejected', event: { problems } })
 

@@ -66,7 +66,7 @@ const registerRestart: Register = (upstreams, act) => {
     .description('End its connections and start it anew, at once. Ends with 1 when it is not up then.')
     .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
     .action((name: string) => act(session => restartOne(session, name)))
-  addExamples(restart, [['quartermaster upstreams restart github', 'after you mended it']])
+  addExamples(restart, [['quartermaster upstreams restart github', 'after you fixed it']])
 }
 
 const SUBCOMMANDS = ['show', 'review', 'accept', 'reject', 'consent', 'restart']

@@ -97,7 +97,7 @@ async function clash() {
 }
 
 describe('a name that an upstream has', () => {
-  it('stays with it when another one brings the same, and doctor is told how to mend that', async () => {
+  it('stays with it when another one brings the same, and doctor is told how to fix that', async () => {
     const { hub, a, ab, read } = await clash()
     expect(await read(a, ab)).toEqual({ a_x: 'a', a_b_c: 'a_b' })
     expect(hub.catalogue.problems()).toMatchObject([
@@ -105,7 +105,7 @@ describe('a name that an upstream has', () => {
         where: 'upstream:a',
         subject: 'tool:a_b_c',
         message: expect.stringMatching(/taken by upstream:a_b .* it has it now, and keeps it for as long as/),
-        mend: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }.'),
+        fix: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }.'),
       },
     ])
     expect(hub.agents.seat('coder').view().report()).toContainEqual({
@@ -224,7 +224,7 @@ describe('a name that an upstream has', () => {
     await ab.lists({ tools: [], prompts: [{ name: 'c' }] })
     await a.lists({ tools: [], prompts: [{ name: 'b_c' }] })
     expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
-    expect(hub.catalogue.problems()).toMatchObject([{ mend: expect.stringMatching(/"prefix".*"prompts": false/) }])
+    expect(hub.catalogue.problems()).toMatchObject([{ fix: expect.stringMatching(/"prefix".*"prompts": false/) }])
   })
 
   it('or the address of a resource: who has both reads from who had it first', async () => {

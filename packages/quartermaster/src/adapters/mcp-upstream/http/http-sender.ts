@@ -79,14 +79,14 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   async function lacking(challenge: Challenge, token: string | undefined, signal: CancelSignal): Promise<never> {
     // Before it is told: a command may end with that. What could not be noted is known for as long as this process runs.
     if (auth) await beforeAbort(auth.lacking(challenge), signal).catch(() => {})
-    const reason = `"${name}" wants more rights than it was given. ${mend(keysFor(token, challenge))}`
+    const reason = `"${name}" wants more rights than it was given. ${fix(keysFor(token, challenge))}`
     throw new SendFailure(reason, { wasSent: 'refused', status: 403 })
   }
 
   function signIn(token: string | undefined, challenge: Challenge): SendFailure {
     const keys = keysFor(token, challenge)
     const reason = keys.length > 0 ? `"${name}" does not take the key that it is sent.` : loginTrouble(token)
-    return new SendFailure(`${reason} ${mend(keys)}`, { wasSent: 'turnedAway', status: 401 })
+    return new SendFailure(`${reason} ${fix(keys)}`, { wasSent: 'turnedAway', status: 401 })
   }
 
   /** Whoever has signed in once would take it for a mistake to be told that nobody has. */
@@ -102,7 +102,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     return token !== undefined || isLoginWanted ? [] : keySettings(options)
   }
 
-  function mend(keys: readonly string[]): string {
+  function fix(keys: readonly string[]): string {
     if (keys.length > 0)
       return `Change ${keys.map(key => `"${key}"`).join(' or ')} in its entry, or the secret named there.`
     return auth ? loginStep(name, auth.agent()) : 'Look at its entry in the configuration.'

@@ -54,7 +54,7 @@ export async function discoverAuthorizationServer({
 function rethrowInWords(error: unknown): never {
   const isOfAddress = error instanceof TypeError && 'code' in error && error.code === 'ERR_INVALID_URL'
   if (!isOfAddress) throw error
-  throw new TypeError('the issuer that it names has no address on the web. Ask whoever runs the server to mend it.', {
+  throw new TypeError('the issuer that it names has no address on the web. Ask whoever runs the server to fix it.', {
     cause: error,
   })
 }
@@ -67,7 +67,7 @@ function checkIssuer(asked: string, named: string | undefined): void {
   if (named === undefined || withoutSlash(named) === withoutSlash(asked)) return
   throw new TypeError(
     `the server names ${JSON.stringify(asked)} as its issuer, and the metadata there is of another issuer, ` +
-      `${JSON.stringify(named)}. Ask whoever runs the server to mend it.`,
+      `${JSON.stringify(named)}. Ask whoever runs the server to fix it.`,
   )
 }
 

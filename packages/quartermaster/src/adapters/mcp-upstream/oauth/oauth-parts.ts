@@ -31,8 +31,8 @@ export function toLoginError(error: unknown, upstream: string): AppError {
   if (isAppError(error)) return error
   const options = { details: { upstream } }
   if (error instanceof AddressRefused) {
-    const mend = 'If you trust it, add the host to "oauth.hosts" of the upstream.'
-    return new AppError('LOGIN_FAILED', `Nobody can sign in at "${upstream}": ${error.message} ${mend}`, options)
+    const fix = 'If you trust it, add the host to "oauth.hosts" of the upstream.'
+    return new AppError('LOGIN_FAILED', `Nobody can sign in at "${upstream}": ${error.message} ${fix}`, options)
   }
   if (error instanceof HttpFailure) {
     return new AppError('DEPENDENCY_UNAVAILABLE', `Nobody can sign in at "${upstream}" now: ${error.message}`, options)

@@ -95,12 +95,12 @@ describe('an issuer that could not be asked', () => {
   })
 
   it('is no matter any more once the login is forgotten, or another one is there', async () => {
-    for (const mend of ['forget', 'signIn'] as const) {
+    for (const fix of ['forget', 'signIn'] as const) {
       const { auth, issuer, tokens, clock, signIn, isAway } = await signedIn()
       issuer.answer = [503, {}]
       await expect(tokens.renew('access-1', {})).rejects.toThrow('could not be renewed')
       issuer.answer = undefined
-      await (mend === 'forget' ? auth.forget(OWNER) : signIn())
+      await (fix === 'forget' ? auth.forget(OWNER) : signIn())
       await clock.advance(5_000)
       await expect.poll(isAway).toBe(false)
     }

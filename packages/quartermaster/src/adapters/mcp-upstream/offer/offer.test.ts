@@ -107,7 +107,7 @@ describe('what an upstream offers', () => {
     await offer.take({ ...verdictOf(definition('tool', 'a')), held })
     expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'New.' }])
     expect(offer.unit().problems).toMatchObject([
-      { severity: 'warning', mend: expect.stringContaining('quartermaster upstreams review desk') },
+      { severity: 'warning', fix: expect.stringContaining('quartermaster upstreams review desk') },
     ])
   })
 

@@ -128,8 +128,8 @@ function heldProblems(name: string, held: Verdict['held']): Problem[] {
   const [first, ...more] = held
   const what = first && more.length === 0 ? oneOf(name, first) : `${held.length} definitions of "${name}" are`
   const message = `${what} held back.`
-  const mend = `Look at what waits: quartermaster upstreams review ${name}`
-  return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: upstreamUnit(name), message, mend }]
+  const fix = `Look at what waits: quartermaster upstreams review ${name}`
+  return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: upstreamUnit(name), message, fix }]
 }
 
 function oneOf(upstream: string, { kind, name }: Verdict['held'][number]): string {

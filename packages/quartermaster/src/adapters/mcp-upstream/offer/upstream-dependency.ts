@@ -20,7 +20,7 @@ export function createUpstreamDependency(name: string, look: Connection['look'])
       describe: { kind: 'upstream', name },
       run: ({ signal, isRequested, isAwaited }) => look(signal, { isRequested, isAwaited }),
     },
-    mend: `See what it says: quartermaster logs ${name}`,
+    fix: `See what it says: quartermaster logs ${name}`,
     onChange: listeners.add,
   })
   return { definition, changed: listeners.tell }

@@ -110,7 +110,7 @@ describe('a program that speaks MCP', () => {
 })
 
 describe('a program that cannot be started', () => {
-  it('is named, with the way to mend it', async () => {
+  it('is named, with the way to fix it', async () => {
     expect((await failureOf({ command: 'no-such-program-here' })).end).toEqual({
       kind: 'exited',
       reason:

@@ -90,8 +90,8 @@ export function withCacheTrouble(trouble: Trouble, lines: readonly string[]): Tr
   const folder = DAMAGED_CACHE.exec(lines.join('\n'))?.[1]
   if (folder === undefined) return trouble
   const found = 'Packages are missing in the cache of npx, as after a download that was cut off.'
-  const mend = `Remove "_npx/${folder}" from npm's cache ("npm config get cache" says where it is), and it is downloaded anew.`
-  return { ...trouble, reason: `${trouble.reason} ${found} ${mend}` }
+  const fix = `Remove "_npx/${folder}" from npm's cache ("npm config get cache" says where it is), and it is downloaded anew.`
+  return { ...trouble, reason: `${trouble.reason} ${found} ${fix}` }
 }
 
 /** What stands in the folder misses a package, be it in one line or with the files that asked for it below. */

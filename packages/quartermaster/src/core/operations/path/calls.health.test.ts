@@ -13,7 +13,7 @@ describe('health', () => {
   })
 
   it('refuses a tool that stays disabled with every reason, age and next recheck', async () => {
-    const mail = fakeService('mail', DOWN, { mend: 'Start it with `mailctl up`.' })
+    const mail = fakeService('mail', DOWN, { fix: 'Start it with `mailctl up`.' })
     const hub = await workerHub([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
     await hub.health.probeNew()
     await hub.clock.advance(5_000)
@@ -27,7 +27,7 @@ describe('health', () => {
             state: 'down',
             ageMs: 5_000,
             nextRecheckAt: hub.clock.now() + 30_000,
-            mend: 'Start it with `mailctl up`.',
+            fix: 'Start it with `mailctl up`.',
           },
         ],
       },

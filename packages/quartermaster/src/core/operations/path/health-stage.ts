@@ -49,6 +49,6 @@ export function missingLines(missing: readonly MissingDependency[]): string {
 function missingLine(one: MissingDependency): string {
   const next =
     one.nextRecheckAt === undefined ? '' : ` It can be rechecked from ${new Date(one.nextRecheckAt).toISOString()} on.`
-  const mend = one.mend === undefined ? '' : ` ${sentence(one.mend)}`
-  return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${sentence(one.reason)}${mend}${next}`
+  const fix = one.fix === undefined ? '' : ` ${sentence(one.fix)}`
+  return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${sentence(one.reason)}${fix}${next}`
 }

@@ -48,13 +48,13 @@ const TROUBLES: Record<string, (storage: FaultyStorage) => () => void> = {
 describe('a call that is to be tried again, while the store cannot write that', () => {
   it.each(Object.keys(TROUBLES))('is answered with a handle and done once: the store %s', async trouble => {
     const { hub, storage, store, runs } = await desk()
-    const mend = TROUBLES[trouble]?.(storage)
+    const fix = TROUBLES[trouble]?.(storage)
     const calling = hub.callAs('ada', 'pay')
     calling.catch(() => {})
     await hub.clock.advance(6_000)
     const { waiting, operationId } = await calling
     expect(waiting).toMatchObject({ status: 'waiting', for: 'retry', operationId })
-    mend?.()
+    fix?.()
     await hub.clock.advance(120_000)
     expect(await store.find('operations', { columns: ['id', 'state'] })).toEqual([
       { id: operationId, state: 'succeeded' },

@@ -88,7 +88,7 @@ describe('a call whose caller waits in another process', () => {
     const { answer, id } = await asked(there)
     storages.there.cutOff()
     await here.answer(id, NO, OWNER)
-    storages.there.mend()
+    storages.there.fix()
     expect(await failureOf(answer)).toMatchObject({ code: 'CONSENT_DENIED' })
   })
 
@@ -107,7 +107,7 @@ describe('a call whose caller waits in another process', () => {
     storages.there.cutOff()
     Object.assign(store, { find: slowly })
     await clock.advance(1_000)
-    storages.there.mend()
+    storages.there.fix()
     slow.resolve()
     await settle(there.hub)
     const before = looks

@@ -259,12 +259,12 @@ describe('what a reading needs', () => {
   })
 
   it('is named when it is not there', async () => {
-    const mail = fakeService('mail', DOWN, { mend: 'Start it.' })
+    const mail = fakeService('mail', DOWN, { fix: 'Start it.' })
     const { read } = await openShelf({ resources: [simpleResource('a://b', needing)], services: [mail] })
     await expect(read('a://b')).rejects.toMatchObject({
       code: 'DEPENDENCY_UNAVAILABLE',
       message: expect.stringContaining('It needs "mail", which is down'),
-      details: { missing: [{ dependency: 'mail', mend: 'Start it.' }] },
+      details: { missing: [{ dependency: 'mail', fix: 'Start it.' }] },
     })
   })
 

@@ -28,12 +28,12 @@ describe('an operation whose run failed', () => {
   })
 
   it.each(['INPUT_INVALID', 'TOOL_NOT_FOUND', 'UPSTREAM_ERROR', 'CONSENT_DENIED'] as const)(
-    'is over at once after %s, which no second try mends',
+    'is over at once after %s, which no second try fixes',
     code => expect(afterFailure(failed({ code }), terms())).toEqual({ kind: 'end', state: 'failed' }),
   )
 
   it.each(['CANCELLED', 'OUTPUT_INVALID', 'UPSTREAM_ERROR'])(
-    'is over when nobody knows how it ended, because of %s, which no second try mends',
+    'is over when nobody knows how it ended, because of %s, which no second try fixes',
     because => {
       const unknown = failed({ code: 'OUTCOME_UNKNOWN', details: { because } })
       expect(afterFailure(unknown, terms())).toEqual({ kind: 'end', state: 'unknown' })

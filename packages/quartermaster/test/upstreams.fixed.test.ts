@@ -35,7 +35,7 @@ async function brokenServers() {
       command: { command },
       port: { url: closed.url },
     },
-    async mend() {
+    async fix() {
       await writeFile(licence, '')
       await writeFile(script, source)
       await writeFile(command, `#!${process.execPath}\n${source}`, { mode: 0o755 })
@@ -44,15 +44,15 @@ async function brokenServers() {
   }
 }
 
-it('has a server that was mended appear in live sessions however long it would be left alone', async () => {
-  const { mcpServers, mend } = await brokenServers()
+it('has a server that was fixed appear in live sessions however long it would be left alone', async () => {
+  const { mcpServers, fix } = await brokenServers()
   const desk = await openDesk({ mcpServers })
   const { seen, names } = await watchingClient(desk)
   const all = () => desk.control<UpstreamStatus[]>('upstreams')
   const waiting = async () => (await all()).filter(({ nextStartAt }) => nextStartAt !== undefined).length
   await expect.poll(waiting, PATIENT).toBe(4)
   expect(await names()).toEqual([])
-  await mend()
+  await fix()
   await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
   const first = (name: string) => name.endsWith('_echo') || name.endsWith('_count')
   const expected = ['command_echo', 'licence_echo', 'port_count', 'script_echo']
