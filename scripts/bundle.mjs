@@ -71,7 +71,7 @@ export async function bundle({ from, into, pages }) {
 async function packed(from, dir) {
   const load = (/** @type {string} */ file) => import(pathToFileURL(join(from, file)).href)
   const { createKnowledgeSource, packKnowledge } = await load('adapters/knowledge-files/index.js')
-  const { PAGES_PREFIX } = await load('app/pages.js')
+  const { PAGES_PREFIX } = await load('app/project/project.js')
   const silent = () => {}
   const log = { debug: silent, info: silent, warn: silent, error: silent }
   return packKnowledge(

@@ -1,8 +1,8 @@
 // @ts-check
 // The one place that knows where the built product is. Types come from the sources, so that checking needs no build.
 
-/** @typedef {import('../../packages/quartermaster/src/app/build-core.ts').Core} Core */
-/** @typedef {import('../../packages/quartermaster/src/app/build-core.ts').CorePorts} CorePorts */
+/** @typedef {import('../../packages/quartermaster/src/app/bootstrap/build-core.ts').Core} Core */
+/** @typedef {import('../../packages/quartermaster/src/app/bootstrap/build-core.ts').CorePorts} CorePorts */
 /** @typedef {import('../../packages/quartermaster/src/core/catalogue/index.ts').SourceUnit} SourceUnit */
 /** @typedef {import('../../packages/quartermaster/src/contracts/index.ts').AgentConfig} AgentConfig */
 
@@ -12,8 +12,8 @@ const built = file => import(new URL(`../../packages/quartermaster/dist/modules/
 /** The public face: @type {typeof import('../../packages/quartermaster/src/index.ts')} */
 export const product = await built('index.js')
 
-/** @type {typeof import('../../packages/quartermaster/src/app/build-core.ts')} */
-const { buildCore } = await built('app/build-core.js')
+/** @type {typeof import('../../packages/quartermaster/src/app/bootstrap/build-core.ts')} */
+const { buildCore } = await built('app/bootstrap/build-core.js')
 /** @type {typeof import('../../packages/quartermaster/src/contracts/index.ts')} */
 const { DEFAULT_SETTINGS } = await built('contracts/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/json-schema/index.ts')} */

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 /** @param {string} file */
 const built = file => import(new URL(`../../packages/quartermaster/dist/modules/${file}`, import.meta.url).href)
 
-/** @type {typeof import('../../packages/quartermaster/src/app/open-store.ts')} */
-const { openStore } = await built('app/open-store.js')
+/** @type {typeof import('../../packages/quartermaster/src/app/project/open-store.ts')} */
+const { openStore } = await built('app/project/open-store.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/data-folder/index.ts')} */
 const { openDataFolder } = await built('adapters/data-folder/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/system/index.ts')} */

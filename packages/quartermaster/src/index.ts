@@ -1,6 +1,10 @@
 export type { RemoteToolboxOptions } from './adapters/mcp-toolbox/index.ts'
-export { openToolbox } from './app/open-toolbox.ts'
-export { createQuartermaster, type Quartermaster, type QuartermasterOptions } from './app/quartermaster.ts'
+export {
+  createQuartermaster,
+  openToolbox,
+  type Quartermaster,
+  type QuartermasterOptions,
+} from './app/bootstrap/create-quartermaster.ts'
 export {
   type AgentConfig,
   AppError,

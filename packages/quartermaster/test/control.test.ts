@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openControl } from '../src/app/open-control.ts'
+import { openControl } from '../src/app/control/open-control.ts'
 import type { Control } from '../src/contracts/index.ts'
 import { makeProject, startUp } from './support/product.ts'
 

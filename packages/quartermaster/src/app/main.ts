@@ -14,8 +14,8 @@ import { initProject } from '../adapters/project-files/index.ts'
 import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters/system/index.ts'
 import { DEFAULT_SETTINGS, type OperationChange, SETTINGS, type Settings, stackOf } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
-import { openControl } from './open-control.ts'
-import { PACKAGE_DIR, VERSION } from './version.ts'
+import { openControl } from './control/open-control.ts'
+import { PACKAGE_DIR, VERSION } from './package-info.ts'
 
 /** A process as its commands see it. */
 export interface OwnProcess extends ProcessLike {
@@ -76,30 +76,30 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
     openControl: options => openControl({ from: cwd, ...options, env, log: quiet, ownsProcess }),
     async openPersonControl(options) {
       // Only few commands need it, and those seldom.
-      const { openPersonControl } = await import('./open-person-control.ts')
+      const { openPersonControl } = await import('./control/open-person-control.ts')
       return openPersonControl({ from: cwd, ...options })
     },
     async openAgentControl(options) {
-      const { openAgentControl } = await import('./open-agent-control.ts')
+      const { openAgentControl } = await import('./control/open-agent-control.ts')
       return openAgentControl({ from: cwd, ...options })
     },
     up: options => up(options, own, strays),
     async connect(options) {
       // Loaded here, because nothing else needs it.
-      const { connect } = await import('./connect.ts')
+      const { connect } = await import('./bootstrap/connect.ts')
       return connect({ from: cwd, ...options, stdin, stdout, stderr, signal })
     },
     async connectCommand({ agent, organisation, ...place }) {
-      const { connectCommand } = await import('./connect-command.ts')
+      const { connectCommand } = await import('./bootstrap/connect-command.ts')
       return connectCommand({ agent, organisation }, { from: cwd, ...place })
     },
     openBrowser: url => openBrowser(url, { platform: process.platform, env }),
     async clientConfigs({ source, ...place }) {
-      const { clientConfigs } = await import('./client-configs.ts')
+      const { clientConfigs } = await import('./bootstrap/client-configs.ts')
       return clientConfigs(source, { from: cwd, ...place }, env)
     },
     async importApi(options) {
-      const { importApi } = await import('./import-api.ts')
+      const { importApi } = await import('./bootstrap/import-api.ts')
       const { config, data } = options
       const tools = async () => {
         const { control, close } = await openControl({ from: cwd, config, data, env, log: quiet, ownsProcess })
@@ -108,11 +108,11 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal, tools })
     },
     async packageVersion(wanted) {
-      const { packageVersion } = await import('./package-version.ts')
+      const { packageVersion } = await import('./bootstrap/package-version.ts')
       return packageVersion(wanted, { signal })
     },
     async moveStore(options) {
-      const { moveStore } = await import('./move-store.ts')
+      const { moveStore } = await import('./project/move-store.ts')
       return moveStore({ from: cwd, ...options, log: quiet })
     },
     init: ({ dir }) => initProject({ dir, packageDir: PACKAGE_DIR }),
@@ -121,7 +121,7 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
 
 async function up(options: UpOptions, own: OwnProcess, strays: { log: Log }): Promise<UpStarted> {
   // Only this command needs a server.
-  const [{ serve }, { upNotes }] = await Promise.all([import('./serve.ts'), import('./up-notes.ts')])
+  const [{ serve }, { upNotes }] = await Promise.all([import('./bootstrap/serve.ts'), import('./bootstrap/serve.ts')])
   const { onEvent, json, ...rest } = options
   const { cwd, env, stderr, isWhole: ownsProcess } = own
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel

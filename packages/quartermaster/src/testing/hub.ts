@@ -1,7 +1,7 @@
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import { createMcpServers, type McpServers } from '../adapters/mcp-server/index.ts'
 import { createIds, sha256, silentLog } from '../adapters/system/index.ts'
-import { buildCore, type Core } from '../app/build-core.ts'
+import { buildCore, type Core } from '../app/bootstrap/build-core.ts'
 import {
   type AgentConfig,
   type AuditEntry,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { createEffectKinds } from '../../src/adapters/effects/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
-import { CAPABILITIES_DIR } from '../../src/app/package-entries.ts'
+import { CAPABILITIES_DIR } from '../../src/app/package-info.ts'
 import type { Generation, Services } from '../../src/core/catalogue/index.ts'
 import { createHub } from '../../src/testing/hub.ts'
 

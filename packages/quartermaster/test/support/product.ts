@@ -10,7 +10,7 @@ import { type CliHost, runCli } from '../../src/adapters/cli/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { createHost } from '../../src/app/main.ts'
-import { CAPABILITIES_DIR } from '../../src/app/package-entries.ts'
+import { CAPABILITIES_DIR } from '../../src/app/package-info.ts'
 import { remembered } from '../../src/core/kernel/index.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 

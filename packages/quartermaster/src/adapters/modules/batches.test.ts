@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBatches } from './batches.ts'
+import { createBatches } from './bundler.ts'
 
 it('works on what is asked at the same moment together, so many at a time, and answers each', async () => {
   const batches: (readonly number[])[] = []

@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path'
 import type { Location, Message } from 'esbuild'
 import type { Problem } from '../../contracts/index.ts'
-import type { BuildNotes } from './build-notes.ts'
 import type { Entry } from './entries.ts'
+import type { Input } from './inputs.ts'
 
 /** What the bundler says, told so that someone can fix it. */
 export function toBuildProblem(message: Message, entry: Entry, root: string, notes: BuildNotes): Problem {
@@ -74,4 +74,55 @@ function explainMissing(specifier: string, message: Message): Explanation {
 
 function ended(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text.replace(/:$/, '')}.`
+}
+
+/** What a build found out on its way, about one file or about all that went into a bundle. */
+export interface BuildNotes {
+  /** Every file that was read. */
+  readonly inputs: Input[]
+  /** What stands before the first line of a file, by path; places on that line are off by it. */
+  readonly prefixes: Map<string, string>
+  /** What was imported, by the address it is bound to. */
+  readonly externals: Map<string, string>
+  /** Whether an import could not be found although the build may have succeeded (`import('x').catch(…)`). */
+  unresolved: boolean
+}
+
+/** The notes of one build, by file, because its bundles share files. */
+export interface NoteBook {
+  /** The notes about one file, to be written to. */
+  about(path: string): BuildNotes
+  /** The files with notes, in the order in which they came. */
+  paths(): string[]
+  /** The notes about several files in one. */
+  merged(paths: Iterable<string>): BuildNotes
+}
+
+export function createNoteBook(): NoteBook {
+  const notes = new Map<string, BuildNotes>()
+  return {
+    about(path) {
+      const about = notes.get(path) ?? emptyNotes()
+      notes.set(path, about)
+      return about
+    },
+    paths: () => [...notes.keys()],
+    merged(paths) {
+      const merged = emptyNotes()
+      for (const path of paths) addNotes(merged, notes.get(path))
+      return merged
+    },
+  }
+}
+
+function emptyNotes(): BuildNotes {
+  return { inputs: [], prefixes: new Map(), externals: new Map(), unresolved: false }
+}
+
+function addNotes(all: BuildNotes, more: BuildNotes | undefined): void {
+  if (!more) return
+  all.inputs.push(...more.inputs)
+  for (const [path, prefix] of more.prefixes) all.prefixes.set(path, prefix)
+  for (const [url, specifier] of more.externals) all.externals.set(url, specifier)
+  all.unresolved ||= more.unresolved
 }

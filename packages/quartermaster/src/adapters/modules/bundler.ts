@@ -1,15 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { BuildFailure, Message } from 'esbuild'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import { createLimit } from '../../core/kernel/index.ts'
-import { createBatches } from './batches.ts'
 import { type BuildPlace, type Built, buildAlone, buildTogether } from './build.ts'
-import { type BuildNotes, createNoteBook } from './build-notes.ts'
-import { toBuildProblem } from './build-problem.ts'
+import { type BuildNotes, createNoteBook, toBuildProblem } from './build-problem.ts'
 import type { Entry } from './entries.ts'
 import { type Files, hashText, type Input } from './inputs.ts'
-import { withoutPlace } from './without-place.ts'
 
 /** A module with its helpers in one text. */
 export interface Bundle {
@@ -146,4 +144,63 @@ function byPlace({ location: a }: Message, { location: b }: Message): number {
   if (!a || !b) return a ? 1 : -1
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
+}
+
+/** Has what is asked for one by one, but at the same moment, worked on together: at most so many in one batch. */
+export function createBatches<Question, Answer>(
+  size: number,
+  work: Work<Question, Answer>,
+): (question: Question) => Promise<Answer> {
+  let waiting: Waiting<Question, Answer>[] = []
+
+  function begin(): void {
+    const all = waiting
+    waiting = []
+    for (const batch of inBatches(all, size)) void answerAll(batch, work)
+  }
+
+  return question =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) queueMicrotask(begin)
+      waiting.push({ question, resolve, reject })
+    })
+}
+
+/** Answers a batch, in its order. */
+export type Work<Question, Answer> = (batch: readonly Question[]) => Promise<readonly Answer[]>
+
+/** Cuts a list into pieces of a size; the last one may be smaller. */
+export function inBatches<T>(items: readonly T[], size: number): T[][] {
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size))
+}
+
+interface Waiting<Question, Answer> {
+  question: Question
+  resolve: (answer: Answer) => void
+  reject: (reason: unknown) => void
+}
+
+async function answerAll<Question, Answer>(
+  batch: readonly Waiting<Question, Answer>[],
+  work: Work<Question, Answer>,
+): Promise<void> {
+  try {
+    const answers = await work(batch.map(({ question }) => question))
+    for (const [index, answer] of answers.entries()) batch[index]?.resolve(answer)
+  } catch (error) {
+    for (const { reject } of batch) reject(error)
+  }
+}
+
+const MAP = '//# sourceMappingURL=data:application/json;base64,'
+
+/**
+ * A bundle without the folder it was made in: the same project elsewhere has the same tools, and what was asked for on one machine
+ * can be answered and done on another.
+ */
+export function withoutPlace(code: string, root: string): string {
+  const at = code.lastIndexOf(MAP)
+  const text = at < 0 ? code : code.slice(0, at) + Buffer.from(code.slice(at + MAP.length), 'base64').toString()
+  return root === '/' ? text : text.replaceAll(pathToFileURL(root).href, '').replaceAll(root, '')
 }

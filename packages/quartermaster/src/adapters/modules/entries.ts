@@ -1,4 +1,4 @@
-import { type Dirent, type Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { AppError, messageOf } from '../../contracts/index.ts'

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import type { Services, Source } from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import { createChangeNotice } from './change-notice.ts'
-import { createProjectModules } from './project-modules.ts'
-import { createWatching } from './watching.ts'
+import { createProjectModules, type ProjectModules } from './project-modules.ts'
+import { createWatcher, type Watcher } from './watcher.ts'
 
 export interface ProjectSourceOptions {
   /** The project's `capabilities/`. It need not exist. */
@@ -54,5 +53,124 @@ export function createProjectSource(options: ProjectSourceOptions): ClosableSour
     },
     onChange: listener => (options.watch ? watching.listen(listener) : () => {}),
     close: () => watching.close(),
+  }
+}
+
+/** Tells listeners that something changed: once for a burst of changes. */
+export interface ChangeNotice {
+  changed(): void
+  listen(listener: () => void): () => void
+  count(): number
+  close(): void
+}
+
+/** How many quiet times a burst may go on before it is told anyway, so that a file written without pause hides nothing. */
+const LONGEST_BURST = 10
+
+export function createChangeNotice(quietMs: number): ChangeNotice {
+  const listeners = new Set<{ tell: () => void }>()
+  let timer: NodeJS.Timeout | undefined
+  let burstSince = 0
+
+  function tell(): void {
+    timer = undefined
+    for (const listener of listeners) listener.tell()
+  }
+
+  return {
+    changed() {
+      const now = performance.now()
+      if (timer && now - burstSince >= LONGEST_BURST * quietMs) return
+      if (!timer) burstSince = now
+      clearTimeout(timer)
+      timer = setTimeout(tell, quietMs).unref()
+    },
+    listen(tell) {
+      const listener = { tell }
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    count: () => listeners.size,
+    close() {
+      clearTimeout(timer)
+      timer = undefined
+      listeners.clear()
+    },
+  }
+}
+
+/** Watches what modules are made of, as long as someone listens. */
+export interface Watching {
+  listen(listener: () => void): () => void
+  /** Watches what the last load read, from now on. */
+  update(): void
+  close(): Promise<void>
+}
+
+export interface WatchingDeps {
+  dir: string
+  log: Log
+  notice: ChangeNotice
+  modules: ProjectModules
+}
+
+/**
+ * A watcher has blind moments: while it starts, at a second save right after the first, when a file was just replaced, for
+ * a helper that was only now imported. So its start and every load are followed by one more look.
+ */
+const SECOND_LOOK_MS = 1_000
+
+export function createWatching({ dir, log, notice, modules }: WatchingDeps): Watching {
+  let watcher: Watcher | undefined
+  let closing: Promise<void> = Promise.resolve()
+  let secondLook: NodeJS.Timeout | undefined
+
+  async function catchUp(): Promise<void> {
+    const stale = await modules.isStale().catch(() => true) // A load tells what is wrong.
+    if (watcher && stale) notice.changed()
+  }
+
+  function lookAgain(): void {
+    clearTimeout(secondLook)
+    secondLook = setTimeout(() => void catchUp(), SECOND_LOOK_MS).unref()
+  }
+
+  function onReady(): void {
+    void catchUp()
+    lookAgain()
+  }
+
+  function open(): Watcher {
+    const opened = createWatcher({ dir, log, onEvent: notice.changed, onReady })
+    opened.add(modules.inputs())
+    return opened
+  }
+
+  function close(): Promise<void> {
+    clearTimeout(secondLook)
+    const closed = watcher?.close()
+    watcher = undefined
+    closing = Promise.all([closing, closed]).then(() => {})
+    return closing
+  }
+
+  return {
+    listen(listener) {
+      const stop = notice.listen(listener)
+      watcher ??= open()
+      return () => {
+        stop()
+        if (notice.count() === 0) void close()
+      }
+    },
+    update() {
+      if (!watcher) return
+      watcher.add(modules.inputs())
+      lookAgain()
+    },
+    close() {
+      notice.close()
+      return close()
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withoutPlace } from './without-place.ts'
+import { withoutPlace } from './bundler.ts'
 
 const bundleIn = (root: string, line = 1) => {
   const map = JSON.stringify({ version: 3, sourceRoot: `file://${root}/`, sources: ['a.js'], mappings: `A;${line}` })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callTool, herdDesk, openChannel } from '../mcp-upstream/testing/child-desk.ts'
-import { childEnvironment } from './child-environment.ts'
+import { childEnvironment } from './process-manager.ts'
 
 const MINE = {
   PATH: '/usr/bin',

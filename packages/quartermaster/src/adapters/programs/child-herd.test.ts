@@ -15,8 +15,8 @@ import {
 } from '../mcp-upstream/testing/child-desk.ts'
 import { createLookingClock } from '../mcp-upstream/testing/looking-clock.ts'
 import { createSystemClock } from '../system/index.ts'
-import { createChildHerd } from './child-herd.ts'
-import { folderMark, newRun } from './child-mark.ts'
+import { folderMark, newRun } from './marked-processes.ts'
+import { createChildHerd } from './process-manager.ts'
 
 const onLinux = process.platform === 'linux'
 

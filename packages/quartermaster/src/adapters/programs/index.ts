@@ -1,10 +1,13 @@
-export type { Child, ChildExit, StopTimes } from './child.ts'
-export type { ChildHerd } from './child-herd.ts'
+export { type Child, type ChildExit, type StopTimes, wait } from './child.ts'
 export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
-export { locatedProgram } from './located-program.ts'
-export { programPlaces } from './program-places.ts'
-export { wait } from './waiting.ts'
-export { type WorkingFolderOptions, workingFolder } from './working-folder.ts'
+export type { ChildHerd } from './process-manager.ts'
+export { locatedProgram, programPlaces, type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 
-/** Loads what programs are run by; whoever has neither upstreams nor programs does without it. */
-export const loadProgramParts = () => import('./parts.ts')
+/** Loads what runs programs; a process without upstreams and programs does without it. */
+export async function loadProgramParts() {
+  const [{ createChildHerd }, { createProgramRunner }] = await Promise.all([
+    import('./process-manager.ts'),
+    import('./program-runner.ts'),
+  ])
+  return { createChildHerd, createProgramRunner }
+}

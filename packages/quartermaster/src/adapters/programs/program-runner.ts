@@ -4,13 +4,11 @@ import type { Readable } from 'node:stream'
 import { isAppError } from '../../contracts/index.ts'
 import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
-import type { Child, StopTimes } from './child.ts'
-import type { ChildHerd } from './child-herd.ts'
+import { type Child, type StopTimes, wait } from './child.ts'
 import { isIn } from './exposure/containment.ts'
 import { type Leading, whereForeignLeads } from './exposure/foreign-texts.ts'
-import { locatedProgram } from './located-program.ts'
-import { wait } from './waiting.ts'
-import { workingFolder } from './working-folder.ts'
+import type { ChildHerd } from './process-manager.ts'
+import { locatedProgram, workingFolder } from './working-folder.ts'
 
 export interface ProgramRunnerOptions {
   readonly herd: Pick<ChildHerd, 'spawn'>

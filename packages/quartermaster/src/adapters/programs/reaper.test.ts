@@ -15,8 +15,8 @@ import {
   pidsIn,
   tempFolder,
 } from '../mcp-upstream/testing/child-desk.ts'
-import { newRun } from './child-mark.ts'
-import { REAPER_SCRIPT } from './reaper-script.ts'
+import { newRun } from './marked-processes.ts'
+import { REAPER_SCRIPT } from './reaper.ts'
 
 const onLinux = process.platform === 'linux'
 

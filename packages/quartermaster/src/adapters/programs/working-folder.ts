@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 import { isIn } from './exposure/containment.ts'
 
@@ -24,4 +24,16 @@ export async function workingFolder({ cwd = '.', projectDir, dataDir }: WorkingF
 
 function refused(path: string, why: string): AppError {
   return new AppError('CONFIG_INVALID', `The working folder "${path}" ${why}`)
+}
+
+/** A path counts from the project folder, wherever it runs; a name is looked for on the PATH. */
+export function locatedProgram(program: string, projectDir: string): string {
+  return /[\\/]/.test(program) ? resolve(projectDir, program) : program
+}
+
+/** Where a program may be: at its path, or in one of the folders for programs. */
+export function programPlaces(command: string, folder: string, path = process.env.PATH ?? ''): string[] {
+  if (isAbsolute(command) || command.includes('/')) return [resolve(folder, command)]
+  const folders = path.split(delimiter).filter(one => one !== '')
+  return folders.map(one => join(one, command))
 }

@@ -8,30 +8,26 @@ import {
   type UpstreamConsent,
 } from '../../contracts/index.ts'
 import { consentPrefix, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
-import { configText, type Fields } from './config-text.ts'
+import { type Edit, type EditedFile, editText, previewEdits } from './agent-entry.ts'
 import {
+  configText,
   type EntryParts,
+  type Fields,
   isSameServer,
   partsOf,
   type Succession,
   settingsIn,
   withKept,
   withPresentVersions,
-} from './entry-parts.ts'
-import { problemsError } from './fault.ts'
-import { CONFIG_FILE } from './find-project.ts'
+} from './config-text.ts'
+import { problemsError } from './faults.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
-import { createQueue } from './queue.ts'
 import { type Environment, secretNamesIn } from './references.ts'
-import { type ReleasedSecrets, releasable, type SparedSecrets } from './released-secrets.ts'
-import { unnumbered } from './secret-names.ts'
-import { secretUses } from './secret-uses.ts'
-import { removeSecrets, secretsThere } from './secrets-editor.ts'
+import { type ReleasedSecrets, releasable, type SparedSecrets, secretUses, unnumbered } from './secret-names.ts'
 import { readSecrets, secretsFileIn } from './secrets-file.ts'
-import { type Edit, type EditedFile, editText, previewEdits } from './text-edit.ts'
-import { readText } from './text-file.ts'
+import { CONFIG_FILE, readText } from './text-file.ts'
 import { entryFaults, readUpstreams, SERVERS, tooMuchLike } from './upstream-entries.ts'
-import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
+import { type NamedEntry, nameSecrets, removeSecrets, secretsThere, type WrittenSecrets } from './upstream-secrets.ts'
 
 /** An upstream that was written down. */
 export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome' | 'consent'>, Succession {
@@ -335,4 +331,14 @@ function taken(name: string): AppError {
 function unknown(name: string, known: readonly string[]): AppError {
   const hint = whichThereAre(name, known)
   return new AppError('NAME_UNKNOWN', `The configuration names no upstream "${name}".${hint}`)
+}
+
+/** One at a time: two changes made at once would otherwise take each other for someone else's. */
+export function createQueue(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return task => {
+    const next = last.then(task, task)
+    last = next.catch(() => undefined)
+    return next
+  }
 }

@@ -1,7 +1,6 @@
 import { join, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import { createQuietNotice } from './quiet-notice.ts'
 
 /** Which files changed. */
 export interface ProjectChange {
@@ -101,4 +100,34 @@ function changeKind(path: string, { projectDir, configFile }: Places): keyof Pro
   return folder === 'agents' && file?.endsWith('.json') && !file.startsWith('.') && deeper.length === 0
     ? 'agents'
     : undefined
+}
+
+/** Collects what happens and tells it once nothing more has happened for a moment. */
+export interface QuietNotice<T> {
+  add(item: T): void
+  cancel(): void
+}
+
+// Editors write a file in several steps; this is longer than the gaps between them and shorter than anyone notices.
+const QUIET_MS = 60
+
+/** Makes a notice that hands over each different item once. */
+export function createQuietNotice<T>(tell: (items: ReadonlySet<T>) => void): QuietNotice<T> {
+  let timer: NodeJS.Timeout | undefined
+  let items = new Set<T>()
+  return {
+    add(item) {
+      items.add(item)
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        const told = items
+        items = new Set()
+        tell(told)
+      }, QUIET_MS).unref()
+    },
+    cancel() {
+      clearTimeout(timer)
+      items.clear()
+    },
+  }
 }

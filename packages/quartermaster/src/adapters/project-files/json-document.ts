@@ -7,7 +7,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser'
 import { jsonFault } from '../../core/kernel/index.ts'
-import type { Fault, Path } from './fault.ts'
+import type { Fault, Path } from './faults.ts'
 
 /** A JSON text with comments, read: its values, where each stands, and what is wrong with it. */
 export interface JsonDocument {

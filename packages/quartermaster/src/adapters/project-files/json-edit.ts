@@ -1,7 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { applyEdits, type Edit, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
-import type { Path } from './fault.ts'
-import type { JsonChange } from './json-changes.ts'
-import { layoutOf, printInline, printLines } from './json-print.ts'
+import type { Path } from './faults.ts'
 
 // jsonc-parser's own `modify` is not used: removing the only property before a trailing comma leaves `{,}`, removing any
 // takes the neighbours' comments along, and an insertion lays out the whole line it lands on anew.
@@ -27,7 +26,7 @@ function editsFor(text: string, root: Node, change: JsonChange): Edit[] {
       },
     ]
   const prefix = `${JSON.stringify(change.path.at(-1))}: `
-  return insertion(text, container, { index: itemsOf(container).length, prefix, value: change.value })
+  return insertion(text, container, { index: elementsOf(container).length, prefix, value: change.value })
 }
 
 function nodeAt(root: Node, path: Path): Node {
@@ -41,7 +40,7 @@ function itemOf(node: Node): Node {
   return node.parent?.type === 'property' ? node.parent : node
 }
 
-function itemsOf(container: Node): readonly Node[] {
+function elementsOf(container: Node): readonly Node[] {
   return container.children ?? []
 }
 
@@ -51,7 +50,7 @@ function print(text: string, container: Node, { at, value }: { at: number; value
 
 function isInline(text: string, container: Node): boolean {
   // An empty container opens up when the rest of the text stands on lines.
-  const range = itemsOf(container).length === 0 ? text.trim() : text.slice(container.offset, endOf(container))
+  const range = elementsOf(container).length === 0 ? text.trim() : text.slice(container.offset, endOf(container))
   return !range.includes('\n')
 }
 
@@ -63,7 +62,7 @@ interface Insertion {
 }
 
 function insertion(text: string, container: Node, item: Insertion): Edit[] {
-  const items = itemsOf(container)
+  const items = elementsOf(container)
   const previous = items[item.index - 1]
   const [first] = items
   if (previous) return insertAfter(text, container, previous, item)
@@ -107,7 +106,7 @@ function insertFirst(text: string, container: Node, { prefix, value }: Insertion
 function removal(text: string, container: Node, item: Node): Edit[] {
   const comma = commaAfter(text, endOf(item))
   const stop = comma === undefined ? endOf(item) : comma + 1
-  const items = itemsOf(container)
+  const items = elementsOf(container)
   const around = text.slice(container.offset + 1, item.offset) + text.slice(stop, endOf(container) - 1)
   if (items.length === 1 && around.trim() === '')
     return [{ offset: container.offset + 1, length: container.length - 2, content: '' }]
@@ -176,4 +175,112 @@ function skip(text: string, offset: number, trivia: RegExp): number {
     if (!match) return place
     place += match[0].length
   }
+}
+
+/** One step from one value to another. Steps are taken in order, each on what the one before left. */
+export type JsonChange =
+  | { readonly kind: 'set'; readonly path: Path; readonly value: unknown }
+  | { readonly kind: 'insert'; readonly path: Path; readonly index: number; readonly value: unknown }
+  | { readonly kind: 'remove'; readonly path: Path }
+
+interface Versions {
+  /** What the text holds. */
+  readonly written: unknown
+  /** The same with defaults filled in, as the editor saw it. */
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** The smallest steps that make the written value say what `after` says. A default that nobody changed is not written down. */
+export function changesBetween(versions: Versions, path: Path = []): JsonChange[] {
+  const { written, before, after } = versions
+  if (isDeepStrictEqual(before, after) || isDeepStrictEqual(written, after)) return []
+  if (isRecord(written) && isRecord(after)) return objectChanges(written, isRecord(before) ? before : {}, after, path)
+  if (Array.isArray(written) && Array.isArray(after)) return listChanges(written, after, path)
+  return [{ kind: 'set', path, value: after }]
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>
+
+function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function objectChanges(written: JsonRecord, before: JsonRecord, after: JsonRecord, path: Path): JsonChange[] {
+  const gone = Object.keys(written).filter(key => !Object.hasOwn(after, key))
+  const removals = gone.map((key): JsonChange => ({ kind: 'remove', path: [...path, key] }))
+  const kept = Object.keys(after).flatMap(key =>
+    changesBetween(versionsOf(key, written, before, after), [...path, key]),
+  )
+  return [...removals, ...kept]
+}
+
+function versionsOf(key: string, written: JsonRecord, before: JsonRecord, after: JsonRecord): Versions {
+  const own = (record: JsonRecord) => (Object.hasOwn(record, key) ? record[key] : undefined)
+  return { written: own(written), before: own(before), after: own(after) }
+}
+
+function listChanges(written: readonly unknown[], after: readonly unknown[], path: Path): JsonChange[] {
+  const shorter = Math.min(written.length, after.length)
+  let start = 0
+  while (start < shorter && isDeepStrictEqual(written[start], after[start])) start++
+  let tail = 0
+  while (tail < shorter - start && isDeepStrictEqual(written.at(-1 - tail), after.at(-1 - tail))) tail++
+  const old = written.slice(start, written.length - tail)
+  const fresh = after.slice(start, after.length - tail)
+  const pairs = Math.min(old.length, fresh.length)
+  return [
+    ...old
+      .slice(0, pairs)
+      .flatMap((item, i) => changesBetween({ written: item, before: item, after: fresh[i] }, [...path, start + i])),
+    // From the end, so that the earlier indices still hold.
+    ...old.slice(pairs).map((_, i): JsonChange => ({ kind: 'remove', path: [...path, start + old.length - 1 - i] })),
+    ...fresh.slice(pairs).map((value, i): JsonChange => ({ kind: 'insert', path, index: start + pairs + i, value })),
+  ]
+}
+
+/** How a text is laid out. */
+export interface Layout {
+  /** One level of indentation. */
+  readonly unit: string
+  readonly eol: string
+}
+
+// A list of short words reads best on one line, up to about here.
+const LINE = 100
+
+/** JSON over several lines, with short lists of plain values kept on one. */
+export function printLines(value: unknown, layout: Layout, indent = ''): string {
+  const inline = printInline(value)
+  if (isPlain(value) || (Array.isArray(value) && value.every(isPlain) && indent.length + inline.length <= LINE))
+    return inline
+  const inner = indent + layout.unit
+  const items = itemsOf(value).map(([key, item]) => `${inner}${key}${printLines(item, layout, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return items.length === 0
+    ? `${open}${close}`
+    : [`${open}`, items.join(`,${layout.eol}`), `${indent}${close}`].join(layout.eol)
+}
+
+/** JSON on one line, with the spaces people write. */
+export function printInline(value: unknown): string {
+  if (isPlain(value)) return JSON.stringify(value)
+  const items = itemsOf(value).map(([key, item]) => `${key}${printInline(item)}`)
+  if (Array.isArray(value)) return `[${items.join(', ')}]`
+  return items.length === 0 ? '{}' : `{ ${items.join(', ')} }`
+}
+
+/** The layout that a text already has. */
+export function layoutOf(text: string): Layout {
+  const unit = /^([ \t]+)["{[]/m.exec(text)?.[1] ?? '  '
+  return { unit, eol: text.includes('\r\n') ? '\r\n' : '\n' }
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value !== 'object' || value === null
+}
+
+function itemsOf(value: unknown): [string, unknown][] {
+  if (Array.isArray(value)) return value.map(item => ['', item])
+  return Object.entries(value as object).map(([key, item]) => [`${JSON.stringify(key)}: `, item])
 }

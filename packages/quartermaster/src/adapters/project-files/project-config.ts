@@ -1,11 +1,20 @@
-import { AppError, type Problem, ProjectConfig, type Settings } from '../../contracts/index.ts'
+import { z } from 'zod'
+import {
+  AppError,
+  DEFAULT_SETTINGS,
+  type JsonSchema,
+  type Problem,
+  ProjectConfig,
+  SETTINGS,
+  type Settings,
+  type SettingsInput,
+} from '../../contracts/index.ts'
 import type { Secrets } from '../../core/catalogue/index.ts'
-import { checkDocument } from './checked-document.ts'
-import { type Fault, problemsError, toProblem } from './fault.ts'
+import { expectation, type Fault, problemsError, toProblem } from './faults.ts'
 import { parseDocument } from './json-document.ts'
 import type { Environment } from './references.ts'
+import { checkDocument } from './schema-faults.ts'
 import { readSecrets, secretsFileIn } from './secrets-file.ts'
-import { readSettings } from './settings.ts'
 import { readText } from './text-file.ts'
 import { readUpstreams, type UpstreamsRead, withoutUpstreams } from './upstream-entries.ts'
 
@@ -52,4 +61,43 @@ async function readConfigText(file: string): Promise<string> {
 function invalid(problems: readonly Problem[]): AppError {
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
   return problemsError('CONFIG_INVALID', `The configuration has ${count}:`, problems)
+}
+
+/** The defaults, overlaid with the configuration file's settings and then with the environment's. */
+export function readSettings(input: SettingsInput, env: Environment): { settings: Settings; problems: Problem[] } {
+  const settings: Record<string, unknown> = { ...DEFAULT_SETTINGS, ...input }
+  const problems: Problem[] = []
+  for (const [key, { variable, schema }] of overrides()) {
+    const text = env[variable]
+    // `VARIABLE= command` is how a shell takes one back for a single command.
+    if (text === undefined || text === '') continue
+    const described = z.toJSONSchema(schema) as JsonSchema
+    const parsed = schema.safeParse(fromText(text, described))
+    if (parsed.success) settings[key] = parsed.data
+    else problems.push(badVariable(variable, described))
+  }
+  return { settings: settings as unknown as Settings, problems }
+}
+
+function overrides(): [string, { variable: string; schema: z.ZodType }][] {
+  return Object.entries(SETTINGS).flatMap(([key, row]) =>
+    'env' in row ? [[key, { variable: row.env, schema: row.schema }]] : [],
+  )
+}
+
+function fromText(text: string, schema: JsonSchema): unknown {
+  if (schema['type'] === 'number' || schema['type'] === 'integer') return text.trim() === '' ? Number.NaN : Number(text)
+  if (schema['type'] === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+function badVariable(variable: string, schema: JsonSchema): Problem {
+  return {
+    severity: 'error',
+    code: 'CONFIG_INVALID',
+    where: 'environment',
+    field: variable,
+    message: `The environment variable "${variable}" must be ${expectation(schema)}.`,
+    fix: 'Correct it, or unset it.',
+  }
 }

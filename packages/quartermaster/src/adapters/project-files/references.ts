@@ -1,6 +1,6 @@
 import type { Secrets } from '../../core/catalogue/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
-import type { Path } from './fault.ts'
+import type { Path } from './faults.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

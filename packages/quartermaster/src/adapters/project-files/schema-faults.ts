@@ -2,10 +2,9 @@ import type { Node } from 'jsonc-parser'
 import { z } from 'zod'
 import type { JsonSchema } from '../../contracts/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
-import { expectation, knownKeys, schemaAt } from './expectation.ts'
-import type { Fault, Path } from './fault.ts'
+import { expectation, type Fault, knownKeys, type Path, schemaAt } from './faults.ts'
 import { type JsonDocument, keyOffsetOf, nodeAt, offsetOf } from './json-document.ts'
-import { hasReference } from './references.ts'
+import { hasReference, type ReferenceSources, resolveReferences } from './references.ts'
 
 type Checked<T> = { value: T } | { faults: Fault[] }
 
@@ -75,4 +74,27 @@ function fixOf(node: Node, schema: JsonSchema | undefined): string {
   if (!wantsText && hasReference(node.value)) return 'A reference always gives text; write the value itself.'
   const bare = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(node.value)
   return !wantsText && bare ? `Write ${node.value} without quotes.` : 'Change the value.'
+}
+
+export interface CheckedDocument<T> {
+  /** Absent when there are faults. */
+  readonly value?: T
+  /** Everything that is wrong, in the order of the text. */
+  readonly faults: readonly Fault[]
+}
+
+/** A document's values with references replaced, checked against a schema. */
+export function checkDocument<S extends z.ZodType>(
+  document: JsonDocument,
+  schema: S,
+  sources: ReferenceSources,
+): CheckedDocument<z.infer<S>> {
+  const resolved = resolveReferences(document.value, sources)
+  const unresolved = new Set(resolved.faults.map(fault => fault.path.join('.')))
+  const checked = checkSchema(schema, resolved.value, document)
+  // A value that could not be replaced is told once, as that; what the schema says about its raw text is noise.
+  const mismatches = 'faults' in checked ? checked.faults.filter(fault => !unresolved.has(fault.path.join('.'))) : []
+  const missing = resolved.faults.map(fault => ({ ...fault, offset: offsetOf(document, fault.path) }))
+  const faults = [...document.faults, ...missing, ...mismatches].sort((a, b) => a.offset - b.offset)
+  return faults.length === 0 && 'value' in checked ? { value: checked.value, faults } : { faults }
 }

@@ -2,7 +2,7 @@ import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempProject } from '../../testing/temp-project.ts'
-import { secretUses } from './secret-uses.ts'
+import { secretUses } from './secret-names.ts'
 
 async function usesIn(files: Record<string, string>, link?: [from: string, to: string]) {
   const { dir } = await tempProject(files)

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { join } from 'node:path'
 import type { Problem } from '../../contracts/index.ts'
 import type { Secrets } from '../../core/catalogue/index.ts'
-import { type Fault, toProblem } from './fault.ts'
+import { type Fault, toProblem } from './faults.ts'
 import { type JsonDocument, offsetOf, parseDocument } from './json-document.ts'
 import { readText } from './text-file.ts'
 

@@ -8,13 +8,10 @@ import {
   type UpstreamEntry,
 } from '../../contracts/index.ts'
 import { consentPrefix, upstreamUnit } from '../../core/kernel/index.ts'
-import { type CheckedDocument, checkDocument } from './checked-document.ts'
-import { type Fault, toProblem } from './fault.ts'
-import { foreignFix } from './foreign-fields.ts'
+import { type Fault, toProblem } from './faults.ts'
 import { FORBIDDEN_KEYS, type JsonDocument, keyOffsetOf, nodeAt, offsetOf, partOf } from './json-document.ts'
 import { hasReference, type ReferenceSources } from './references.ts'
-import { checkSchema } from './schema-faults.ts'
-import { createMaskList } from './upstream-masks.ts'
+import { type CheckedDocument, checkDocument, checkSchema } from './schema-faults.ts'
 
 /** The MCP servers of others that a configuration names. */
 export interface UpstreamsRead {
@@ -175,4 +172,87 @@ function problemOf(name: string, fault: Fault, { file, text }: { file: string; t
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What to write instead of a field that other clients know. */
+export function foreignFix(key: string): string | undefined {
+  return Object.hasOwn(FIXES, key) ? FIXES[key] : undefined
+}
+
+const CONSENT = 'Remove it; what needs a person is said per tool: "tools": { "NAME": { "consent": [] } }.'
+const TRANSPORT = 'Remove it; "command" or "url" says how the server is reached.'
+
+const FIXES: Readonly<Record<string, string>> = {
+  autoApprove: CONSENT,
+  alwaysAllow: CONSENT,
+  trust: CONSENT,
+  disabledTools: 'Write "leaveOut" with the same list.',
+  excludeTools: 'Write "leaveOut" with the same list.',
+  enabledTools: 'Write "offer" with the same list.',
+  includeTools: 'Write "offer" with the same list.',
+  timeout: 'Write "timeoutMs" for calls, in milliseconds, or "startSeconds" for starting.',
+  transport: TRANSPORT,
+  transportType: TRANSPORT,
+  gallery: 'Remove it.',
+  description: 'Write "short".',
+  name: 'Remove it; the name stands before the entry. A title for people is "title".',
+  envFile:
+    'Remove it, and put its variables into "env", secrets into secrets.json in the data folder; `quartermaster import` does both.',
+  serverUrl: 'Write "url".',
+  httpUrl: 'Write "url".',
+  auth: 'Write "oauth" with "clientId", "clientSecret" and "scope".',
+  headersHelper: 'Write "headers" with ${env:NAME} or ${secret:NAME}.',
+}
+
+/** Collects the texts of upstreams that no log may show. */
+export interface MaskList {
+  /** Begins with one entry. */
+  begin(): {
+    readonly onValue: (value: string, kind: 'env' | 'secret') => void
+    /** The entry is good: what it holds is to be masked. */
+    keep(config: UpstreamConfig): UpstreamConfig
+  }
+  texts(): string[]
+}
+
+/** Shorter ones stand in every other line, and masking them would leave nothing to read. */
+const SHORTEST_SECRET = 4
+const SHORTEST_OTHER = 8
+
+export function createMaskList(): MaskList {
+  const texts = new Set<string>()
+  const add = (text: string) => {
+    // A credential is logged with its scheme or without.
+    for (const one of [text, ...text.split(/\s+/)]) if (isTelling(one)) texts.add(one)
+  }
+  return {
+    begin() {
+      const referred: [string, 'env' | 'secret'][] = []
+      return {
+        onValue: (value, kind) => void referred.push([value, kind]),
+        keep(config) {
+          for (const [value, kind] of referred) {
+            if (kind === 'secret' && value.length >= SHORTEST_SECRET) texts.add(value)
+            else if (kind === 'env') add(value)
+          }
+          credentialsOf(config).forEach(add)
+          return config
+        },
+      }
+    },
+    texts: () => [...texts],
+  }
+}
+
+function credentialsOf(config: UpstreamConfig): string[] {
+  const own = 'url' in config ? config.headers : config.env
+  const oauth = 'url' in config ? config.oauth?.clientSecret : undefined
+  const ofAgents = Object.values(config.agents).flatMap(({ env = {}, headers = {} }) => [env, headers])
+  return [...[own, ...ofAgents].flatMap(texts => Object.values(texts)), ...(oauth === undefined ? [] : [oauth])]
+}
+
+/** Folders, plain addresses and plain words are what logs are made of, and tell nothing. */
+function isTelling(text: string): boolean {
+  if (text.length < SHORTEST_OTHER) return false
+  return !/^(?:~|\.{0,2}\/|[A-Za-z]:\\)/.test(text) && !/^https?:\/\/[^\s@?]*$/.test(text) && !/^[a-z]+$/i.test(text)
 }

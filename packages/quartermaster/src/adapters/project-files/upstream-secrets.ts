@@ -1,9 +1,14 @@
-import type { Fields } from './config-text.ts'
-import { isSameServer } from './entry-parts.ts'
+import { basename } from 'node:path'
+import { AppError } from '../../contracts/index.ts'
+import { freeName } from '../../core/kernel/index.ts'
+import { type Edit, editText } from './agent-entry.ts'
+import { type Fields, isSameServer } from './config-text.ts'
+import { problemsError } from './faults.ts'
+import { parseDocument, splitByteOrderMark } from './json-document.ts'
+import { applyChange, changesBetween, printLines } from './json-edit.ts'
 import { secretNamesIn } from './references.ts'
-import { isNumberOf, lookWhoSpeaks, withSecretNames } from './secret-names.ts'
-import { addSecrets, nameMissing, secretsThere } from './secrets-editor.ts'
-import type { Edit } from './text-edit.ts'
+import { type IsSpokenFor, isNumberOf, lookWhoSpeaks, withSecretNames } from './secret-names.ts'
+import { readSecrets } from './secrets-file.ts'
 
 /** The secrets that an entry refers to, under the names that were thought of for them. */
 export interface WrittenSecrets {
@@ -68,4 +73,107 @@ function sameNames(entry: Fields, stated: Fields, missing: readonly string[]): R
     }),
   )
   return isSameServer(stated, withSecretNames(entry, names)) ? names : undefined
+}
+
+/** Where secrets went. */
+export interface AddedSecrets {
+  /** The name that each one has now, by the name that was asked for. */
+  readonly names: Readonly<Record<string, string>>
+  /** Those that were not there before. */
+  readonly added: readonly string[]
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/**
+ * Adds texts to the secrets file, which is made when there is none. A name that has another text, or that something else
+ * speaks for, is left alone, and the new text gets the next free one.
+ */
+export async function addSecrets(
+  file: string,
+  secrets: Texts,
+  { isSpokenFor, edit }: { isSpokenFor: IsSpokenFor; edit: Edit },
+): Promise<AddedSecrets> {
+  if (Object.keys(secrets).length === 0) return { names: {}, added: [] }
+  const answer = await change(file, edit, known => {
+    const after: Record<string, string> = { ...known }
+    const names: Record<string, string> = {}
+    for (const [name, text] of Object.entries(secrets)) {
+      const free = freeName(checkedName(name), candidate =>
+        Object.hasOwn(after, candidate) ? after[candidate] === text : !isSpokenFor(candidate),
+      )
+      after[free] = text
+      names[name] = free
+    }
+    const added = Object.keys(after).filter(name => !Object.hasOwn(known, name))
+    return { after, names, added }
+  })
+  return { names: answer.names, added: answer.added }
+}
+
+/** Takes texts out of the secrets file, and answers which. Names that are not there are passed over. */
+export async function removeSecrets(file: string, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0 || !(await hasAny(file, names))) return []
+  const removed: string[] = []
+  await change(file, editText, known => {
+    const [gone, kept] = [true, false].map(is => Object.entries(known).filter(([name]) => names.includes(name) === is))
+    removed.push(...(gone ?? []).map(([name]) => name))
+    return { after: Object.fromEntries(kept ?? []), names: {}, added: [] }
+  })
+  return removed
+}
+
+/** No file is made only to take something out of it. */
+async function hasAny(file: string, names: readonly string[]): Promise<boolean> {
+  const { secrets, problems } = await readSecrets(file)
+  return problems.length > 0 || names.some(name => secrets?.get(name) !== undefined)
+}
+
+/** Names for texts that nobody gave yet: nothing has them, so that nothing of somebody else is taken for them. */
+export async function nameMissing(
+  file: string,
+  wanted: readonly string[],
+  isSpokenFor: IsSpokenFor,
+): Promise<Record<string, string>> {
+  if (wanted.length === 0) return {}
+  const { secrets, problems } = await readSecrets(file)
+  if (!secrets) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be read:', problems)
+  const names = new Map<string, string>()
+  for (const name of wanted) {
+    const isFree = (candidate: string) =>
+      secrets.get(candidate) === undefined && ![...names.values()].includes(candidate) && !isSpokenFor(candidate)
+    names.set(name, freeName(checkedName(name), isFree))
+  }
+  return Object.fromEntries(names)
+}
+
+/** Which of these are in the secrets file; nobody knows of one that cannot be read. */
+export async function secretsThere(file: string, names: readonly string[]): Promise<string[] | undefined> {
+  const { secrets } = await readSecrets(file)
+  return secrets && names.filter(name => secrets.get(name) !== undefined)
+}
+
+interface Changed extends AddedSecrets {
+  readonly after: Texts
+}
+
+async function change(file: string, edit: Edit, next: (known: Texts) => Changed): Promise<Changed & { text: string }> {
+  // The same look as before every use: a file that others can read is refused, not added to.
+  const { problems } = await readSecrets(file)
+  const errors = problems.filter(problem => problem.severity === 'error')
+  if (errors.length > 0) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be changed:', errors)
+  const edited = { path: file, file: basename(file), code: 'CONFIG_INVALID', mode: 0o600, folderMode: 0o700 } as const
+  return edit(edited, current => {
+    const { mark, text } = splitByteOrderMark(current ?? '{}')
+    const known = parseDocument(text).value as Texts
+    const changed = next(known)
+    if (current === undefined) return { ...changed, text: `${printLines(changed.after, { unit: '  ', eol: '\n' })}\n` }
+    const changes = changesBetween({ written: known, before: known, after: changed.after })
+    return { ...changed, text: mark + changes.reduce(applyChange, text) }
+  })
+}
+
+function checkedName(name: string): string {
+  if (/^[A-Za-z0-9_.-]{1,128}$/.test(name) && !['__proto__', 'constructor', 'prototype'].includes(name)) return name
+  throw new AppError('INPUT_INVALID', `A secret cannot be named ${JSON.stringify(name)}. Use A–Z a–z 0–9 _ . -`)
 }

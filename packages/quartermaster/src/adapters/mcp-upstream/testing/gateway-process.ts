@@ -1,4 +1,4 @@
-import { createChildHerd } from '../../programs/child-herd.ts'
+import { createChildHerd } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'

@@ -1,0 +1,330 @@
+import {
+  type AgentConfig,
+  type Caller,
+  type DependencyOptions,
+  messageOf,
+  type Settings,
+} from '../../contracts/index.ts'
+import {
+  type AgentStore,
+  type Agents,
+  type CapabilityRegistry,
+  createAgents,
+  createAnnouncer,
+  createCapabilityRegistry,
+  type GuestBook,
+  type Mount,
+  type ServerFactory,
+} from '../../core/agents/index.ts'
+import {
+  type Catalogue,
+  createCatalogue,
+  type SchemaCompiler,
+  type Secrets,
+  type Source,
+} from '../../core/catalogue/index.ts'
+import { createHealth, type Health } from '../../core/health/index.ts'
+import {
+  type Clock,
+  createEmitter,
+  type Digest,
+  type Emitter,
+  type Ids,
+  type Log,
+  type Random,
+  type Tracer,
+} from '../../core/kernel/index.ts'
+import { createDocs, type Docs } from '../../core/knowledge/index.ts'
+import {
+  awaitedIn,
+  type Calls,
+  type ConsentDesks,
+  createAdmission,
+  createApprovals,
+  createCalls,
+  createConsentDesks,
+  createConsentGate,
+  createEffectsStage,
+  createEndsTeller,
+  createForeignSteps,
+  createIdempotency,
+  createKeptResults,
+  createLastLook,
+  createLeaseKeeper,
+  createOperationDesk,
+  createOperationSeal,
+  createOperations,
+  createReadings,
+  createReceipts,
+  createStoredOperations,
+  createWaitedOperations,
+  customKind,
+  type EffectKinds,
+  hearingStorage,
+  type KeptResults,
+  type OperationDesk,
+  type OperationSeal,
+  type Operations,
+  type Readings,
+  type StorageAccess,
+  type TellEnd,
+} from '../../core/operations/index.ts'
+
+/** Everything the core asks of the outside. */
+export interface CorePorts {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly digest: Digest
+  readonly log: Log
+  readonly compiler: SchemaCompiler
+  readonly sources: readonly Source[]
+  readonly agentStore: AgentStore
+  readonly secrets: Secrets
+  readonly settings: Settings
+  /** What can be verified of what calls leave behind outside; without one, tools with effects are left out. */
+  readonly effectKinds?: EffectKinds | undefined
+  /** Where calls are written down. */
+  readonly storage: StorageAccess
+  /** Who this process is among those that run operations; made up when absent. */
+  readonly owner?: string | undefined
+  /** Nobody follows calls without one. */
+  readonly tracer?: Tracer | undefined
+  /** Has a unit met that nobody has seen yet, for whoever calls what may be its tool; nobody is met so when absent. */
+  readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
+  /** Mounts the servers that capabilities name; without one those are unavailable. */
+  readonly mount?: Mount | undefined
+  /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */
+  readonly tellEnd?: TellEnd | undefined
+  /** The callers that have anybody to tell ends to; all of them when absent. */
+  readonly endListeners?: (() => readonly Caller[]) | undefined
+  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  readonly guests?: GuestBook | undefined
+  /** How long the first load of a source may hold up the others. */
+  readonly patienceMs: number
+  dependencyOptions(name: string): DependencyOptions
+  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+  /** Renders the servers of a run; it gets the core, because calls go through it. */
+  serverFactory(core: {
+    calls: Calls
+    readings: Readings
+    results: KeptResults
+    operations: Operations
+    operationDesk: OperationDesk
+    follow: Agents['follow']
+    seal: OperationSeal
+    /** Has ends told that nobody was there to hear of: somebody has come. */
+    lookForEnds(): void
+  }): ServerFactory
+}
+
+/** The contexts, wired. */
+export interface Core {
+  readonly emitter: Emitter
+  readonly catalogue: Catalogue
+  readonly health: Health
+  readonly agents: Agents
+  readonly docs: Docs
+  readonly registry: CapabilityRegistry
+  readonly calls: Calls
+  readonly readings: Readings
+  readonly results: KeptResults
+  readonly operations: Operations
+  readonly operationDesk: OperationDesk
+  readonly consentDesks: ConsentDesks
+  /** Goes on with what earlier processes left to be done. */
+  work(): void
+  /** Takes nothing more, ends what merely waits, and resolves when the handlers that run have ended. */
+  drain(): Promise<void>
+  /** How many handlers of calls, prompts and resources run now. */
+  running(): number
+  stop(): Promise<void>
+}
+
+export function buildCore(outside: CorePorts): Core {
+  const storage = hearingStorage(outside.storage, () => foreign)
+  const ports = { ...outside, storage }
+  const { clock, digest, settings, log, secrets } = ports
+  const emitter = createEmitter({
+    onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
+  })
+  const reportProbing = (error: unknown) => log.error('probing failed', { error: messageOf(error) })
+  // The two know each other: health follows the catalogue's generations, the catalogue has new dependencies looked at.
+  const catalogue: Catalogue = createCatalogue({
+    ...ports,
+    emitter,
+    effectKinds: ports.effectKinds ?? new Map(),
+    ownEffectKind: customKind,
+    lookAhead: dependencies => void health.lookAhead(dependencies).catch(reportProbing),
+    prepare: next => health.prepare(next),
+  })
+  const health: Health = createHealth({
+    ...ports,
+    emitter,
+    catalogue,
+    options: ports.dependencyOptions,
+    hasSecret: name => secrets.get(name) !== undefined,
+  })
+  emitter.on('generation.swapped', () => {
+    health.adopt(catalogue.current())
+    // What a reload brings was looked at before; this is for the first generation and for what a host registers.
+    health.probeNew().catch(reportProbing)
+  })
+  const announcer = createAnnouncer({ emitter, clock, settings })
+  const docs = createDocs(clock)
+  const agents = createAgents({
+    store: ports.agentStore,
+    emitter,
+    announcer,
+    catalogue,
+    health,
+    digest,
+    settings,
+    docs,
+    mount: ports.mount,
+    guests: ports.guests,
+    folders: ports.folders,
+  })
+  const results = createKeptResults(ports)
+  const owner = ports.owner ?? ports.ids.next('process')
+  const receipts = createReceipts({ ...ports, onUnheard: () => teller.look() })
+  const operationLog = createStoredOperations({ ...ports, emitter, owner, receipts })
+  const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
+  const operations = createOperations({ storage: ports.storage, receipts, log: operationLog })
+  const idempotency = createIdempotency({ storage: ports.storage, receipts, log: operationLog, clock })
+  const gate = createConsentGate({ ...ports, catalogue })
+  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
+  const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
+  const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
+  const consentDesks = createConsentDesks({ ...ports, emitter, lastLook, catalogue, whereAwaited })
+  const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
+  // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
+  const operationDesk: OperationDesk = createOperationDesk({
+    ...ports,
+    emitter,
+    whereAwaited,
+    lastLook,
+    operations: operationLog,
+    calls: { cancel: (id, reason) => calls.cancel(id, reason) },
+  })
+  const admission = createAdmission({
+    ...ports,
+    gate,
+    approvals,
+    desks: consentDesks,
+    operations: operationLog,
+    operationDesk,
+    idempotency,
+  })
+  const effects = createEffectsStage({
+    ...ports,
+    effectKinds,
+    operations: operationLog,
+  })
+  const calls: Calls = createCalls({
+    ...ports,
+    catalogue,
+    admission,
+    gate,
+    effects,
+    health,
+    results,
+    operations: operationLog,
+    idempotency,
+    approvals,
+    desks: consentDesks,
+    records: operations,
+    lastLook,
+    emitter,
+  })
+  const waited = createWaitedOperations({
+    ...ports,
+    owner,
+    emitter,
+    agents,
+    catalogue,
+    health,
+    calls,
+    operations: operationLog,
+    gate,
+    approvals,
+    lastLook,
+  })
+  const teller = createEndsTeller({
+    ...ports,
+    emitter,
+    tell: ports.tellEnd ?? (() => undefined),
+    listening: ports.endListeners,
+    isAwaited: end => approvals.isHeld(end.id) || receipts.has(end),
+  })
+  const foreign = createForeignSteps({
+    ...ports,
+    emitter,
+    owner,
+    approvals,
+    calls,
+    operations: operationLog,
+    wake() {
+      waited.wake()
+      teller.look()
+    },
+  })
+  leases.start()
+  const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
+  const createServer = ports.serverFactory({
+    calls,
+    readings,
+    results,
+    operations,
+    operationDesk,
+    follow: agents.follow,
+    seal: createOperationSeal(ports.storage),
+    lookForEnds: teller.look,
+  })
+  const registry = createCapabilityRegistry({
+    catalogue,
+    health,
+    digest,
+    settings,
+    docs,
+    createServer,
+    mount: ports.mount,
+    log,
+  })
+  return {
+    emitter,
+    catalogue,
+    health,
+    agents,
+    docs,
+    registry,
+    calls,
+    readings,
+    results,
+    operations,
+    operationDesk,
+    consentDesks,
+    work() {
+      waited.start()
+      teller.start()
+    },
+    async drain() {
+      await Promise.all([calls.drain(), readings.drain(), waited.stop()])
+    },
+    running: () => calls.running() + readings.running(),
+    async stop() {
+      storage.stopHearing()
+      foreign.stop()
+      await waited.stop()
+      calls.stop()
+      readings.stop()
+      announcer.stop()
+      health.stop()
+      await Promise.all([catalogue.stop(), operationLog.stop()])
+      await receipts.stop()
+      // What still ran until now was still this process's.
+      leases.stop()
+      await teller.stop()
+    },
+  }
+}

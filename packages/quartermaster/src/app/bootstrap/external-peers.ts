@@ -1,0 +1,88 @@
+import { createIds, sha256, systemRandom } from '../../adapters/system/index.ts'
+import {
+  type Courier,
+  createCourier,
+  createExternalPeers,
+  createOutbox,
+  type ExternalPeers,
+  type RemoteAgents,
+} from '../../core/external-peers/index.ts'
+import { type Log, remembered } from '../../core/kernel/index.ts'
+import type { OpenedStore } from '../project/open-store.ts'
+import type { Project } from '../project/project.ts'
+
+/** A2A agents elsewhere: who they are, and whoever sends them what they are to do. */
+export interface BuiltExternalPeers {
+  readonly peers: ExternalPeers
+  readonly courier: Courier
+  /** From now on cards are looked at, and tasks are sent. */
+  start(): void
+  stop(): Promise<void>
+}
+
+export function buildExternalPeers(
+  project: Pick<Project, 'secrets' | 'settings'>,
+  opened: OpenedStore,
+  log: Log,
+): BuiltExternalPeers {
+  const { store, clock, shared, organisation, delegations, messages, attachments } = opened
+  const client = remembered(openClient)
+  const remote = lateRemote(client)
+  const peers = createExternalPeers({ store, clock, log, organisation, remote, secrets: project.secrets })
+  const leaseMs = project.settings.leaseSeconds * 1_000
+  const self = shared?.nodes.id ?? createIds().next('process')
+  const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => shared === undefined })
+  const courier = createCourier({
+    store,
+    clock,
+    random: systemRandom,
+    digest: sha256,
+    log,
+    remote,
+    outbox,
+    peers,
+    delegations,
+    messages,
+    attachments,
+    organisation,
+    watchers: messages.watchers,
+    leaseMs,
+  })
+  let isUsed = false
+
+  async function openClient() {
+    isUsed = true
+    const { createA2aClient } = await import('../../adapters/a2a-client/index.ts')
+    return createA2aClient({ clock })
+  }
+
+  return {
+    peers,
+    courier,
+    start() {
+      peers.start()
+      courier.start()
+    },
+    async stop() {
+      await courier.stop()
+      await peers.stop()
+      if (isUsed) (await client()).close()
+    },
+  }
+}
+
+/** Loads what it is made of with the first agent that is spoken to: most that start have none. */
+function lateRemote(client: () => Promise<RemoteAgents>): RemoteAgents {
+  return {
+    card: async (...given) => (await client()).card(...given),
+    send: async (...given) => (await client()).send(...given),
+    async *stream(...given) {
+      yield* (await client()).stream(...given)
+    },
+    get: async (...given) => (await client()).get(...given),
+    async *subscribe(...given) {
+      yield* (await client()).subscribe(...given)
+    },
+    cancel: async (...given) => (await client()).cancel(...given),
+  }
+}

@@ -1,0 +1,136 @@
+import { DEFAULT_ORGANISATION, messageOf } from '../../contracts/index.ts'
+import type { GuestBook } from '../../core/agents/index.ts'
+import type { Cancel, Clock, Log } from '../../core/kernel/index.ts'
+import type { NamedPlace, Organisation } from '../../core/organisation/index.ts'
+import type { ChangedRows, StoreNews } from '../../core/store/index.ts'
+
+/** Which workspaces of all organisations are there, known without asking the store: every request needs it. */
+export interface GuestList extends GuestBook {
+  /** Reads them, and follows what becomes of them. Nobody is there before. */
+  open(source: GuestSource): Promise<void>
+  /** Reads one anew where nothing is heard of what other processes do. Nothing to wait for elsewhere. */
+  fresh(place: Pick<NamedPlace, 'organisation' | 'workspace'>): Promise<void> | undefined
+  stop(): void
+}
+
+export interface GuestSource {
+  readonly organisation: Pick<Organisation, 'places' | 'workspaces' | 'seats' | 'events'>
+  /** News of other processes; absent where none shares the store. */
+  readonly news: StoreNews | undefined
+}
+
+export interface GuestListDeps {
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Log
+}
+
+/** A store that did not answer is asked again then. */
+const PAUSE_MS = 1_000
+/** Of more that have changed at once, all are read. */
+const MOST_IDS = 500
+
+export function createGuestList({ clock, log }: GuestListDeps): GuestList {
+  /** By organisation. */
+  const there = new Map<string, Set<string>>()
+  const listeners = new Set<() => void>()
+  let source: GuestSource | undefined
+  let changes = 0
+  let offs: readonly (Cancel | undefined)[] = []
+  let cancelRetry: Cancel = () => {}
+
+  function tellLeft(): void {
+    for (const listener of listeners) listener()
+  }
+
+  /** Answers whether somebody has left. */
+  function note({ organisation, workspace, status }: NamedPlace): boolean {
+    const names = there.get(organisation)
+    if (status !== 'active') return names?.delete(workspace) ?? false
+    if (names) names.add(workspace)
+    else there.set(organisation, new Set([workspace]))
+    return false
+  }
+
+  /** An agent whose file is gone is nobody at once, not a guest for as long as its place is still being taken back. */
+  function isOfFolder(workspace: string): boolean {
+    return source?.organisation.seats.isHeld(workspace) ?? false
+  }
+
+  /** What was heard of while it was read is newer than what was read. */
+  async function whenCurrent<T>(read: () => Promise<T>, take: (found: T) => void): Promise<void> {
+    for (;;) {
+      const before = changes
+      const found = await read()
+      if (changes === before) return take(found)
+    }
+  }
+
+  function readSome({ organisation: { places } }: GuestSource, ids: readonly string[]): Promise<void> {
+    return whenCurrent(
+      () => places(ids),
+      found => {
+        // All of them are noted, whoever of them has left.
+        if (found.filter(note).length > 0) tellLeft()
+      },
+    )
+  }
+
+  function readAll({ organisation: { places } }: GuestSource): Promise<void> {
+    return whenCurrent(places, found => {
+      there.clear()
+      for (const place of found) note(place)
+      tellLeft()
+    })
+  }
+
+  function lookAgain(from: GuestSource, ids: ChangedRows['ids']): void {
+    changes++
+    const reading = ids === 'any' || ids.length > MOST_IDS ? readAll(from) : readSome(from, ids)
+    reading.catch(error => {
+      log.warn('who has a workspace could not be read and is tried again', { error: messageOf(error) })
+      cancelRetry()
+      cancelRetry = clock.after(PAUSE_MS, () => lookAgain(from, 'any'))
+    })
+  }
+
+  return {
+    async open(from) {
+      source = from
+      const { organisation, news } = from
+      offs = [
+        organisation.events.on('workspace.changed', ({ name: workspace, ...place }) => {
+          changes++
+          if (note({ ...place, workspace })) tellLeft()
+        }),
+        news?.listen({
+          changed(rows) {
+            const changed = rows.find(({ table }) => table === 'workspaces')
+            if (changed) lookAgain(from, changed.ids)
+          },
+          back: () => lookAgain(from, 'any'),
+        }),
+      ]
+      await readAll(from)
+    },
+    has({ organisation, workspace }) {
+      const isThere = there.get(organisation)?.has(workspace) ?? false
+      return isThere && !(organisation === DEFAULT_ORGANISATION && isOfFolder(workspace))
+    },
+    hasJoined: name => source?.organisation.seats.isTaken(name) ?? false,
+    fresh({ organisation, workspace }) {
+      if (!source?.news || source.news.isHeard()) return undefined
+      const { workspaces } = source.organisation
+      return whenCurrent(
+        () => workspaces.named(organisation, workspace),
+        row => {
+          if (note({ organisation, workspace, status: row?.status ?? 'archived' })) tellLeft()
+        },
+      )
+    },
+    onLeft: listener => void listeners.add(listener),
+    stop() {
+      cancelRetry()
+      for (const off of offs) off?.()
+    },
+  }
+}

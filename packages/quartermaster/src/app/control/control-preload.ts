@@ -1,0 +1,235 @@
+import { type Control, type ControlInput, type ControlOptions, Name } from '../../contracts/index.ts'
+import type { CatalogueCapability, WithheldTool } from '../../core/catalogue/index.ts'
+import { type Cancel, type Clock, upstreamIn } from '../../core/kernel/index.ts'
+import type { Runtime } from '../bootstrap/runtime.ts'
+import { isLocked } from '../project/take-folder.ts'
+
+export interface MeetFirstDeps extends Pick<Runtime, 'meet' | 'meetAgain'> {
+  readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current'> }
+}
+
+/**
+ * A control for one command that meets servers nobody has ever seen only for whoever asks for all there is, and of a tool that is
+ * not there those that may have it: one that hangs holds no command up that has nothing to do with it. Where nobody keeps servers
+ * running, nobody hears that one lists a tool again which it had withdrawn or changed: it is asked before the tool is refused.
+ * `doctor` tries all of them, also those that were seen before.
+ */
+export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirstDeps): Control {
+  async function forTool(tool: string): Promise<void> {
+    const { tools, capabilities } = core.catalogue.current()
+    if (tools.has(tool)) return
+    for (const name of serversWithout(tool, capabilities.values())) await meetAgain(name)
+    await meet({ tool })
+  }
+
+  async function forCapability(name: string): Promise<void> {
+    if (core.catalogue.current().capabilities.get(name)?.unseen !== undefined) await meet({ name })
+  }
+
+  /** Who cannot be told that it takes a while, as a shell that completes a word, gets what there is. */
+  async function forAll(_input: unknown, options: ControlOptions | undefined): Promise<void> {
+    if (options?.onProgress) await meet()
+  }
+
+  /** What was seen once may be broken by now, and nobody keeps it who would know. */
+  async function forDoctor(input: unknown, options: ControlOptions | undefined): Promise<void> {
+    await forAll(input, options)
+    if (options?.onProgress) await meetAgain()
+  }
+
+  async function forReview({ name }: ControlInput<'reviewItems'>, options: ControlOptions | undefined): Promise<void> {
+    if (options?.onProgress) await meet(name === undefined ? undefined : { name })
+  }
+
+  async function forDocs({ path, query = '' }: ControlInput<'docs'>, options?: ControlOptions): Promise<void> {
+    if (path !== undefined) await forPage(path)
+    else if (!core.catalogue.current().tools.has(nameIn(query).name)) await forAll({}, options)
+  }
+
+  /** There is a page of each tool and of each capability. Any other is of no server, however its tools may be called. */
+  async function forPage(path: string): Promise<void> {
+    const { kind, name } = nameIn(path)
+    const { capabilities, knowledge } = core.catalogue.current()
+    if (kind === 'dependency') return
+    const isWritten = kind === undefined && knowledge.has(name)
+    if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
+    else if (kind !== 'capability' && !isWritten && Name.safeParse(name).success) await forTool(name)
+  }
+
+  /** What is named may need a server that nobody has seen; what nobody knows may be a tool of one. */
+  async function forAddress({ name: text }: ControlInput<'recheck'>): Promise<void> {
+    const { kind, name } = nameIn(text)
+    const { capabilities, dependencies } = core.catalogue.current()
+    const needed = kind === undefined || kind === 'dependency' ? dependencies.get(name) : undefined
+    const server = needed && upstreamIn(needed.unit)
+    if (server !== undefined) await meet({ name: server })
+    else if (kind !== 'tool' && capabilities.has(name)) await forCapability(name)
+    else if (!needed && kind !== 'capability' && kind !== 'dependency') await forTool(name)
+  }
+
+  return {
+    ...control,
+    status: controlAfter(forAll, control.status),
+    doctor: controlAfter(forDoctor, control.doctor),
+    upstreams: controlAfter(forAll, control.upstreams),
+    reviewItems: controlAfter(forReview, control.reviewItems),
+    docs: controlAfter(forDocs, control.docs),
+    checkDocs: controlAfter(forAll, control.checkDocs),
+    tools: controlAfter(forAll, control.tools),
+    capabilities: controlAfter(forAll, control.capabilities),
+    agents: controlAfter(forAll, control.agents),
+    checkAgent: controlAfter(forAll, control.checkAgent),
+    prompt: controlAfter(forAll, control.prompt),
+    grant: controlAfter(({ capability }) => forCapability(capability), control.grant),
+    recheck: controlAfter(forAddress, control.recheck),
+    tool: controlAfter(({ name }) => forTool(name), control.tool),
+    call: controlAfter(({ tool }) => forTool(tool), control.call),
+    // What it said is kept by whoever runs it, and where that is nobody it is tried for this.
+    upstreamLogs: controlAfter(({ name }) => meet({ name }), control.upstreamLogs),
+  }
+}
+
+type Held = Pick<CatalogueCapability, 'unit' | 'leftOut' | 'gone'>
+
+/** The servers by which a tool of this name is held back, or was there once. */
+function serversWithout(tool: string, capabilities: Iterable<Held>): string[] {
+  const isIt = ({ name, calledAs = name }: WithheldTool) => calledAs === tool
+  const isWithout = ({ leftOut, gone = [] }: Held) => leftOut.some(isIt) || gone.some(isIt)
+  return [...capabilities].filter(isWithout).flatMap(({ unit }) => upstreamIn(unit) ?? [])
+}
+
+const ADDRESS = /^(?:(tool|capability|dependency):)?(.*)$/s
+
+/** What a page is of, or an address names. */
+function nameIn(text: string): { kind: string | undefined; name: string } {
+  const [, kind, name = ''] = ADDRESS.exec(text) ?? []
+  return { kind, name }
+}
+
+export interface ReadFirstDeps extends Pick<Runtime, 'readAgain'> {
+  readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current'> }
+}
+
+/**
+ * A control for one command that says of no tool that it does not exist, and of no server that nobody has seen it, only because
+ * another command had the store when this one began: what is known of servers stands there. It throws `STORE_LOCKED` while that
+ * cannot be read, so that whoever asks waits and tries again. `status` and `doctor` answer all the same: they tell how things are.
+ */
+export function readFirst(control: Control, { core, readAgain }: ReadFirstDeps): Control {
+  /** Of a tool that is there nothing more has to be known. */
+  async function forTool(name: string): Promise<void> {
+    if (!core.catalogue.current().tools.has(name)) await readAgain()
+  }
+
+  /** Who cannot be told that it takes a while, as a shell that completes a word, gets what there is. */
+  async function forAll(_input: unknown, options: ControlOptions | undefined): Promise<void> {
+    if (options?.onProgress) await readAgain().catch(orFewer)
+  }
+
+  return {
+    ...control,
+    tools: controlAfter(forAll, control.tools),
+    tool: controlAfter(({ name }) => forTool(name), control.tool),
+    capabilities: controlAfter(forAll, control.capabilities),
+    agents: controlAfter(forAll, control.agents),
+    checkAgent: controlAfter(forAll, control.checkAgent),
+    prompt: controlAfter(forAll, control.prompt),
+    grant: controlAfter(forAll, control.grant),
+    recheck: controlAfter(forAll, control.recheck),
+    call: controlAfter(({ tool }) => forTool(tool), control.call),
+  }
+}
+
+/** What else is wrong with the store hides no tool that needs none, and `doctor` tells of it. */
+function orFewer(error: unknown): void {
+  if (isLocked(error)) throw error
+}
+
+export interface FetchFirstDeps {
+  readonly clock: Clock
+  readonly core: { readonly catalogue: Pick<Runtime['core']['catalogue'], 'current' | 'reload'> }
+  readonly upstreams: Pick<Runtime['upstreams'], 'download' | 'statuses'>
+  look(): Promise<void>
+}
+
+/** Quicker than this is no download. */
+const TOLD_AFTER_MS = 8_000
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * A control for one command, which has not begun with servers that may have to be downloaded. They are started for whoever asks
+ * for all tools, or for one that is not there without them, and are waited for: to leave would end a download in the midst. Who
+ * cannot be told that it goes on, as a shell that completes a word, does without them.
+ */
+export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
+  const { core, look } = deps
+  const isKnown = (tool: string) => core.catalogue.current().tools.has(tool)
+
+  async function fetched(options: ControlOptions | undefined, tool?: string): Promise<void> {
+    if (!options?.onProgress || (tool !== undefined && isKnown(tool))) return
+    const cancel = tellOften(deps, options)
+    const isMore = await deps.upstreams.download(tool).finally(cancel)
+    if (!isMore) return
+    await core.catalogue.reload()
+    await look()
+  }
+
+  return {
+    ...control,
+    async tools(input, options) {
+      await fetched(options)
+      return await control.tools(input, options)
+    },
+    async tool(input, options) {
+      await fetched(options, input.name)
+      return await control.tool(input, options)
+    },
+    async call(input, options) {
+      await fetched(options, input.tool)
+      return await control.call(input, options)
+    },
+    restartUpstream(input, options = {}) {
+      // Whoever asks waits on for what is being downloaded, and tells of it then.
+      const { onProgress: _, ...others } = options
+      const cancel = tellOften(deps, others)
+      return control.restartUpstream(input, options).finally(cancel)
+    },
+  }
+}
+
+/** Says whom it waits for, at once to who asks for it and after some time to everybody, and again when these are others. */
+function tellOften({ clock, upstreams }: FetchFirstDeps, { onProgress, onAwaiting }: ControlOptions): Cancel {
+  const startedAt = clock.now()
+  let awaited = ''
+  let told = ''
+  let all = 0
+  let cancel: Cancel = () => {}
+  function look() {
+    const names = upstreams.statuses().flatMap(one => (one.isFetching && one.state === 'starting' ? [one.name] : []))
+    const text = names.join(', ')
+    all = Math.max(all, names.length)
+    if (text !== awaited) onAwaiting?.(names)
+    awaited = text
+    if (text !== '' && text !== told && clock.now() - startedAt >= TOLD_AFTER_MS) {
+      told = text
+      const message = `ready; ${text} may be downloading what it runs, and Ctrl-C leaves it`
+      onProgress?.({ progress: all - names.length, total: all, message })
+    }
+    cancel = clock.after(LOOK_EVERY_MS, look)
+  }
+  cancel = clock.after(0, look)
+  return () => {
+    cancel()
+    if (awaited !== '') onAwaiting?.([])
+  }
+}
+
+type Operation<I, O> = (input: I, options?: ControlOptions) => Promise<O>
+
+/** An operation before which something else is done. */
+export function controlAfter<I, O>(first: Operation<I, void>, operation: Operation<I, O>): Operation<I, O> {
+  return async (input, options) => {
+    await first(input, options)
+    return await operation(input, options)
+  }
+}

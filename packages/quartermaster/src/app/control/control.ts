@@ -1,0 +1,320 @@
+import { connectToOwner, openDataFolder } from '../../adapters/data-folder/index.ts'
+import { promptFor } from '../../adapters/prompt/index.ts'
+import { createIds, createSystemClock } from '../../adapters/system/index.ts'
+import {
+  type AgentCheck,
+  type AgentConfig,
+  type Answer,
+  AppError,
+  type CapabilityConfig,
+  type Control,
+  type ControlInput,
+  type ControlOptions,
+  DEFAULT_ORGANISATION,
+  type NodeFacts,
+  type Question,
+  questionText,
+  type StatusReport,
+  type TokenFacts,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { agentViewOf, filterTools, listTools, refuseIssues, toolDetail } from '../../core/agents/index.ts'
+import { type ConsentOperationDefinition, isOnceOnly } from '../../core/catalogue/index.ts'
+import type { Delegations } from '../../core/delegation/index.ts'
+import type { ExternalPeers } from '../../core/external-peers/index.ts'
+import { didYouMean, unsaid, whichThereAre } from '../../core/kernel/index.ts'
+import type { Memory } from '../../core/memory/index.ts'
+import type { Organisation, Tokens } from '../../core/organisation/index.ts'
+import type { Runtime } from '../bootstrap/runtime.ts'
+import { VERSION } from '../package-info.ts'
+import { storePlace } from '../project/store-choice.ts'
+import { createUpstreamControl } from '../upstreams/upstream-control.ts'
+import { asUpstreams } from '../upstreams/upstream-dependencies.ts'
+import { asKept, recheckWithUpstreams, unseenUpstreams, withSteps } from '../upstreams/upstream-status.ts'
+import { createDocsControl } from './docs.ts'
+import { diagnose } from './doctor.ts'
+import { createEventFeed, type EventFeed } from './events.ts'
+import { createLogins } from './logins.ts'
+import { createConsentControl, createFollower, createOperationControl, OWNER, ownersWithin } from './operations.ts'
+import {
+  createDelegationControl,
+  createExternalPeerControl,
+  createMemoryControl,
+  createOrganisationControl,
+} from './organisation.ts'
+import { type UpControl, WITHOUT_UP } from './up-only.ts'
+
+/** What a control needs beside the runtime. */
+export interface ControlParts {
+  readonly from: StatusReport['from']
+  isReady(): boolean
+  /** Opened when first needed: most commands have no use for the store. */
+  tokens(): Promise<Tokens>
+  /** The same store's organisations. */
+  organisation(): Promise<Organisation>
+  /** And its memories. */
+  memory(): Promise<Memory>
+  /** And the tasks that workspaces gave each other. */
+  delegations(): Promise<Delegations>
+  peers(): Promise<ExternalPeers>
+  /** Whether the store answers; of one that is not open nobody asks. */
+  storeAnswers?(): Promise<boolean>
+  /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
+  nodes?(): Promise<NodeFacts[] | undefined>
+  /** What only an `up` can answer; refused when absent. */
+  readonly up?: UpControl
+  /** What happens, for whoever follows it; one of its own when absent. */
+  readonly feed?: EventFeed
+}
+
+/** The control interface over a runtime in this process. */
+export function createControl(runtime: Runtime, parts: ControlParts): Control {
+  const { core } = runtime
+  const { catalogue, health, agents, registry, calls, results } = core
+  const within = ownersWithin(parts.organisation)
+  const feed = parts.feed ?? createEventFeed({ emitter: core.emitter, clock: createSystemClock() })
+  return {
+    status: async () => statusOf(runtime, parts),
+    async tools({ agent, ...filter }) {
+      const all = agent === undefined ? undefined : agents.seat(agent).view().list()
+      return filterTools(all ?? listTools(catalogue.current().tools.values(), health), filter)
+    },
+    tool: async ({ name }) => toolDetail(catalogue.tool(name), health),
+    capabilities: async () => registry.knownCapabilities(),
+    agents: async () => agents.list(),
+    checkAgent: async ({ name }) => checkAgent(runtime, name),
+    prompt: async ({ agent, ...options }) =>
+      withSteps(promptFor(agentViewOf(agents.seat(agent)), options), unseenUpstreams(runtime)),
+    async grant(request) {
+      const { file, config } = await grantCapability(runtime, request)
+      await agents.reload()
+      return { file, agent: config, check: checkAgent(runtime, request.agent) }
+    },
+    async call({ agent, waits = false, evenIfDisabled, ...given }, options = {}) {
+      const { signal, onProgress, trace, openPage } = options
+      // A client of `up` that is gone comes back for the result of a call with a key; `operations cancel` ends it.
+      const runsOn = parts.from === 'up' && given.idempotencyKey !== undefined
+      const answer = await calls.call({
+        ...given,
+        input: given.input,
+        whenDisabled: given.whenDisabled ?? (evenIfDisabled ? 'run' : undefined),
+        seat: agents.seat(agent),
+        unallowed: waits ? 'wait' : 'refuse',
+        signal: runsOn ? undefined : signal,
+        isHeard: signal && (() => !signal.aborted),
+        onProgress,
+        trace,
+        ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),
+        canAnswer: kind => kind === 'url',
+      })
+      return { ...answer, result: unsaid(answer.result) }
+    },
+    readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
+    recheck: ({ name, force = false }) =>
+      recheckWithUpstreams(runtime, { name, force, from: parts.from }, createSystemClock()),
+    async createToken({ organisation: named, agent = '', person, ...facts }) {
+      const { persons, tokens, ...places } = await parts.organisation()
+      const organisation = await within(named)
+      if (person !== undefined) return persons.issueToAny(organisation, person, facts)
+      const holder = await holderNamed(runtime, places, { organisation, workspace: agent })
+      return tokens.create({ organisation, agent: holder, ...facts })
+    },
+    async tokens({ organisation: named, agent }) {
+      const organisation = await within(named)
+      const found = (await parts.tokens()).list(organisation, agent)
+      const missing = await withoutPlace(runtime, parts, { organisation, found })
+      return found.map(facts => (missing.has(facts.agent) ? { ...facts, agentMissing: true } : facts))
+    },
+    revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
+    rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
+    ...createOrganisationControl(parts.organisation),
+    ...createMemoryControl(parts),
+    ...createDelegationControl(parts),
+    ...createExternalPeerControl(parts),
+    ...(parts.up ?? WITHOUT_UP),
+    ...createOperationControl({
+      operations: core.operations,
+      desk: core.operationDesk,
+      within,
+      emitter: core.emitter,
+    }),
+    ...createConsentControl({
+      desks: core.consentDesks,
+      within,
+      operations: core.operations,
+      by: OWNER,
+      events: feed.all,
+      follower: parts.from === 'process' ? createFollower(core) : undefined,
+    }),
+    ...createUpstreamControl({
+      project: runtime.project,
+      upstreams: runtime.upstreams,
+      from: parts.from,
+      agents,
+      clock: createSystemClock(),
+      originOf(capability) {
+        const { capabilities, injections } = catalogue.current()
+        const found = capabilities.get(capability) ?? injections.find(one => one.injection.key === capability)
+        if (!found) return undefined
+        return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
+      },
+      generation: () => catalogue.current(),
+      definitionProblems: () => catalogue.problems(),
+      dependencies: health.dependencies,
+      reload: () => runtime.reload(),
+      reloadDefinitions: catalogue.reload,
+      ownUrl: async () => (await connectToOwner({ dir: runtime.project.dataDir }))?.url,
+      ownHosts: () => runtime.project.allowedHosts(),
+      openStore: parts.tokens,
+      ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
+    }),
+    ...createLogins({
+      auth: runtime.upstreamAuth,
+      clock: createSystemClock(),
+      ids: createIds(),
+      upstream: name => runtime.project.upstreams().get(name),
+      async expectAgent(workspace) {
+        await holderNamed(runtime, await parts.organisation(), { organisation: DEFAULT_ORGANISATION, workspace })
+      },
+      signedAnew: owner => runtime.upstreams.signedAnew(owner),
+    }),
+    ...createDocsControl(runtime),
+    reload: () => runtime.reload(),
+    doctor: async () => diagnose(runtime, parts),
+  }
+}
+
+/** An agent of the folder or, by its name, a workspace of somebody elsewhere. Throws `AGENT_NOT_FOUND`. */
+async function holderNamed(
+  { core: { agents } }: Runtime,
+  { seats, workspaces }: Pick<Organisation, 'seats' | 'workspaces'>,
+  { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
+): Promise<string> {
+  if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace
+  // It would stand for whoever has joined under this name.
+  if (seats.isTaken(name)) throw new AppError('NAME_TAKEN', seats.problems().get(name) ?? '')
+  const isThere = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
+  return isThere ? name : agents.entry(name).name
+}
+
+function isElsewhere(row: WorkspaceRow | undefined): boolean {
+  return row?.status === 'active' && row.origin !== 'folder'
+}
+
+/** Those that are neither agents of the folder nor workspaces of others: their tokens let nobody in. */
+async function withoutPlace(
+  { core: { agents } }: Runtime,
+  { organisation: open }: ControlParts,
+  { organisation, found }: { organisation: string; found: readonly TokenFacts[] },
+): Promise<ReadonlySet<string | undefined>> {
+  const isAgent = (name: string) => organisation === DEFAULT_ORGANISATION && agents.has(name)
+  const absent = [...new Set(found.flatMap(({ agent }) => (agent === undefined || isAgent(agent) ? [] : [agent])))]
+  if (absent.length === 0) return new Set()
+  const { workspaces } = await open()
+  const rows = await Promise.all(absent.map(name => workspaces.named(organisation, name)))
+  return new Set(absent.filter((_, index) => !isElsewhere(rows[index])))
+}
+
+async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusReport> {
+  const { from, isReady } = parts
+  const { storeChoice, dataDir } = runtime.project
+  const place = await storePlace(storeChoice, dataDir)
+  const { catalogue, health, agents } = runtime.core
+  const generation = catalogue.current()
+  const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active
+  const active = [...generation.tools.values()].filter(isActive).length
+  const unseen = unseenUpstreams(runtime)
+  return {
+    version: VERSION,
+    ready: isReady(),
+    from,
+    startedAt: runtime.startedAt,
+    generation: generation.number,
+    tools: { active, disabled: generation.tools.size - active },
+    agents: agents.list().length,
+    running: runtime.core.operations.running().length,
+    dependencies: asUpstreams(health.dependencies(), asKept(runtime.upstreams.statuses(), from)),
+    problems: runtime.problems(),
+    ...(unseen.length === 0 ? {} : { unseen }),
+    store: { ...place, ...(await storeFacts(parts)) },
+  }
+}
+
+/** How the store is, where it is open. One that does not answer is not asked who else uses it. */
+async function storeFacts({ storeAnswers, nodes }: ControlParts): Promise<{ answers?: boolean; nodes?: NodeFacts[] }> {
+  if (!storeAnswers) return {}
+  const answers = await storeAnswers()
+  const known = answers ? await nodes?.() : undefined
+  return known ? { answers, nodes: known } : { answers }
+}
+
+function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
+  const { file } = agents.entry(name)
+  const problems = agents.problems(name)
+  const view = agents.seat(name).view()
+  return {
+    name,
+    file,
+    ok: problems.every(problem => problem.severity !== 'error'),
+    view: view.kind,
+    report: view.report(),
+    problems,
+  }
+}
+
+/** At a command line a page can be opened; there is no form to fill in, and no model to lend. */
+async function askForPage(question: Question, openPage: NonNullable<ControlOptions['openPage']>): Promise<Answer> {
+  if (question.kind === 'url') return openPage(question)
+  throw new AppError('ANSWER_UNAVAILABLE', `Nobody here can answer this: "${questionText(question)}"`)
+}
+
+/** Gives an agent a capability, or takes it away, in its file. Nothing is written that would not resolve. */
+export async function grantCapability({ core, project }: Runtime, request: ControlInput<'grant'>) {
+  const change = (before: AgentConfig): AgentConfig => {
+    const after = request.revoke ? revoked(before, request) : granted(before, request)
+    if (!request.revoke) refuseIssues(core.agents.issuesWith(request.agent, only(after, request.capability)))
+    const { consentOperations } = core.catalogue.current()
+    refuseUnknownConsent(request.consent ?? [], [...consentOperations.keys()])
+    if (!request.revoke) refuseOnceOnly(request.consent ?? [], consentOperations)
+    return after
+  }
+  return project.agentFiles.edit(request.agent, change, { create: request.create ?? false })
+}
+
+function granted(agent: AgentConfig, { capability, tools, config, consent }: ControlInput<'grant'>): AgentConfig {
+  const before = agent.capabilities[capability] ?? {}
+  const entry: CapabilityConfig = { ...before, ...config, ...(tools ? { tools } : {}) }
+  const after = { ...agent, capabilities: { ...agent.capabilities, [capability]: entry } }
+  if (!consent) return after
+  return { ...after, consent: { allow: [...new Set([...(agent.consent?.allow ?? []), ...consent])] } }
+}
+
+function revoked(agent: AgentConfig, { agent: name, capability, consent }: ControlInput<'grant'>): AgentConfig {
+  if (!Object.hasOwn(agent.capabilities, capability)) {
+    const hint = didYouMean(capability, Object.keys(agent.capabilities))
+    throw new AppError('CAPABILITY_UNKNOWN', `Agent "${name}" does not have "${capability}".${hint}`)
+  }
+  const { [capability]: _revoked, ...capabilities } = agent.capabilities
+  const after = { ...agent, capabilities }
+  if (!consent) return after
+  return { ...after, consent: { allow: (agent.consent?.allow ?? []).filter(name => !consent.includes(name)) } }
+}
+
+/** The agent with this one capability: what else is wrong with its file must not stand in the way. */
+function only(agent: AgentConfig, capability: string): AgentConfig {
+  return { ...agent, capabilities: { [capability]: agent.capabilities[capability] ?? {} } }
+}
+
+function refuseUnknownConsent(names: readonly string[], known: readonly string[]): void {
+  const unknown = names.find(name => !known.includes(name))
+  if (unknown === undefined) return
+  const hint = whichThereAre(unknown, known)
+  throw new AppError('CONFIG_INVALID', `No capability declares the consent operation "${unknown}".${hint}`)
+}
+
+function refuseOnceOnly(names: readonly string[], known: ReadonlyMap<string, ConsentOperationDefinition>): void {
+  const asked = names.find(name => isOnceOnly(known.get(name)))
+  if (asked === undefined) return
+  const message = `"${asked}" can be allowed for one call at a time only. Leave it out; answer with \`quartermaster approvals\`.`
+  throw new AppError('CONFIG_INVALID', message)
+}

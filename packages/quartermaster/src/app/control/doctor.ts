@@ -1,0 +1,260 @@
+import type { LeftBehind, UpstreamAuth, Upstreams } from '../../adapters/mcp-upstream/index.ts'
+import { secretsProblems } from '../../adapters/project-files/index.ts'
+import {
+  type AgentSummary,
+  DEFAULT_ORGANISATION,
+  type DependencyStatus,
+  type Finding,
+  type Problem,
+  type StatusReport,
+  type UpstreamConfig,
+} from '../../contracts/index.ts'
+import type { Agents } from '../../core/agents/index.ts'
+import { checkExamples, type Generation } from '../../core/catalogue/index.ts'
+import type { ExternalPeers, PeerTrouble } from '../../core/external-peers/index.ts'
+import { neededDependencies } from '../../core/health/index.ts'
+import { didYouMean, withoutHidden } from '../../core/kernel/index.ts'
+import { fewOfEach } from '../../core/knowledge/index.ts'
+import { askableConsent } from '../../core/upstreams/index.ts'
+import type { Runtime } from '../bootstrap/runtime.ts'
+import type { Project } from '../project/project.ts'
+import { upstreamFindings } from '../upstreams/upstream-findings.ts'
+import { docsProblems } from './docs.ts'
+
+export interface DiagnoseOptions extends PeerFindingsDeps {
+  /** Who looks. */
+  readonly from: StatusReport['from']
+}
+
+/** Looks at everything that can be wrong, and says how to fix each. */
+export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Promise<Finding[]> {
+  const { core, project } = runtime
+  const known = [
+    ...runtime.problems(),
+    ...(await checkExamples(core.catalogue.current())),
+    ...fewOfEach(await docsProblems(runtime)),
+  ]
+  // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
+  const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
+  const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
+  const needed = neededDependencies(core.catalogue.current())
+  const agents = core.agents.list()
+  // Loaded here, because nothing else that needs no store needs its parts.
+  const { lookAtStore } = await import('../project/store-finding.ts')
+  const store = await lookAtStore(project.dataDir, project.storeChoice)
+  return [
+    ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
+    ...problems.map(problemFinding),
+    store.finding,
+    ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
+    ...(await upstreamFindings({ ...runtime, from: outside.from })),
+    ...entryFindings(project.upstreams(), namesOf(agents)),
+    ...(await loginFindings(runtime)),
+    ...(store.isReadable ? await leftBehindFindings(runtime) : []),
+    ...(await peerFindings(outside)),
+    ...consentFindings(core.catalogue.current()),
+    ok(
+      `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
+    ),
+    ...agentFindings(agents),
+  ]
+}
+
+/** What `doctor` says when the configuration cannot even be read. */
+export function diagnoseConfig(problems: readonly Problem[]): Finding[] {
+  return problems.map(problemFinding)
+}
+
+function isAmong(problems: readonly Problem[], { where, message }: Problem): boolean {
+  return problems.some(other => other.where === where && other.message === message)
+}
+
+/** Upstreams are told about by themselves, with more to say. */
+function isOfUpstream({ core, upstreams }: Runtime, dependency: string): boolean {
+  return core.catalogue.current().dependencies.get(dependency)?.source === upstreams.source.id
+}
+
+const NO_AGENTS: Finding = {
+  level: 'warning',
+  what: 'No agent is configured, so nobody can call anything.',
+  fix: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
+}
+
+/** What is wrong with the others is told with their files. */
+function agentFindings(agents: readonly AgentSummary[]): Finding[] {
+  if (agents.length === 0) return [NO_AGENTS]
+  const fine = namesOf(agents.filter(({ problems }) => problems.length === 0))
+  return fine.length === 0 ? [] : [ok(`Agents: ${fine.join(', ')}.`)]
+}
+
+function namesOf(agents: readonly AgentSummary[]): string[] {
+  return agents.map(({ name }) => name)
+}
+
+function ok(what: string): Finding {
+  return { level: 'ok', what }
+}
+
+function problemFinding({ severity, message, where, fix }: Problem): Finding {
+  const finding: Finding = { level: severity, what: message, where }
+  return fix === undefined ? finding : { ...finding, fix }
+}
+
+function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: boolean }): Finding {
+  const { name, state, reason, fix } = status
+  if (state === 'up') return ok(`Dependency "${name}" is up.`)
+  if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
+  // What nothing requires is used where it is there and done without where it is not: somebody may well want it so.
+  const level = state === 'recovering' || !isNeeded ? 'warning' : 'error'
+  const what = `Dependency "${name}" is ${state}${isNeeded ? '' : ', which disables nothing'}: ${reason}`
+  return {
+    level,
+    what,
+    fix: fix ?? `Correct what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
+  }
+}
+
+/** What is to be said of consent operations whose reason a person would not read as it is written. */
+export function consentFindings({ consentOperations }: Pick<Generation, 'consentOperations'>): Finding[] {
+  return [...consentOperations.values()]
+    .filter(({ reason }) => withoutHidden(reason) !== reason)
+    .map(({ name, reason }) => ({
+      level: 'warning',
+      what: `The reason of the consent operation "${name}" has characters that cannot be seen: ${withoutHidden(JSON.stringify(reason))}`,
+      fix: 'Take them out: a person decides by this text.',
+    }))
+}
+
+/** Names in entries of `mcpServers` that nothing answers to: what stands under them does nothing, silently. */
+export function entryFindings(upstreams: ReadonlyMap<string, UpstreamConfig>, agents: readonly string[]): Finding[] {
+  return [...upstreams].flatMap(([name, config]) => [
+    ...Object.keys(config.agents)
+      .filter(agent => !agents.includes(agent))
+      .map(agent => strangeAgent(name, agent, agents)),
+    ...strangeConsent(name, config),
+  ])
+}
+
+/** Whoever was meant is not kept out: its calls go out with what the entry has for everybody. */
+function strangeAgent(upstream: string, agent: string, agents: readonly string[]): Finding {
+  const hint = didYouMean(agent, agents)
+  return {
+    level: 'warning',
+    where: `mcpServers.${upstream}.agents.${agent}`,
+    what: `The entry of "${upstream}" has credentials of "${agent}" and there is no agent "${agent}", so nobody uses them.${hint}`,
+    fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
+  }
+}
+
+function strangeConsent(upstream: string, config: UpstreamConfig): Finding[] {
+  const known = askableConsent(upstream, config)
+  const strange = Object.keys(config.consentOperations ?? {}).filter(operation => !known.includes(operation))
+  return strange.map(operation => ({
+    level: 'warning',
+    where: `mcpServers.${upstream}.consentOperations.${operation}`,
+    what: `No tool of "${upstream}" asks for the consent operation "${operation}".${didYouMean(operation, known)}`,
+    fix: 'Correct the name, or take it out. A tool asks for it by "consent" under "tools" in the same entry.',
+  }))
+}
+
+export interface LeftBehindFindingsDeps {
+  readonly upstreams: Pick<Upstreams, 'leftBehind'>
+  readonly project: Pick<Project, 'storeChoice'>
+}
+
+/** What the store has of upstreams whose entry was taken out by hand: nobody uses it, and nothing else tells of it. */
+export async function leftBehindFindings({ upstreams, project }: LeftBehindFindingsDeps): Promise<Finding[]> {
+  // What is wrong with the store is told by whoever looks at that.
+  const all = await upstreams.leftBehind().catch(() => [])
+  const isShared = project.storeChoice.databaseUrl !== undefined
+  const signedIn = all.filter(({ logins }) => logins > 0)
+  const pinned = all.filter(({ logins, pins }) => logins === 0 && pins > 0)
+  return [
+    ...signedIn.map(one => loginFinding(one, { isShared })),
+    ...pinFindings(
+      pinned.map(({ name }) => name),
+      { isShared },
+    ),
+  ]
+}
+
+/** A credential that is of no use, and that whoever gets hold of the store and its key has all the same. */
+function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: boolean }): Finding {
+  const [there, used] = logins === 1 ? ['is a login', 'it'] : [`are ${logins} logins`, 'them']
+  const here = isShared ? 'nobody here uses' : 'nobody uses'
+  const elsewhere = isShared ? 'Where another node on this database has it, leave it. Otherwise put' : 'Put'
+  return {
+    level: 'warning',
+    what: `There ${there} at "${name}", and the configuration has no such upstream, so ${here} ${used}.`,
+    fix: `${elsewhere} its entry back, or forget all that is known of it: quartermaster remove ${name}`,
+  }
+}
+
+/** So many are named. Servers that capabilities named once leave pins as well. */
+const MOST_NAMED = 5
+
+/** Nothing is wrong with it: an entry may be left out for a day. */
+function pinFindings(names: readonly string[], { isShared }: { isShared: boolean }): Finding[] {
+  if (names.length === 0) return []
+  const named = names.slice(0, MOST_NAMED).map(name => `"${name}"`)
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
+  const which = names.length === 1 ? names[0] : 'NAME'
+  const where = isShared ? ', where no other node on this database has it' : ''
+  const what =
+    `There are pins of ${named.join(', ')}${more}, and the configuration has no such upstream. They count again when it has; ` +
+    `to have them forgotten${where}: quartermaster remove ${which}`
+  return [{ level: 'ok', what }]
+}
+
+export interface LoginFindingsDeps {
+  upstreamAuth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
+  readonly core: { readonly agents: Pick<Agents, 'has'> }
+  readonly project: Pick<Project, 'upstreams'>
+}
+
+/** Logins of agents that are gone. Nobody uses them, and whoever is given such a name has what was somebody else's. */
+export async function loginFindings({ upstreamAuth, core, project }: LoginFindingsDeps): Promise<Finding[]> {
+  const names = [...project.upstreams()].flatMap(([name, config]) => ('url' in config ? [name] : []))
+  if (names.length === 0) return []
+  const auth = await upstreamAuth()
+  const look = async (name: string) => ({ name, agents: await auth.agentsAt(name) })
+  // What is wrong with the store is told by whoever looks at that.
+  const found = await Promise.all(names.map(look)).catch(() => [])
+  return found.flatMap(({ name, agents }) =>
+    agents.filter(agent => !core.agents.has(agent)).map(agent => orphan(name, agent)),
+  )
+}
+
+function orphan(name: string, agent: string): Finding {
+  return {
+    level: 'warning',
+    what: `There is a login of "${agent}" at "${name}" and no agent "${agent}", so nobody uses it.`,
+    fix: `Forget it: quartermaster logout ${name} --agent ${agent}`,
+  }
+}
+
+export interface PeerFindingsDeps {
+  peers(): Promise<Pick<ExternalPeers, 'condition'>>
+  /** Whether the store answers; absent where it is not open. */
+  storeAnswers?(): Promise<boolean>
+}
+
+/** What is to be said of A2A agents elsewhere. Only an `up` looks at them, and a store that is away is told of by itself. */
+export async function peerFindings({ peers: open, storeAnswers }: PeerFindingsDeps): Promise<Finding[]> {
+  if (!(await storeAnswers?.())) return []
+  const { reached, troubles } = await (await open()).condition()
+  const names = reached.map(({ workspace }) => workspace)
+  const fine: Finding[] = names.length === 0 ? [] : [{ level: 'ok', what: `External peers: ${names.join(', ')}.` }]
+  return [...fine, ...troubles.map(troubleFinding)]
+}
+
+function troubleFinding({ organisation, name, why, reachedAt, tasks }: PeerTrouble): Finding {
+  const where = organisation === DEFAULT_ORGANISATION ? '' : ` --organisation ${organisation}`
+  const since = reachedAt === null ? '' : ` since ${new Date(reachedAt).toISOString()}`
+  const waiting = tasks === 0 ? '' : ` ${tasks === 1 ? 'One task waits' : `${tasks} tasks wait`} for it.`
+  return {
+    level: 'warning',
+    what: `External peer "${name}" has not been reached${since}: ${why}${waiting}`,
+    fix: `Correct what is said here; it is tried again by itself, and at once with: quartermaster peers refresh ${name}${where}`,
+  }
+}

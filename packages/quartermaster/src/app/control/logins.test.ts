@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+import type { UpstreamAuth } from '../../adapters/mcp-upstream/index.ts'
+import type { Visit } from '../../adapters/mcp-upstream/testing/http-endpoint.ts'
+import { authDesk, type OAuthQuirks, oauthPlace } from '../../adapters/mcp-upstream/testing/oauth-desk.ts'
+import { createIds } from '../../adapters/system/index.ts'
+import { AppError, UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
+import { createLoginRecall, createLogins } from './logins.ts'
+
+const FILES = UpstreamConfig.parse({ command: 'files' })
+
+async function desk(quirks: OAuthQuirks = {}) {
+  const place = await oauthPlace(quirks)
+  const { auth, clock } = authDesk()
+  const restarted: string[] = []
+  let tracker: UpstreamConfig | undefined = place.upstream
+  const logins = createLogins({
+    auth: async () => auth,
+    clock,
+    ids: createIds(),
+    upstream: name => (name === 'files' ? FILES : name === 'tracker' ? tracker : undefined),
+    async expectAgent(name) {
+      if (name !== 'bob') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
+    },
+    signedAnew: async ({ upstream }) => void restarted.push(upstream),
+  })
+  return { place, auth, logins, restarted, change: (to: UpstreamConfig | undefined) => (tracker = to) }
+}
+
+describe('logins', () => {
+  it('wait for the person, keep what came back, and connect anew', async () => {
+    const { place, logins, restarted } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const finished = logins.finishLogin({ attempt })
+    await fetch(place.approve(url))
+    expect(await finished).toEqual({
+      upstream: 'tracker',
+      issuer: place.endpoint.origin,
+      scope: 'read',
+      expiresAt: expect.any(Number),
+      renewable: true,
+    })
+    expect(restarted).toEqual(['tracker'])
+    expect(await logins.logout({ upstream: 'tracker' })).toEqual({ wasSignedIn: true })
+    expect(restarted).toEqual(['tracker', 'tracker'])
+  })
+
+  it('are not begun where a key in the entry would be sent all the same', async () => {
+    const { place, logins, change } = await desk()
+    const key = { Authorization: 'Bearer key' }
+    const refusal = (setting: string) => ({
+      code: 'INPUT_INVALID',
+      message: `"tracker" is sent the key in "${setting}" of its entry, and no login. Take that out first.`,
+    })
+    change({ ...place.upstream, headers: key })
+    await expect(logins.beginLogin({ upstream: 'tracker' })).rejects.toMatchObject(refusal('headers.Authorization'))
+    // An agent's own login goes before what all share.
+    expect(await logins.beginLogin({ upstream: 'tracker', agent: 'bob' })).toMatchObject({ url: expect.any(String) })
+    change({ ...place.upstream, agents: { bob: { headers: key } } })
+    await expect(logins.beginLogin({ upstream: 'tracker', agent: 'bob' })).rejects.toMatchObject(
+      refusal('agents.bob.headers.Authorization'),
+    )
+  })
+
+  it('take what a person brings by hand, and go on waiting when it is the wrong thing', async () => {
+    const { place, logins } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    await expect(logins.finishLogin({ attempt, redirectUrl: 'nonsense' })).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+    })
+    expect(await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })).toMatchObject({
+      upstream: 'tracker',
+    })
+  })
+
+  it('are in use when the browser came back by itself, whoever waits for that, and whatever is typed in then', async () => {
+    const { place, logins, restarted } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const redirectUrl = place.approve(url)
+    expect((await fetch(redirectUrl)).status).toBe(200)
+    await expect.poll(() => restarted).toEqual(['tracker'])
+    for (const typed of [redirectUrl, 'nonsense'])
+      expect(await logins.finishLogin({ attempt, redirectUrl: typed })).toMatchObject({ upstream: 'tracker' })
+    expect(restarted).toEqual(['tracker'])
+  })
+
+  it('are given up by whoever stops waiting, and make way for whoever begins anew', async () => {
+    const { logins } = await desk()
+    const stop = new AbortController()
+    const first = await logins.beginLogin({ upstream: 'tracker' })
+    const waiting = logins.finishLogin(first, { signal: stop.signal })
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
+    const second = await logins.beginLogin({ upstream: 'tracker' })
+    const other = logins.finishLogin({ attempt: second.attempt })
+    other.catch(() => {})
+    await logins.beginLogin({ upstream: 'tracker' })
+    await expect(other).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+      message: 'Nobody was signed in at "tracker": another attempt to sign in there was begun meanwhile.',
+    })
+    await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+
+  it('keep nothing of an attempt that another one has replaced, whatever its issuer answers later', async () => {
+    const asked = deferred<Visit>()
+    const { place, auth, logins } = await desk({
+      onToken(visit) {
+        const isFirst = visit.text.includes('code-1')
+        if (isFirst) asked.resolve(visit)
+        return isFirst
+      },
+    })
+    const first = await logins.beginLogin({ upstream: 'tracker' })
+    const page = fetch(place.approve(first.url))
+    const { json, response } = await asked.promise
+    const second = await logins.beginLogin({ upstream: 'tracker' })
+    expect((await page).status).toBe(400)
+    await logins.finishLogin({ attempt: second.attempt, redirectUrl: place.approve(second.url) })
+    json(200, { access_token: 'of somebody else', token_type: 'Bearer' })
+    await new Promise(done => response.once('close', done))
+    await fetch(place.endpoint.origin)
+    expect(await auth.for({ upstream: 'tracker' }, place.upstream).token()).toBe('access-1')
+  })
+
+  it('are given up by whoever has stopped waiting before, or while what they brought is looked at', async () => {
+    const { place, auth, logins } = await desk({ onToken: () => (stop.abort(), true) })
+    const stop = new AbortController()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const given = { attempt, redirectUrl: place.approve(url) }
+    await expect(logins.finishLogin(given, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    const next = await logins.beginLogin({ upstream: 'tracker' })
+    await expect(logins.finishLogin(next, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    expect(await auth.forget({ upstream: 'tracker' })).toBe(false)
+  })
+
+  it('are for entries without a fault, which is named', async () => {
+    const { logins, change } = await desk()
+    change({ ...FILES, wrong: '"oauth.client_id" is unknown.' })
+    const told = {
+      code: 'CONFIG_INVALID',
+      message: 'The upstream "tracker" cannot be used. "oauth.client_id" is unknown.',
+    }
+    await expect(logins.beginLogin({ upstream: 'tracker' })).rejects.toMatchObject(told)
+    await expect(logins.logout({ upstream: 'tracker' })).rejects.toMatchObject(told)
+  })
+
+  it.each(['removed', 'changed'])('keep nothing for an upstream that was %s meanwhile', async what => {
+    const { place, auth, logins, restarted, change } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const finished = logins.finishLogin({ attempt })
+    finished.catch(() => {})
+    change(what === 'removed' ? undefined : { ...place.upstream, url: 'https://other.example/mcp' })
+    const page = await fetch(place.approve(url))
+    expect(await page.text()).toContain('removed or changed meanwhile')
+    await expect(finished).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+    expect(await auth.forget({ upstream: 'tracker' })).toBe(false)
+    expect(restarted).toEqual([])
+  })
+
+  it('are forgotten also where the upstream has no entry any more', async () => {
+    const { place, logins, restarted, change } = await desk()
+    for (const owner of [{ upstream: 'tracker' }, { upstream: 'tracker', agent: 'bob' }]) {
+      change(place.upstream)
+      const { attempt, url } = await logins.beginLogin(owner)
+      await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })
+      restarted.length = 0
+      change(undefined)
+      expect(await logins.logout(owner)).toEqual({ wasSignedIn: true })
+      expect(restarted).toEqual([])
+      await expect(logins.logout(owner)).rejects.toMatchObject({
+        code: 'NAME_UNKNOWN',
+        message: 'No upstream is named "tracker", and no such login is kept. See them: quartermaster upstreams',
+      })
+    }
+  })
+
+  it('are for agents that there are', async () => {
+    const { place, logins } = await desk()
+    await expect(logins.beginLogin({ upstream: 'tracker', agent: 'bobb' })).rejects.toMatchObject({
+      code: 'AGENT_NOT_FOUND',
+    })
+    expect(place.registered).toEqual([])
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker', agent: 'bob' })
+    expect(await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })).toMatchObject({ agent: 'bob' })
+    // What was left behind by one that is gone can still be forgotten.
+    expect(await logins.logout({ upstream: 'tracker', agent: 'bobb' })).toEqual({ wasSignedIn: false })
+  })
+
+  it('are for upstreams that are reached by HTTP', async () => {
+    const { logins } = await desk()
+    for (const [upstream, code] of [
+      ['files', 'INPUT_INVALID'],
+      ['filez', 'NAME_UNKNOWN'],
+    ] as const) {
+      await expect(logins.beginLogin({ upstream })).rejects.toMatchObject({ code })
+      await expect(logins.logout({ upstream })).rejects.toMatchObject({ code })
+    }
+  })
+})
+
+it('connects anew where somebody has signed in elsewhere, and tries that again where it failed', async () => {
+  const found = [['tracker', 'removed'], []]
+  const auth = async () => ({ recall: async () => found.shift() ?? [] }) as unknown as UpstreamAuth
+  const anew: string[] = []
+  let isAway = true
+  const upstreams = {
+    statuses: () => [{ name: 'tracker' }] as UpstreamStatus[],
+    async signedAnew({ upstream }: { upstream: string }) {
+      if (isAway) throw new Error('The store is away.')
+      anew.push(upstream)
+    },
+  }
+  const recall = createLoginRecall({ auth, upstreams })
+  await expect(recall()).rejects.toThrow('The store is away.')
+  isAway = false
+  await recall()
+  await recall()
+  expect(anew).toEqual(['tracker'])
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openSqliteStore } from '../../adapters/storage-sqlite/index.ts'
+import { createIds, sha256, silentLog } from '../../adapters/system/index.ts'
+import { AppError } from '../../contracts/index.ts'
+import type { Seat } from '../../core/agents/index.ts'
+import { createTokens } from '../../core/organisation/index.ts'
+import { deferred } from '../../testing/deferred.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { tempProject } from '../../testing/temp-project.ts'
+import { createUpControl, WITHOUT_UP } from './up-only.ts'
+
+interface UpOptions {
+  readonly ready?: Promise<void>
+  readonly leave?: () => void
+  readonly isOver?: boolean
+}
+
+async function upControl({ ready = Promise.resolve(), leave, isOver = false }: UpOptions = {}) {
+  const { dir } = await tempProject()
+  const store = await openSqliteStore({ dir, log: silentLog })
+  onTestFinished(() => store.close())
+  const clock = createFakeClock()
+  const tokens = createTokens({ store, clock, ids: createIds(), digest: sha256 })
+  const entry = (name: string) => {
+    if (name !== 'worker') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
+    return { name, file: '', hash: '', problems: [] }
+  }
+  const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
+  const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as Seat) : undefined)
+  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave, isOver: () => isOver })
+  return { control, tokens, clock }
+}
+
+describe('what an up does for bridges', () => {
+  it('lends tokens for 90 seconds, and extends them', async () => {
+    const { control, tokens, clock } = await upControl()
+    const { id, token, expiresAt } = await control.lendToken({ agent: 'worker' })
+    expect(expiresAt - clock.now()).toBe(90_000)
+    await clock.advance(60_000)
+    expect((await control.extendToken({ id })).expiresAt - clock.now()).toBe(90_000)
+    await clock.advance(60_000)
+    expect(tokens.verify(token)).toEqual({ tokenId: id, organisation: 'default', agent: 'worker' })
+  })
+
+  it('lends nothing to an agent that does not exist, and says so only when it can know', async () => {
+    const ready = deferred()
+    const { control } = await upControl({ ready: ready.promise })
+    let isRefused = false
+    const refused = control.lendToken({ agent: 'nobody' }).catch((error: AppError) => {
+      isRefused = true
+      return error.code
+    })
+    await Promise.resolve()
+    expect(isRefused).toBe(false)
+    ready.resolve()
+    expect(await refused).toBe('AGENT_NOT_FOUND')
+  })
+
+  it('lends nothing while it stops', async () => {
+    const { control } = await upControl({ isOver: true })
+    await expect(control.lendToken({ agent: 'worker' })).rejects.toMatchObject({ code: 'STOPPING' })
+  })
+
+  it('steps aside only when it runs in the background', async () => {
+    const left = deferred()
+    expect(await (await upControl({ leave: left.resolve })).control.stepAside({})).toEqual({ leaving: true })
+    await left.promise
+    expect(await (await upControl()).control.stepAside({})).toEqual({ leaving: false })
+  })
+
+  it('is not to be had without one', async () => {
+    const unavailable = { code: 'DEPENDENCY_UNAVAILABLE', message: expect.stringContaining('quartermaster up') }
+    await expect(WITHOUT_UP.lendToken({ agent: 'worker' })).rejects.toMatchObject(unavailable)
+    await expect(WITHOUT_UP.extendToken({ id: 'run_1' })).rejects.toMatchObject(unavailable)
+    expect(await WITHOUT_UP.stepAside({})).toEqual({ leaving: false })
+  })
+})

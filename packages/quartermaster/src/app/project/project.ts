@@ -1,0 +1,301 @@
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createEffectKinds } from '../../adapters/effects/index.ts'
+import { createKnowledgeSource, createPackedSource } from '../../adapters/knowledge-files/index.ts'
+import { type ClosableSource, createBuiltinSource, createProjectSource } from '../../adapters/modules/index.ts'
+import {
+  type AgentFiles,
+  type ConfigEditor,
+  createAgentFiles,
+  createConfigEditor,
+  type Environment,
+  type LeftOutUpstream,
+  readProjectConfig,
+  secretsFileIn,
+  type UpstreamsRead,
+} from '../../adapters/project-files/index.ts'
+import type { SqliteReaders } from '../../adapters/storage-sqlite/index.ts'
+import {
+  AppError,
+  type ConnectionConfig,
+  type DependencyOptions,
+  Name,
+  type Platform,
+  type Problem,
+  type Settings,
+  StdioUpstream,
+  type UpstreamConfig,
+} from '../../contracts/index.ts'
+import type { ProgramDesk, RegistryDesk, Secrets, Services, Source, WebDesk } from '../../core/catalogue/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
+import { KNOWLEDGE_SOURCE } from '../../core/knowledge/index.ts'
+import type { EffectKinds, SqlConnection } from '../../core/operations/index.ts'
+import { CAPABILITIES_DIR, PACKAGE_ENTRIES, PAGES, VERSION } from '../package-info.ts'
+import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
+import { readStoreChoice, type StoreChoice } from './store-choice.ts'
+
+export interface ProjectOptions extends ProjectPlace {
+  readonly env: Environment
+  readonly watch: boolean
+  readonly log: Log
+}
+
+/** Who answers modules, once there is a core. */
+export interface Attachment {
+  readonly registry: RegistryDesk
+  readonly platform: Platform
+  readonly web: WebDesk
+  readonly programs: ProgramDesk
+}
+
+/** A project folder, read: what the core needs of it. */
+export interface Project {
+  readonly projectDir: string
+  readonly configFile: string | undefined
+  readonly dataDir: string
+  readonly env: Environment
+  /** Which store the environment names; as it was at start. */
+  readonly storeChoice: StoreChoice
+  readonly settings: Settings
+  readonly secrets: Secrets
+  readonly sources: readonly Source[]
+  readonly agentFiles: AgentFiles
+  /** Changes the configuration file and the secrets; `reload` takes the change in. */
+  readonly configEditor: ConfigEditor
+  /**
+   * The configured MCP servers of others, references replaced. For one whose entry is wrong something stands here that says
+   * so and cannot be run: an agent that has it keeps everything else.
+   */
+  upstreams(): ReadonlyMap<string, UpstreamConfig>
+  /** Those whose entry is wrong and that have no last good one, with the reason. */
+  upstreamsLeftOut(): ReadonlyMap<string, LeftOutUpstream>
+  /** Every text in their entries that no log may show. */
+  upstreamSecrets(): readonly string[]
+  dependencyOptions(name: string): DependencyOptions
+  allowedHosts(): readonly string[]
+  /** The database of this name, in which effects are looked for. */
+  connection(name: string): ConnectionConfig | undefined
+  /** Names that the configuration says something about. */
+  configuredDependencies(): string[]
+  /** What is wrong with the configuration; one that is broken now keeps its last good version. */
+  problems(): readonly Problem[]
+  /** Says who answers the modules that need parts of the platform. */
+  attach(parts: Attachment): void
+  /** Reads the configuration anew. Settings stay as they were at start. */
+  reload(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens a project folder. Throws `CONFIG_INVALID` with every problem of the configuration. */
+export async function openProject(options: ProjectOptions): Promise<Project> {
+  const { env, watch, log } = options
+  const { projectDir, dataDir, ...located } = await locateProject(options)
+  // One that is written later counts from then on.
+  let configFile = located.configFile
+  const readConfig = () => readProjectConfig(configFile === undefined ? { dataDir, env } : { configFile, dataDir, env })
+  let read = await readConfig()
+  let upstreams = read.upstreams
+  let problems: readonly Problem[] = read.problems
+  const { settings } = read
+  const isWatching = watch && settings.watchFiles
+  // Through a function, because a reload replaces what was read.
+  let unread: string | undefined
+  const secretListeners = new Set<() => void>()
+  const secrets: Secrets = {
+    get: name => read.secrets.get(name),
+    whyUnread: () => unread,
+    onChange(listener) {
+      secretListeners.add(listener)
+      return () => secretListeners.delete(listener)
+    },
+  }
+  let attached: Attachment | undefined
+  // Modules ask when they are loaded, and nothing is loaded before there is a core.
+  const core = (): Attachment => {
+    if (!attached) throw new AppError('INTERNAL', 'A module was loaded before the core was built.')
+    return attached
+  }
+  const services: Services = {
+    paths: { projectDir, dataDir, configFile: located.configFile },
+    secrets,
+    get registry() {
+      return core().registry
+    },
+    get web() {
+      return core().web
+    },
+    get programs() {
+      return core().programs
+    },
+    workspace: () => core().platform.workspace(),
+    memory: () => core().platform.memory(),
+    inbox: () => core().platform.inbox(),
+    history: () => core().platform.history(),
+    people: () => core().platform.people(),
+    attachments: () => core().platform.attachments(),
+    delegation: () => core().platform.delegation(),
+  }
+  const project: ClosableSource = createProjectSource({
+    dir: join(projectDir, 'capabilities'),
+    services,
+    packageEntries: PACKAGE_ENTRIES,
+    watch: isWatching,
+    log,
+  })
+  const knowledge = createKnowledgeSource({
+    id: KNOWLEDGE_SOURCE,
+    kind: 'declaration',
+    dir: join(projectDir, 'knowledge'),
+    watch: isWatching,
+    log,
+  })
+  const builtin = createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services, version: VERSION })
+  const files = { projectDir, env, secrets, watch: isWatching, log }
+  const agentFiles = createAgentFiles(configFile === undefined ? files : { ...files, configFile })
+  return {
+    projectDir,
+    dataDir,
+    env,
+    storeChoice: readStoreChoice(env),
+    get configFile() {
+      return configFile
+    },
+    settings,
+    secrets,
+    sources: [withPages(builtin, log), project, knowledge],
+    agentFiles,
+    configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
+    upstreams: () => withStandIns(upstreams),
+    upstreamsLeftOut: () => upstreams.leftOut,
+    upstreamSecrets: () => upstreams.secrets,
+    dependencyOptions: name => read.config.dependencies[name] ?? {},
+    allowedHosts: () => read.config.allowedHosts,
+    connection: name => (Object.hasOwn(read.config.connections, name) ? read.config.connections[name] : undefined),
+    configuredDependencies: () => Object.keys(read.config.dependencies),
+    problems: () => problems,
+    attach(parts) {
+      attached = parts
+    },
+    async reload() {
+      try {
+        configFile ??= await configFileIn(projectDir)
+        read = await readConfig()
+        upstreams = withLastGood(upstreams, read.upstreams)
+        problems = [...read.problems, ...restartNeeded(settings, read.settings, configFile)]
+      } catch (error) {
+        problems = brokenConfig(error, configFile)
+      }
+      unread = faultOfSecrets(problems, dataDir)
+      for (const listener of secretListeners) listener()
+    },
+    async close() {
+      await Promise.all([project.close(), knowledge.close(), agentFiles.close()])
+    },
+  }
+}
+
+function faultOfSecrets(problems: readonly Problem[], dataDir: string): string | undefined {
+  const file = secretsFileIn(dataDir)
+  const found = problems.find(({ severity, where }) => severity === 'error' && where?.startsWith(file))
+  return found?.message
+}
+
+async function configFileIn(projectDir: string): Promise<string | undefined> {
+  const found = await locateProject({ from: projectDir })
+  return found.projectDir === projectDir ? found.configFile : undefined
+}
+
+function withStandIns({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, UpstreamConfig> {
+  const named = [...leftOut].filter(([name]) => Name.safeParse(name).success)
+  const standIns = named.map(([name, wrong]) => [name, standInFor(wrong)] as const)
+  return standIns.length === 0 ? configs : new Map([...configs, ...standIns])
+}
+
+/** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is fixed or gone. */
+function withLastGood(last: UpstreamsRead, next: UpstreamsRead): UpstreamsRead {
+  const kept = [...next.leftOut.keys()].flatMap(name => {
+    const config = last.configs.get(name)
+    return config ? [[name, config] as const] : []
+  })
+  if (kept.length === 0) return next
+  const configs = new Map([...next.configs, ...kept])
+  const leftOut = new Map([...next.leftOut].filter(([name]) => !configs.has(name)))
+  return { configs, leftOut, secrets: [...new Set([...next.secrets, ...last.secrets])] }
+}
+
+function restartNeeded(running: Settings, written: Settings, file: string | undefined): Problem[] {
+  const changed = (Object.keys(written) as (keyof Settings)[]).filter(key => written[key] !== running[key])
+  return changed.map(key => ({
+    severity: 'warning',
+    code: 'CONFIG_INVALID',
+    where: file ?? 'environment',
+    field: `settings.${key}`,
+    message: `Setting "${key}" was changed; it counts from the next start on.`,
+    fix: 'Restart `quartermaster up`.',
+  }))
+}
+
+const PLACE = { id: 'pages', kind: 'builtin' } as const
+
+/** What comes written down with the product: the build has it packed, the sources have the files. */
+export function createPagesSource(log: Log): Source {
+  if ('file' in PAGES) return createPackedSource({ ...PLACE, file: PAGES.file })
+  return createKnowledgeSource({ ...PLACE, dir: fileURLToPath(PAGES.dir), prefix: PAGES_PREFIX, watch: false, log })
+}
+
+/** What is built in and what is written about it, as one: pages are read sooner than modules, and alone they are of no use to anybody. */
+export function withPages(builtin: Source, log: Log): Source {
+  const sources = [builtin, createPagesSource(log)]
+  return {
+    id: builtin.id,
+    kind: builtin.kind,
+    load: async signal => (await Promise.all(sources.map(source => source.load(signal)))).flat(),
+  }
+}
+
+/** Before each of their paths, so that no page of a project is taken for one of ours. */
+export const PAGES_PREFIX = 'quartermaster/'
+
+/** What people are told wherever an upstream whose entry is wrong is missing. */
+export function wrongEntryText({ reason }: LeftOutUpstream): string {
+  return `Its entry in the configuration is wrong: ${reason} \`quartermaster doctor\` says where.`
+}
+
+/** Stands for an entry that is wrong, so that an agent that has it keeps everything else. It can never be run. */
+export function standInFor(leftOut: LeftOutUpstream): UpstreamConfig {
+  const wrong = wrongEntryText(leftOut)
+  const config = StdioUpstream.parse({ command: 'none', enabled: false, short: wrong.slice(0, LONGEST_SHORT) })
+  return { ...config, command: NO_PROGRAM, wrong }
+}
+
+/** No program can have this name: whoever overlooks that it is wrong, and switched off, finds nothing to start. */
+const NO_PROGRAM = '\0'
+const LONGEST_SHORT = 1024
+
+/** The ready-made kinds of effects, looking at what is around a project. */
+export function effectKindsOf(project: Pick<Project, 'projectDir' | 'dataDir' | 'connection'>): EffectKinds {
+  const { projectDir, dataDir } = project
+  let loading: Promise<SqliteReaders> | undefined
+  const sqliteFile = (file: string): SqlConnection => ({
+    async query(...question) {
+      const readers = await (loading ??= loadReaders())
+      return readers.open(file).query(...question)
+    },
+  })
+  return createEffectKinds({
+    projectDir,
+    dataDir,
+    connections: {
+      get(name) {
+        const config = project.connection(name)
+        return config && sqliteFile(resolve(projectDir, config.sqlite))
+      },
+    },
+  })
+}
+
+/** Loaded when first needed: most commands have no use for a database. */
+async function loadReaders(): Promise<SqliteReaders> {
+  const { createSqliteReaders } = await import('../../adapters/storage-sqlite/index.ts')
+  return createSqliteReaders()
+}

@@ -1,0 +1,182 @@
+import {
+  createUpstreams,
+  loadUpstreamParts,
+  type UpstreamAuth,
+  type UpstreamParts,
+  type Upstreams,
+} from '../../adapters/mcp-upstream/index.ts'
+import { program } from '../../adapters/probes/index.ts'
+import { loadProgramParts, locatedProgram } from '../../adapters/programs/index.ts'
+import { AppError, messageOf } from '../../contracts/index.ts'
+import type { ProgramDesk, WebDesk } from '../../core/catalogue/index.ts'
+import {
+  type Clock,
+  type Digest,
+  type Ids,
+  type Log,
+  type Random,
+  remembered,
+  upstreamIn,
+} from '../../core/kernel/index.ts'
+import type { StorageAccess } from '../../core/operations/index.ts'
+import { createLeases, type LeasePlace } from '../../core/store/index.ts'
+import type { NamedTool } from '../../core/upstreams/index.ts'
+import { VERSION } from '../package-info.ts'
+import type { Project } from '../project/project.ts'
+
+export interface UpstreamPorts {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly digest: Digest
+  readonly log: Log
+  /** Whether it owns the data folder, and so everything an earlier run has left behind. */
+  readonly isOwner: boolean
+  /** All tools, with where they come from, once the definitions that are here have been read. */
+  tools(): Promise<ReadonlyMap<string, NamedTool>>
+}
+
+/** The MCP servers of others, and what people have signed in to. */
+export interface BuiltUpstreams {
+  readonly upstreams: Upstreams
+  auth(): Promise<UpstreamAuth>
+  /** Runs programs of the project's tools beside those of upstreams: whoever ends the ones ends the others. */
+  readonly programs: ProgramRunner
+}
+
+/** Runs programs, and ends those that run. */
+export interface ProgramRunner {
+  readonly run: ProgramDesk['run']
+  close(): Promise<void>
+}
+
+export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUpstreams {
+  const parts = remembered(() => makeParts(project, ports))
+  const { clock, log } = ports
+  let isRunner = false
+  const programs: ProgramRunner = {
+    async run(request) {
+      isRunner = true
+      return (await parts()).runProgram(request)
+    },
+    // Whatever upstreams have is ended by themselves.
+    close: async () => (isRunner ? (await parts()).close() : undefined),
+  }
+  return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth, programs }
+}
+
+const loadCode = () => Promise.all([loadProgramParts(), loadUpstreamParts(), import('../../core/upstreams/index.ts')])
+
+/**
+ * Has what is loaded on demand in memory, so that a process which runs on while its package is updated does not look for
+ * files that are gone.
+ */
+export async function loadUpstreamCode(log: Log): Promise<void> {
+  await loadCode().catch(error => log.warn('code for upstreams could not be loaded', { error: messageOf(error) }))
+}
+
+type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramDesk['run'] }
+
+async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadeParts> {
+  const [{ createChildHerd, createProgramRunner }, { createMounted, createUpstreamAuth }, core] = await loadCode()
+  const { projectDir, dataDir, settings } = project
+  const { clock, log } = ports
+  const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
+  const pins = core.createPinBook({ ...ports, scanner: core.createScanner(ports) })
+  const memory = core.createUpstreamMemory(ports)
+  const secrets = () => project.upstreamSecrets()
+  const leases = createLeases({
+    ...ports,
+    leaseMs: settings.leaseSeconds * 1000,
+    place: () => leasePlace(project, ports),
+  })
+  const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
+  const toolsOfOthers = core.createToolsOfOthers({ ...ports, ownNameOf: tool => ownNameOf(tool, project) })
+  const hasAgent = async (name: string) => (await project.agentFiles.read(name)) !== undefined
+  const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
+  const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
+  return {
+    pins,
+    memory,
+    auth,
+    runProgram: createProgramRunner({ herd, projectDir, dataDir, clock }),
+    create: options => createMounted(common, options),
+    async prepare() {
+      const swept = ports.isOwner ? await herd.sweep() : 0
+      if (swept > 0) log.warn('programs of an earlier run were still there and have been ended', { count: swept })
+    },
+    close: () => herd.close(),
+  }
+}
+
+/** What its own server calls a tool: nothing stands before it, and no other name was given to it. */
+function ownNameOf({ name, unit }: NamedTool, project: Project): string {
+  const upstream = upstreamIn(unit)
+  if (upstream === undefined) return name
+  const { tools = {}, prefix = upstream } = project.upstreams().get(upstream) ?? {}
+  const renamed = Object.keys(tools).find(own => tools[own]?.name === name)
+  if (renamed !== undefined) return renamed
+  return prefix !== false && name.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : name
+}
+
+/** Where several processes share a store; nowhere else has anybody to give way to. */
+async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {
+  // A file in the data folder is opened for this by nobody who has no other use for it.
+  if (storeChoice.databaseUrl === undefined) return undefined
+  const { store, shared } = await storage.open()
+  return shared && { store, news: shared.news, time: shared.time, self: shared.nodes.self }
+}
+
+/** What modules may reach outside of this process. */
+export interface Outside {
+  readonly web: WebDesk
+  readonly programs: ProgramDesk
+  /** Ends what is under way. */
+  close(): Promise<void>
+}
+
+export interface OutsideDeps {
+  readonly clock: Clock
+  readonly runner: ProgramRunner
+  readonly projectDir: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): Outside {
+  const web = createWeb({ clock })
+  return {
+    web,
+    programs: {
+      run: runner.run,
+      probe: name => program({ command: locatedProgram(name, projectDir) }),
+      variable: name => env[name],
+    },
+    async close() {
+      await runner.close()
+      await web.close()
+    },
+  }
+}
+
+export interface Web extends WebDesk {
+  close(): Promise<void>
+}
+
+/** Requests to servers elsewhere. Most projects have no tool that asks one, so that the code is loaded with the first. */
+export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
+  let isUsed = false
+  let isClosed = false
+  const desk = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebDesk({ clock }))
+  return {
+    async send(request) {
+      if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')
+      isUsed = true
+      return (await desk()).send(request)
+    },
+    async close() {
+      isClosed = true
+      if (isUsed) (await desk()).close()
+    },
+  }
+}

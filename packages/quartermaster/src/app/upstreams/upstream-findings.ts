@@ -1,0 +1,184 @@
+import type { Upstreams } from '../../adapters/mcp-upstream/index.ts'
+import { exposesDataFolder } from '../../adapters/programs/index.ts'
+import type { Finding, Problem, StatusReport, UpstreamStatus } from '../../contracts/index.ts'
+import type { Catalogue } from '../../core/catalogue/index.ts'
+import { loginStepIn, neededLogin, upstreamUnit, withoutLoginStep } from '../../core/kernel/index.ts'
+import { isAnnotated } from '../../core/upstreams/index.ts'
+import type { Project } from '../project/project.ts'
+import { asKept, withOfferedCounts } from './upstream-status.ts'
+
+export interface UpstreamFindingsDeps {
+  readonly upstreams: Pick<Upstreams, 'statuses'>
+  readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
+  readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
+  /** Who keeps them; nobody, where a command looked by itself. */
+  readonly from: StatusReport['from']
+}
+
+/**
+ * What is to be said of the MCP servers of others. Entries that are wrong are told with the configuration, and what is held
+ * back of a server with its definitions.
+ */
+export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Finding[]> {
+  const { upstreams, core, project, from } = deps
+  const leftOut = project.upstreamsLeftOut()
+  const running = asKept(upstreams.statuses(), from).filter(({ name }) => !leftOut.has(name))
+  const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
+  const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
+  return statuses.flatMap((status, i) => [
+    stateFinding(status, from),
+    ...failingFindings(status),
+    ...differenceFindings(status),
+    ...unannotatedFindings(status.name, deps),
+    ...(exposures[i] ?? []),
+  ])
+}
+
+/** There is nothing to fix yet: it may be downloaded, or has yet to be. */
+function fetchingFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
+  const { name, state, reason } = status
+  const fix = state === 'starting' ? waitingStep(status, from) : 'Have it started: quartermaster up'
+  return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, fix }
+}
+
+/** Nothing is known to be wrong with one that starts. What nobody keeps ends with whoever looks. */
+function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from']): string {
+  if (unseen !== undefined) return unseen
+  return from === 'up'
+    ? 'See how it is: quartermaster upstreams'
+    : `Wait for it: quartermaster upstreams restart ${name}, or: quartermaster up`
+}
+
+/**
+ * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it
+ * said; for its log alone, one is only started that was never seen.
+ */
+function fixOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
+  const isKept = from === 'up' || unseen !== undefined
+  if (hasSpoken && isKept) return `See what it said: quartermaster logs ${name}`
+  return from === 'up'
+    ? 'Correct what is said here; it is tried again.'
+    : `Correct what is said here, then try it: quartermaster upstreams restart ${name}`
+}
+
+function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Finding {
+  const { name, state, reason, tools } = status
+  if (status.isFetching) return fetchingFinding(status, from)
+  const fix = fixOf(status, from)
+  const upstream = `Upstream "${name}"`
+  switch (state) {
+    case 'up':
+      return (
+        refusalFinding(status) ?? {
+          level: 'ok',
+          what: `${upstream} is up; it offers ${tools.offered === 1 ? '1 tool' : `${tools.offered} tools`}.`,
+        }
+      )
+    case 'idle':
+      return { level: 'ok', what: `${upstream} starts when it is needed.` }
+    case 'off':
+      return { level: 'ok', what: `${upstream} is switched off.` }
+    case 'elsewhere':
+      return { level: 'ok', what: `${upstream} runs elsewhere: ${reason}` }
+    case 'starting':
+    case 'recovering':
+      return {
+        level: 'warning',
+        what: `${upstream} is ${state}: ${reason}`,
+        fix: state === 'starting' ? waitingStep(status, from) : fix,
+      }
+    case 'needsLogin':
+      return {
+        level: 'warning',
+        what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
+        fix: neededLogin(status),
+      }
+    case 'keyRefused':
+      return { level: 'error', what: `${upstream} does not let us in: ${reason}` }
+    case 'down':
+      return {
+        level: 'error',
+        what: `${upstream} is down: ${reason}`,
+        fix,
+      }
+  }
+}
+
+/** One that answers may refuse what it offers, or fail at it, and nobody but its callers would know. It is over when that succeeds. */
+function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefined {
+  if (!lastError?.isStanding) return undefined
+  const { message } = lastError
+  const what = `Upstream "${name}" is up, but not for everything: ${withoutLoginStep(message, name)}`
+  const fix = loginStepIn(message, name) ?? `Correct what is said here, then: quartermaster upstreams restart ${name}`
+  return { level: 'warning', what, fix }
+}
+
+/** The state is that of the connection by which it is known; what an agent brings along may fail all the same. */
+function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: UpstreamStatus): Finding[] {
+  return failing
+    .filter(({ reason }) => reason !== ofAll)
+    .map(({ agent, reason }) => {
+      const tried = `Correct what is said here; the next call of "${agent}" tries it again.`
+      const fix = hasSpoken ? `See what it said: quartermaster logs ${name}` : tried
+      return {
+        level: 'warning',
+        what: `Upstream "${name}" could not be reached for "${agent}": ${withoutLoginStep(reason, name)}`,
+        fix: loginStepIn(reason, name) ?? fix,
+      }
+    })
+}
+
+/** Nothing of it waits for review: what was looked at is what everybody else is shown. */
+function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[] {
+  return differing.map(({ agent, definitions }) => ({
+    level: 'warning',
+    what:
+      `The server that "${agent}" has to itself at "${name}" describes ${definitions.join(', ')} otherwise than it was ` +
+      `accepted, so "${agent}" cannot use that.`,
+    fix: `If it is to be another server, give it an entry of its own in "mcpServers", and "${agent}" that capability.`,
+  }))
+}
+
+/** Where the entry does not choose either, calls of it ask a person only by what the entry says of single tools. */
+function unannotatedFindings(
+  name: string,
+  { core, project }: Pick<UpstreamFindingsDeps, 'core' | 'project'>,
+): Finding[] {
+  const found = core.catalogue.current().capabilities.get(name)
+  const tools = found?.unit === upstreamUnit(name) ? found.tools : []
+  const isSaid = project.upstreams().get(name)?.consent !== undefined
+  if (isSaid || tools.length === 0 || tools.some(({ mcp }) => isAnnotated(mcp?.annotations))) return []
+  return [
+    {
+      level: 'warning',
+      what: `Upstream "${name}" says of none of its tools whether they change or destroy something, so none of them asks a person first because of that.`,
+      fix: `Choose which do: quartermaster upstreams consent ${name} destructive (or changing, all, none)`,
+    },
+  ]
+}
+
+async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {
+  const problems = await exposureProblems(name, project)
+  return problems.map(({ message, where, fix }) => ({ level: 'warning', what: message, where, fix }))
+}
+
+/** Whether a program is given what no agent may see, for whoever adds it and for `doctor`. */
+export async function exposureProblems(
+  name: string,
+  { upstreams, projectDir, dataDir }: Pick<Project, 'upstreams' | 'projectDir' | 'dataDir'>,
+): Promise<(Problem & { fix: string })[]> {
+  const config = upstreams().get(name)
+  if (!config || 'url' in config || !config.enabled) return []
+  const { command, args, env, cwd } = config
+  const fields = await exposesDataFolder({ command, args, env, cwd, projectDir, dataDir })
+  return fields.map(field => ({
+    severity: 'warning',
+    code: 'CONFIG_INVALID',
+    where: `mcpServers.${name}.${field}`,
+    message: `Upstream "${name}" ${GIVEN[field] ?? GIVEN_PATH}: whoever may use it may see your secrets and tokens.`,
+    fix: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
+  }))
+}
+
+const GIVEN_PATH = 'is given a path that holds the data folder'
+const GIVEN: Readonly<Record<string, string>> = { cwd: 'has a working folder that holds the data folder or is in it' }

@@ -1,0 +1,157 @@
+import { writeFirstAgent } from '../../adapters/project-files/index.ts'
+import {
+  type AddedUpstream,
+  type CapabilityConfig,
+  messageOf,
+  type Problem,
+  type RemovedUpstream,
+} from '../../contracts/index.ts'
+import type { AgentEntry, Agents } from '../../core/agents/index.ts'
+import type { Project } from '../project/project.ts'
+
+/** What giving and taking away an upstream needs. */
+export interface UpstreamGrantDeps {
+  readonly project: Pick<Project, 'agentFiles' | 'projectDir'>
+  readonly agents: Pick<Agents, 'reload'>
+  /** Who brings the capability of this name, if there is one. */
+  originOf(capability: string): 'upstream' | 'other' | undefined
+}
+
+/** Who is to get an upstream. */
+export interface Recipients {
+  readonly names: readonly string[]
+  /** None of them is there yet: there is no agent at all. */
+  readonly areFirst?: boolean
+}
+
+/** What became of giving agents an upstream. */
+export interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | 'madeAgent'> {
+  readonly problems: Problem[]
+}
+
+/** Gives agents an upstream, in their files. One that cannot be changed keeps nothing else from being done. */
+export async function grantUpstream(
+  name: string,
+  { names, areFirst = false }: Recipients,
+  { project, agents: seats, originOf }: UpstreamGrantDeps,
+): Promise<GrantedUpstream> {
+  // No agent's file is to name what does not exist.
+  if (originOf(name) !== 'upstream') return { granted: [], problems: [] }
+  const granted: string[] = []
+  const problems: Problem[] = []
+  for (const agent of names) {
+    try {
+      if (areFirst) await writeFirstAgent({ dir: project.projectDir })
+      await project.agentFiles.edit(agent, config => {
+        const has = Object.hasOwn(config.capabilities, name)
+        return has ? config : { ...config, capabilities: { ...config.capabilities, [name]: {} } }
+      })
+      granted.push(agent)
+    } catch (error) {
+      problems.push(notGranted(name, agent, error))
+    }
+  }
+  if (granted.length > 0) await seats.reload()
+  const alsoHave = (await holdersOf(name, project.agentFiles)).filter(agent => !names.includes(agent))
+  return {
+    granted,
+    ...(alsoHave.length > 0 && { alsoHave }),
+    ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }),
+    problems,
+  }
+}
+
+/** What would become of giving agents an upstream that was not written down. Who has it already would not be given it. */
+export async function previewGrant(
+  name: string,
+  { names, areFirst = false }: Recipients,
+  agentFiles: Project['agentFiles'],
+): Promise<GrantedUpstream> {
+  const files = await agentFiles.load()
+  const broken = files.filter(file => names.includes(file.name) && !file.config)
+  const alsoHave = await holdersOf(name, agentFiles)
+  const granted = names.filter(agent => !broken.some(file => file.name === agent) && !alsoHave.includes(agent))
+  return {
+    granted,
+    ...(alsoHave.length > 0 && { alsoHave }),
+    ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }),
+    problems: broken.map(file => notGranted(name, file.name, file.problems[0]?.message ?? 'its file is wrong.')),
+  }
+}
+
+async function holdersOf(name: string, agentFiles: Project['agentFiles']): Promise<string[]> {
+  const files = await agentFiles.load()
+  return files.flatMap(file => (file.config && Object.hasOwn(file.config.capabilities, name) ? [file.name] : []))
+}
+
+function notGranted(name: string, agent: string, error: unknown): Problem {
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where: `agents/${agent}.json`,
+    subject: `agent:${agent}`,
+    message: `"${agent}" cannot be given "${name}": ${messageOf(error)}`,
+    fix: `Correct its file, then: quartermaster grant ${agent} ${name}`,
+  }
+}
+
+/** What became of taking an upstream from the agents. */
+type RevokedUpstream = Pick<RemovedUpstream, 'revokedFrom' | 'taken' | 'stillNamedBy' | 'problems'>
+
+/**
+ * Takes an upstream that is gone out of agents' files, whatever these say about it. A file that cannot be changed keeps nothing
+ * else from being done.
+ */
+export async function revokeUpstream(
+  name: string,
+  agents: readonly AgentEntry[],
+  { project: { agentFiles } }: UpstreamGrantDeps,
+): Promise<RevokedUpstream> {
+  const taken: [agent: string, had: CapabilityConfig][] = []
+  const failed: { readonly agent: string; readonly problem: Problem }[] = []
+  for (const { name: agent, config, wrong = {} } of agents) {
+    if (config && !Object.hasOwn({ ...config.capabilities, ...wrong }, name)) continue
+    try {
+      const had = await takeOut(name, agent, agentFiles)
+      if (had) taken.push([agent, had])
+    } catch (error) {
+      // What is wrong with a file that does not name it is told by `doctor`.
+      const isConcerned = config !== undefined || (await agentFiles.mayName(agent, name))
+      if (isConcerned) failed.push({ agent, problem: notRevoked(name, agent, error) })
+    }
+  }
+  return {
+    revokedFrom: taken.map(([agent]) => agent),
+    taken: Object.fromEntries(taken),
+    stillNamedBy: failed.map(({ agent }) => agent),
+    problems: failed.map(({ problem }) => problem),
+  }
+}
+
+/** Answers what stood there, with its references as they are: their values are nobody's to read. */
+async function takeOut(
+  name: string,
+  agent: string,
+  agentFiles: Project['agentFiles'],
+): Promise<CapabilityConfig | undefined> {
+  let had: CapabilityConfig | undefined
+  await agentFiles.edit(agent, config => {
+    if (!Object.hasOwn(config.capabilities, name)) return config
+    const { [name]: taken, ...capabilities } = config.capabilities
+    had = taken
+    return { ...config, capabilities }
+  })
+  return had
+}
+
+function notRevoked(name: string, agent: string, error: unknown): Problem {
+  const where = `agents/${agent}.json`
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where,
+    subject: `agent:${agent}`,
+    message: `"${name}" could not be taken from "${agent}", whose file still names it: ${messageOf(error)}`,
+    fix: `Correct what is said here, and take "${name}" out of "capabilities" in ${where}.`,
+  }
+}

@@ -1,0 +1,128 @@
+import { loadUpstreamParts, SWITCHED_OFF } from '../../adapters/mcp-upstream/index.ts'
+import { ANY_ANSWER, secretsFileIn } from '../../adapters/project-files/index.ts'
+import type {
+  AddedUpstream,
+  ControlInput,
+  UpstreamConfig,
+  UpstreamStatus,
+  WishedUpstream,
+} from '../../contracts/index.ts'
+import { createSecretTexts, targetText } from '../../core/kernel/index.ts'
+import { type Project, wrongEntryText } from '../project/project.ts'
+import { exposureProblems } from './upstream-findings.ts'
+import { previewGrant, type Recipients } from './upstream-grants.ts'
+
+/** An upstream that is only looked at. */
+export interface PreviewRequest
+  extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace' | 'consent'> {
+  readonly recipients: Recipients
+  /** Others that would be there by then, in this order. */
+  readonly beside: readonly WishedUpstream[]
+  readonly now: number
+}
+
+/** What would become of an upstream that is to be added, in the words of one that was. Nothing is written or started. */
+export async function previewUpstream(
+  { name, entry, secrets = {}, missing = [], replace = false, consent, beside, recipients, now }: PreviewRequest,
+  project: Pick<Project, 'settings' | 'configEditor' | 'configFile' | 'agentFiles' | 'projectDir' | 'dataDir' | 'env'>,
+): Promise<AddedUpstream> {
+  const { configEditor, agentFiles, env } = project
+  const options = { replace, consent, secrets, missing, beside, env }
+  const would = await configEditor.previewUpstream(name, entry, options)
+  const { config, masks, problems, released, secrets: kept, missing: unanswered, ...written } = would
+  const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
+  const exposed = await exposureProblems(name, { ...project, upstreams: () => new Map(config && [[name, config]]) })
+  const standing = config && (await foreseenStanding(config, { ...project, masks }))
+  return {
+    name,
+    ...written,
+    gatewayViewOver: project.settings.gatewayViewOver,
+    ...(project.configFile === undefined && { madeFile: true as const }),
+    ...secretsFileOf({ secrets: kept }, project),
+    ...(standing && { status: foreseen(name, config, { ...standing, since: now }) }),
+    secrets: [...kept],
+    missing: { ...unanswered },
+    ...released,
+    ...given,
+    problems: [...problems, ...ungranted, ...exposed],
+  }
+}
+
+/** Where secrets are kept, for an upstream that has any. */
+export function secretsFileOf(
+  { secrets }: { readonly secrets: readonly string[] },
+  { dataDir }: Pick<Project, 'dataDir'>,
+): Pick<AddedUpstream, 'secretsFile'> {
+  return secrets.length > 0 ? { secretsFile: secretsFileIn(dataDir) } : {}
+}
+
+interface Surroundings extends Pick<Project, 'projectDir' | 'dataDir'> {
+  readonly masks: readonly string[]
+}
+
+/** How one would be that nobody can start. Of all others that is seen when they run. */
+async function foreseenStanding(
+  config: UpstreamConfig,
+  { projectDir, dataDir, masks }: Surroundings,
+): Promise<Pick<UpstreamStatus, 'state' | 'reason'> | undefined> {
+  if (!config.enabled) return { state: 'off', reason: SWITCHED_OFF }
+  if (!('command' in config)) return undefined
+  const { command, env, cwd } = config
+  const { foreseenFailure } = await loadUpstreamParts()
+  const isOpen = [command, cwd, env['PATH']].some(text => text?.includes(ANY_ANSWER))
+  const reason = isOpen ? undefined : await foreseenFailure({ command, env, cwd, projectDir, dataDir })
+  return reason === undefined ? undefined : { state: 'down', reason: createSecretTexts(masks).redact(reason) }
+}
+
+type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
+
+/** What is known of running upstreams, and of those that only the configuration knows. */
+export function withOutlines(running: readonly UpstreamStatus[], project: Configured, at: number): UpstreamStatus[] {
+  const now = Math.round(at)
+  const leftOut = project.upstreamsLeftOut()
+  const names = new Set([...leftOut.keys(), ...running.map(status => status.name)])
+  const idle = [...project.upstreams()].filter(([name]) => !names.has(name))
+  return [
+    ...running.filter(status => !leftOut.has(status.name)),
+    ...idle.map(([name, config]) => configured(name, config, project.upstreamSecrets(), now)),
+    ...[...leftOut].map(([name, wrong]): UpstreamStatus => {
+      const { transport } = wrong
+      return { ...BLANK, name, transport, target: '', state: 'off', reason: wrongEntryText(wrong), since: now }
+    }),
+  ]
+}
+
+/** One that is not there yet. Without its target: which of its texts are secrets is known when they are written. */
+export function foreseen(
+  name: string,
+  config: UpstreamConfig,
+  standing: Pick<UpstreamStatus, 'state' | 'reason' | 'since'>,
+): UpstreamStatus {
+  return { ...BLANK, name, transport: transportOf(config), target: '', ...standing }
+}
+
+const BLANK = {
+  tools: { offered: 0, held: 0 },
+  prompts: 0,
+  resources: 0,
+  connections: 0,
+  pids: [],
+  restarts: 0,
+} satisfies Partial<UpstreamStatus>
+
+function configured(name: string, config: UpstreamConfig, secrets: readonly string[], now: number): UpstreamStatus {
+  const { redact } = createSecretTexts(secrets)
+  return {
+    ...BLANK,
+    name,
+    transport: transportOf(config),
+    target: targetText(config, redact),
+    state: config.enabled ? 'idle' : 'off',
+    reason: config.enabled ? 'It is not running here.' : SWITCHED_OFF,
+    since: now,
+  }
+}
+
+function transportOf(config: UpstreamConfig): UpstreamStatus['transport'] {
+  return 'url' in config ? 'http' : 'stdio'
+}
