@@ -1,10 +1,6 @@
 export type { RemoteToolboxOptions } from './adapters/mcp-toolbox/index.ts'
-export {
-  createQuartermaster,
-  openToolbox,
-  type Quartermaster,
-  type QuartermasterOptions,
-} from './app/bootstrap/create-quartermaster.ts'
+export type { Quartermaster, QuartermasterOptions } from './app/bootstrap/create-quartermaster.ts'
+export { createQuartermaster, openToolbox } from './app/bootstrap/create-quartermaster.ts'
 export {
   type AgentConfig,
   AppError,

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml'
 import type { ApiDocument } from './api-document.ts'
 import { type BodyParameter, bodyOf } from './body.ts'
-import { type SchemaChecks, tolerantSchema } from './tolerant-schema.ts'
 import { freeNames } from './names.ts'
 import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import { type FoundOperation, serverOf } from './operations.ts'
@@ -9,6 +8,7 @@ import { type MappedParameter, parametersOf } from './parameters.ts'
 import { createReferences } from './references.ts'
 import { outerSchemas, type Schemas, wholeSchemas, withMarks } from './schema.ts'
 import { type NeededSecret, securityOf } from './security.ts'
+import { type SchemaChecks, tolerantSchema } from './tolerant-schema.ts'
 
 /** A declaration that stands for an operation. */
 export interface MadeDeclaration {
