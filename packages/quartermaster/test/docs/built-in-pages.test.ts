@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { cliReference } from '../../src/adapters/cli/reference.ts'
+import { cliReference } from '../../src/adapters/cli/program.ts'
 import { createPackedSource, packKnowledge } from '../../src/adapters/knowledge-files/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { FIRST_AGENT, FIRST_AGENT_FILE, FIRST_AGENT_TEXT } from '../../src/adapters/project-files/init-project.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildObject, parseObject, readArguments } from './arguments.ts'
-import { exampleLine } from './example-line.ts'
+import { exampleLine } from './commands/agents/tools.ts'
 
 const build = (schema: Record<string, unknown>, ...pairs: [string, string][]) => buildObject(pairs, schema)
 const at = (schema: Record<string, unknown>, text: string) => build({ properties: { x: schema } }, ['x', text]).x

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FORECAST_DOWN, READ_FILE, WEATHER } from '../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../testing/cli-host.ts'
 import { runCli } from './index.ts'
-import { displayWidth } from './width.ts'
+import { displayWidth } from './output/layout.ts'
 
 const ESC = '\u001b'
 const control = { tools: async () => [READ_FILE, WEATHER] }

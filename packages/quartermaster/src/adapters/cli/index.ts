@@ -1,4 +1,4 @@
-export { claudeHttpLine, clientSetup } from './client-setup.ts'
+export { claudeHttpLine, clientSetup } from './commands/run/connect.ts'
 export { EXIT, EXIT_CODES } from './errors.ts'
 export type {
   CliHost,
@@ -11,7 +11,6 @@ export type {
   UpOptions,
   UpStarted,
 } from './host.ts'
-export { openBrowser } from './open-browser.ts'
-export { createProcessIo, type ProcessLike } from './process-io.ts'
-export { cliReference } from './reference.ts'
+export { createProcessIo, openBrowser, type ProcessLike } from './process-io.ts'
+export { cliReference } from './program.ts'
 export { runCli } from './run.ts'

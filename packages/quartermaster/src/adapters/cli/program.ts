@@ -1,47 +1,38 @@
 import type { Command } from 'commander'
-import { registerAdd } from './commands/add.ts'
-import { registerAgents } from './commands/agents.ts'
-import { registerApprovals } from './commands/approvals.ts'
-import { registerCall } from './commands/call.ts'
-import { registerCapabilities } from './commands/capabilities.ts'
-import { registerComplete } from './commands/complete.ts'
-import { registerCompletion } from './commands/completion.ts'
-import { registerConnect } from './commands/connect.ts'
-import { registerDelegations } from './commands/delegations.ts'
-import { registerDo } from './commands/do.ts'
-import { registerDocs } from './commands/docs.ts'
-import { registerDoctor } from './commands/doctor.ts'
-import { registerGrant } from './commands/grant.ts'
-import { registerGrants } from './commands/grants.ts'
-import { registerImport } from './commands/import.ts'
-import { registerInit } from './commands/init.ts'
-import { registerJoinCodes } from './commands/join-codes.ts'
-import { registerLogin, registerLogout } from './commands/login.ts'
-import { registerLogs } from './commands/logs.ts'
-import { registerMemory } from './commands/memory.ts'
-import { registerOperations } from './commands/operations.ts'
-import { registerOrganisations } from './commands/organisations.ts'
-import { registerPeers } from './commands/peers.ts'
-import { registerPersons } from './commands/persons.ts'
-import { registerPrompt } from './commands/prompt.ts'
-import { registerRecheck } from './commands/recheck.ts'
-import { registerReload } from './commands/reload.ts'
-import { registerRemove } from './commands/remove.ts'
-import { registerStatus } from './commands/status.ts'
-import { registerStore } from './commands/store.ts'
-import { registerTokens } from './commands/tokens.ts'
-import { registerTools } from './commands/tools.ts'
-import { registerUp } from './commands/up.ts'
-import { registerUpstreams } from './commands/upstreams.ts'
-import { registerWorkspaces } from './commands/workspaces.ts'
-import { CompletingOption, GrowingCommand } from './completion/kinds.ts'
-import { findPlace } from './completion/place.ts'
+import { type Act, addExamples } from './command.ts'
+import { registerAgents, registerGrant, registerPrompt } from './commands/agents/agents.ts'
+import { registerCapabilities } from './commands/agents/capabilities.ts'
+import { registerDocs } from './commands/agents/docs.ts'
+import { registerTools } from './commands/agents/tools.ts'
+import { registerApprovals } from './commands/operations/approvals.ts'
+import { registerCall } from './commands/operations/call.ts'
+import { registerDo } from './commands/operations/do.ts'
+import { registerGrants } from './commands/operations/grants.ts'
+import { registerLogs } from './commands/operations/logs.ts'
+import { registerOperations } from './commands/operations/operations.ts'
+import { registerDelegations } from './commands/organisation/delegations.ts'
+import { registerJoinCodes } from './commands/organisation/join-codes.ts'
+import { registerMemory } from './commands/organisation/memory.ts'
+import { registerOrganisations } from './commands/organisation/organisations.ts'
+import { registerPeers } from './commands/organisation/peers.ts'
+import { registerPersons } from './commands/organisation/persons.ts'
+import { registerTokens } from './commands/organisation/tokens.ts'
+import { registerWorkspaces } from './commands/organisation/workspaces.ts'
+import { registerConnect } from './commands/run/connect.ts'
+import { registerInit, registerReload, registerStore } from './commands/run/project.ts'
+import { registerDoctor, registerRecheck, registerStatus } from './commands/run/status.ts'
+import { registerUp } from './commands/run/up.ts'
+import { registerAdd } from './commands/servers/add.ts'
+import { registerImport } from './commands/servers/import.ts'
+import { registerLogin, registerLogout } from './commands/servers/login.ts'
+import { registerRemove, registerUpstreams } from './commands/servers/upstreams.ts'
+import { registerComplete, registerCompletion } from './completion/completion.ts'
+import { findPlace } from './completion/cursor.ts'
+import { CompletingOption, GrowingCommand, TextCommand } from './completion/kinds.ts'
 import type { CliHost } from './host.ts'
-import { type Act, addExamples } from './register.ts'
-import { TextCommand } from './text-command.ts'
-import { refuseOwners } from './token-holder.ts'
+import { refuseOwners } from './session.ts'
 
-export interface ProgramOptions {
+interface ProgramOptions {
   version: string
   act: Act
   /** Where a token may say who speaks. */
@@ -148,3 +139,55 @@ const REGISTER = [
   registerCompletion,
   registerComplete,
 ] as const
+
+const WIDTH = 100
+
+/** `docs/reference/cli.md`, made from the program itself. */
+export function cliReference(): string {
+  let help = ''
+  const program = createProgram({
+    version: '',
+    act: async () => {},
+    output: {
+      writeOut: text => void (help += text),
+      writeErr: () => {},
+      width: WIDTH,
+      color: false,
+      title: text => text,
+    },
+  })
+  const section = (command: Command, path: string) => {
+    help = ''
+    command.outputHelp()
+    return `## ${path}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`
+  }
+  return [INTRODUCTION, ...commandsOf(program, '').map(({ command, path }) => section(command, path))].join('\n')
+}
+
+function commandsOf(command: Command, prefix: string): { command: Command; path: string }[] {
+  const path = `${prefix}${command.name()}`
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(each => command.commands.includes(each))
+  return [{ command, path }, ...visible.flatMap(each => commandsOf(each, `${path} `))]
+}
+
+const INTRODUCTION = `# The command line
+
+Made from the program itself; \`quartermaster COMMAND --help\` prints the same. [Exit codes](exit-codes.md) have a page of their own.
+
+- **Results** go to standard output and nothing else does. Notices, progress, questions and errors go to standard error.
+- **\`--json\`** prints exactly one JSON value to standard output, on one line where that is no terminal. An error is that value too:
+  \`{ "error": { "code", "kind", "retry", "message", "details" } }\`, and the exit code tells them apart. With \`up\` the value is the first line.
+- **Colour** is used on terminals only, never with \`NO_COLOR\` or \`--no-color\`; \`FORCE_COLOR=1\` uses it everywhere.
+- **Control characters** and others that cannot be seen are shown as escapes in names, descriptions, choices and messages. What a tool
+  answers is printed as it is, except on a terminal, where they are escapes too. In JSON they are \`\\u\` escapes, and the value is the same.
+- **Arguments of a call** written as \`key=value\` are read as JSON where they parse and the tool's schema does not want a text there;
+  everything else is text. \`a.b=1\` puts a value inside \`a\`.
+- **Cut results** are read to their end when standard output is no terminal or with \`--all\`. With \`--json\` the answer stays cut and its
+  \`kept\` says where the rest is.
+- **Consent** is asked for at the terminal when standard input and standard error both are one; the answer counts once, for exactly the
+  arguments shown. Without a terminal the call waits for \`quartermaster approvals\`, a while, and then ends with 14.
+- **Ctrl-C** ends the running command with 130; \`up\` it stops, with 0.
+`

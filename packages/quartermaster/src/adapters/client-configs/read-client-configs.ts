@@ -1,15 +1,21 @@
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import type { ForeignRemoval, ForeignServer, ForeignServers } from '../../contracts/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
-import { type EnvFile, readEnvFile } from './env-file.ts'
-import { fittingName } from './fitting-name.ts'
-import { isRecord, type Refusal, serversIn, type WrittenServer } from './foreign-file.ts'
+import {
+  fittingName,
+  isRecord,
+  isRefused,
+  type Refusal,
+  readBounded,
+  refusedInSettings,
+  serversIn,
+  type WrittenServer,
+} from './foreign-file.ts'
 import { type ClientPlace, type ClientSurroundings, placesOf } from './places.ts'
-import { readBounded } from './read-bounded.ts'
-import { isRefused, refusedInSettings } from './refusals.ts'
 import { translateEntry } from './translate-entry.ts'
+import { type EnvFile, readEnvFile } from './variables.ts'
 
-export interface ReadOptions extends ClientSurroundings {
+interface ReadOptions extends ClientSurroundings {
   /** `claude`, `cursor`, `vscode` or a file; every known place when absent. */
   readonly source?: string | undefined
   /** Where our own server listens, if it does. */

@@ -1,7 +1,8 @@
-import { basename, sep } from 'node:path'
+import { basename, dirname, resolve, sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
 import { freeName } from '../../core/kernel/index.ts'
-import type { WrittenInput } from './foreign-file.ts'
+import { readBounded, type WrittenInput } from './foreign-file.ts'
+import type { ClientPlace, ClientSurroundings } from './places.ts'
 
 /** What the variables stand for that depend on nothing but the place. */
 interface Surroundings {
@@ -11,7 +12,7 @@ interface Surroundings {
 }
 
 /** What the variables of other clients stand for. */
-export interface VariableScope extends Surroundings {
+interface VariableScope extends Surroundings {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The server's name, for the names of its secrets. */
   readonly upstream: string
@@ -25,7 +26,7 @@ export interface VariableScope extends Surroundings {
 }
 
 /** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
-export interface Translated<T> {
+interface Translated<T> {
   readonly value: T
   readonly asks: readonly ForeignQuestion[]
   readonly strange: readonly string[]
@@ -77,7 +78,7 @@ const OF_EDITOR =
   /^(?:file(?:WorkspaceFolder(?:Basename)?|Basename(?:NoExtension)?|Extname|Dirname(?:Basename)?)?|relativeFile(?:Dirname)?|lineNumber|columnNumber|selectedText|execPath|defaultBuildTask)$/
 
 /** A path with its variables filled in; nothing where one has no value here. */
-export function fillIn(
+function fillIn(
   text: string,
   scope: Omit<Surroundings, 'separator'> & { readonly env: Readonly<Record<string, string | undefined>> },
 ): string | undefined {
@@ -145,4 +146,53 @@ function askFor(
 /** What a secret of a server is called. */
 export function ownName(upstream: string, key: string): string {
   return `${upstream}_${key}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
+}
+
+/** The variables that a client reads from a file beside those of the entry. */
+export type EnvFile =
+  | { readonly file: string; readonly values: Readonly<Record<string, string>> }
+  | { readonly file: string; readonly problem: string }
+
+/** Variables by hand; a larger file was meant for something else. */
+const MAX_BYTES = 1024 * 1024
+
+/** Reads the `envFile` of an entry. It counts from the workspace, or from beside the file that names it. */
+export async function readEnvFile(
+  written: string,
+  { workspace, file }: Pick<ClientPlace, 'workspace' | 'file'>,
+  { home, env }: ClientSurroundings,
+): Promise<EnvFile> {
+  const path = fillIn(written, { workspace, home, env })
+  if (path === undefined) return { file: written, problem: 'holds a variable that cannot be filled in here' }
+  const places = [...new Set([workspace, dirname(file)].map(folder => resolve(folder, path)))]
+  for (const place of places) {
+    const read = await readBounded(place, MAX_BYTES)
+    if ('text' in read) return { file: place, values: variablesIn(read.text) }
+    if (read.found) return { file: place, problem: `cannot be used (${read.problem})` }
+  }
+  return { file: places[0] ?? path, problem: 'is not there' }
+}
+
+// A name, and a text in quotes over any number of lines or without them to the end of the line.
+const LINE =
+  /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:'([^']*)'|"((?:\\[^]|[^"\\])*)"|`([^`]*)`|([^\r\n]*))/gm
+
+function variablesIn(text: string): Record<string, string> {
+  const found = text.matchAll(LINE)
+  return Object.fromEntries(
+    [...found].map(([, name = '', single, double, tick, plain = '']) => [
+      name,
+      single ?? (double === undefined ? undefined : unescaped(double)) ?? tick ?? withoutRemark(plain),
+    ]),
+  )
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\([nrt"\\])/g, (_all, letter: string) => ESCAPES[letter] ?? letter)
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
+
+function withoutRemark(text: string): string {
+  return text.replace(/(?:^|\s)#.*$/, '').trim()
 }

@@ -9,14 +9,12 @@ import {
   type ControlOperation,
   type ControlOptions,
   ErrorBody,
+  isAppError,
   Progress,
   UrlQuestion,
 } from '../../contracts/index.ts'
 import { toldError } from '../../core/kernel/index.ts'
-import { sendAlone } from '../http-exchange/index.ts'
-import { createFailures, type Failures } from './errors.ts'
-import { parseLeniently } from './lenient.ts'
-import { MAX_LINE_BYTES, readLines, readText } from './lines.ts'
+import { Dropped, sendAlone } from '../http-exchange/index.ts'
 
 export interface ControlClientOptions {
   /** Where the `up` listens: `http://127.0.0.1:7420`. */
@@ -157,4 +155,161 @@ async function refusal(response: IncomingMessage, failures: Failures): Promise<A
   } catch (cause) {
     return failures.stranger(cause)
   }
+}
+
+/** No answer we give is near this; a peer that sends more must not be able to exhaust our memory. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024
+
+const NEWLINE = 0x0a
+
+/** The non-empty lines of a body, each at most `limit` bytes. Leaving the loop early closes the connection. */
+async function* readLines(response: IncomingMessage, limit: number): AsyncGenerator<string> {
+  let line = createGatherer(limit)
+  for await (const chunk of chunksOf(response)) {
+    let start = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      line.add(chunk.subarray(start, end))
+      if (line.size() > 0) yield line.text()
+      line = createGatherer(limit)
+      start = end + 1
+    }
+    line.add(chunk.subarray(start))
+  }
+  // A last line without its newline was cut off, so it is not handed out.
+}
+
+/** The whole body, at most `limit` bytes. */
+async function readText(response: IncomingMessage, limit: number): Promise<string> {
+  const body = createGatherer(limit)
+  for await (const chunk of chunksOf(response)) body.add(chunk)
+  return body.text()
+}
+
+/** Without an encoding there is nothing but bytes. */
+function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
+  return response
+}
+
+interface Gatherer {
+  add(bytes: Uint8Array): void
+  size(): number
+  text(): string
+}
+
+function createGatherer(limit: number): Gatherer {
+  const parts: Uint8Array[] = []
+  let size = 0
+  return {
+    add(bytes) {
+      size += bytes.byteLength
+      if (size > limit)
+        throw new AppError('LIMIT_EXCEEDED', `The answer holds a line of more than ${limit} bytes.`, {
+          details: { limit },
+        })
+      parts.push(bytes)
+    },
+    size: () => size,
+    text: () => Buffer.concat(parts).toString('utf8'),
+  }
+}
+
+/** The ways in which asking another process can fail, each as the error that says what to do next. */
+interface Failures {
+  /** There was no answer: nothing was sent, or nobody knows what became of it. */
+  fromSending(error: unknown): AppError
+  /** Reading the answer failed. */
+  fromStream(error: unknown): AppError
+  /** The answer ended before its last line. */
+  cut(cause?: unknown): AppError
+  /** The answer does not have the shape it must have. */
+  notUnderstood(cause: unknown): AppError
+  /** What answers is not one of us. */
+  stranger(cause: unknown): AppError
+}
+
+interface FailureContext {
+  operation: ControlOperation
+  url: string
+  signal: AbortSignal | undefined
+}
+
+function createFailures({ operation, url, signal }: FailureContext): Failures {
+  const cancelled = (cause: unknown) => new AppError('CANCELLED', `"${operation}" was cancelled.`, { cause })
+  const cut = (cause?: unknown) =>
+    NOT_REPEATABLE.has(operation)
+      ? outcomeUnknown(operation, url, cause)
+      : gone(url, 'stopped in the middle of its answer', cause)
+  return {
+    cut,
+    fromSending: error => {
+      if (signal?.aborted) return cancelled(signal.reason)
+      return wasNeverSent(error) ? gone(url, 'does not answer any more', error) : cut(error)
+    },
+    fromStream: error => {
+      if (isAppError(error)) return error
+      return signal?.aborted ? cancelled(signal.reason) : cut(error)
+    },
+    notUnderstood: cause =>
+      new AppError(
+        'OUTPUT_INVALID',
+        `The answer of the "up" at ${url} to "${operation}" is not understood. It may be another version; restart it.`,
+        { cause },
+      ),
+    stranger: cause => {
+      if (signal?.aborted) return cancelled(signal.reason)
+      return gone(url, 'is gone, and another program answers there', cause)
+    },
+  }
+}
+
+/** Operations whose effect may have happened although no answer came; all others can simply be asked again. */
+const NOT_REPEATABLE: ReadonlySet<ControlOperation> = new Set(['call'])
+
+function outcomeUnknown(operation: ControlOperation, url: string, cause: unknown): AppError {
+  const message = `The "up" at ${url} went away while "${operation}" ran; it may have had its effect. Look before you repeat it.`
+  return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { url } })
+}
+
+function gone(url: string, what: string, cause: unknown): AppError {
+  const message = `The "up" at ${url} ${what}. Start it again with "quartermaster up", then repeat the command.`
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause, details: { url } })
+}
+
+function wasNeverSent(error: unknown): boolean {
+  return error instanceof Dropped && !error.wasSent
+}
+
+type Key = string | number | symbol
+type Unrecognised = z.core.$ZodIssueUnrecognizedKeys
+
+/** Strict objects can stand in strict objects; each round removes one layer. */
+const MAX_ROUNDS = 16
+
+/**
+ * Parses what another version of us sent. Fields that a strict schema does not know are left out instead of refused,
+ * because an `up` that is newer than the command line is no mistake. `value` is changed in place.
+ */
+function parseLeniently(schema: z.ZodType, value: unknown): z.ZodSafeParseResult<unknown> {
+  let parsed = schema.safeParse(value)
+  for (let round = 0; round < MAX_ROUNDS && !parsed.success; round++) {
+    const unknown = parsed.error.issues.filter(isUnrecognised)
+    if (unknown.length === 0) return parsed
+    for (const issue of unknown) removeKeys(value, issue)
+    parsed = schema.safeParse(value)
+  }
+  return parsed
+}
+
+function isUnrecognised(issue: z.core.$ZodIssue): issue is Unrecognised {
+  return issue.code === 'unrecognized_keys'
+}
+
+function removeKeys(value: unknown, { path, keys }: Unrecognised): void {
+  const holder = path.reduce(at, value)
+  if (typeof holder !== 'object' || holder === null) return
+  for (const key of keys) Reflect.deleteProperty(holder, key)
+}
+
+function at(value: unknown, key: Key): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }

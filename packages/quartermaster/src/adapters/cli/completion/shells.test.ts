@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildCliProcess } from '../../../testing/build-cli-process.ts'
-import { completionScript, SHELLS } from './scripts.ts'
+import { completionScript, SHELLS } from './completion.ts'
 
 const run = promisify(execFile)
 const has = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0

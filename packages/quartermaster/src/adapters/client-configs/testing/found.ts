@@ -2,7 +2,7 @@ import type { ForeignServer } from '../../../contracts/index.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
 import { readClientConfigs } from '../index.ts'
 
-export interface Situation {
+interface Situation {
   platform?: NodeJS.Platform
   env?: Record<string, string>
   ownUrl?: string

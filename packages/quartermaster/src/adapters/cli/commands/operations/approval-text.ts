@@ -1,0 +1,121 @@
+import type { ApprovalFacts, ApprovalSummary, ConsentAsk, GrantFacts, Weight } from '../../../../contracts/index.ts'
+import { consentText, scopeText, WEIGHT_STYLES } from '../../ask.ts'
+import { escapeLine } from '../../output/escape.ts'
+import { renderTable } from '../../output/layout.ts'
+import type { Printer } from '../../output/printer.ts'
+import { aheadInWords, inWords } from '../../output/units.ts'
+import type { Session } from '../../session.ts'
+
+/** What waits for a person, as a table. */
+export function approvalsText(approvals: readonly ApprovalSummary[], { out, host }: Session): string {
+  const now = host.clock.now()
+  const columns = [
+    { title: 'Id' },
+    { title: 'Agent' },
+    { title: 'Tool' },
+    { title: 'Weight' },
+    { title: 'Asks for', flexible: true },
+    { title: 'Asked' },
+    { title: 'Given up' },
+  ]
+  const rows = approvals.map(({ id, agent, tool, asks, createdAt, expiresAt, calls }) => {
+    const weight = heaviest(asks)
+    return {
+      cells: [
+        id,
+        agent,
+        tool,
+        { text: weight, style: out.paint[WEIGHT_STYLES[weight]] },
+        `${asks.map(askInShort).join(', ')}${callsText(calls)}`,
+        agoText(createdAt, now),
+        aheadText(expiresAt, now),
+      ],
+    }
+  })
+  return renderTable({ columns, rows }, out)
+}
+
+/** One that waits, on a line of its own. */
+export function approvalLine({ id, agent, tool, asks }: ApprovalSummary): string {
+  return `${tool} of ${agent} (${heaviest(asks)}): ${asks.map(askInShort).join(', ')} (${id})`
+}
+
+/** Everything about one, for whoever decides. */
+export function approvalText(facts: ApprovalFacts, { host }: Session, printer: Printer): string {
+  const { id, agent, tool, asks, createdAt, expiresAt, state, calls } = facts
+  const now = host.clock.now()
+  const verb = state === 'open' ? 'asks' : 'asked'
+  const title = `${escapeLine(tool)}, called by ${escapeLine(agent)}, ${verb} for your consent:`
+  const asked = `Asked ${agoText(createdAt, now)}${callsText(calls)}`
+  const end =
+    state === 'open' ? `${asked}; given up ${aheadText(expiresAt, now)}.` : `${asked}. ${answerText(facts, now)}`
+  return `${consentText({ title, asks, input: facts.arguments }, printer)}${escapeLine(`${end} (${id})`)}\n`
+}
+
+/** What counts, as a table. */
+export function grantsText(grants: readonly GrantFacts[], { out, host }: Session): string {
+  const now = host.clock.now()
+  const columns = [
+    { title: 'Id' },
+    { title: 'Agent' },
+    { title: 'Decision' },
+    { title: 'Operation' },
+    { title: 'For', flexible: true },
+    { title: 'Lasts' },
+    { title: 'Said by' },
+    { title: 'Ends' },
+  ]
+  const rows = grants.map(grant => ({
+    cells: [
+      grant.id,
+      grant.agent,
+      { text: grant.decision, style: out.paint[grant.decision === 'allow' ? 'green' : 'red'] },
+      grant.operation,
+      resourceText(grant),
+      LASTS[grant.lasting],
+      byText(grant.grantedBy, grant.via),
+      aheadText(grant.expiresAt, now),
+    ],
+  }))
+  return renderTable({ columns, rows }, out)
+}
+
+/** One answer decides all of them. */
+function callsText(calls = 1): string {
+  return calls === 1 ? '' : ` by ${calls} equal calls`
+}
+
+const ORDER = ['low', 'moderate', 'high'] as const satisfies Weight[]
+
+function heaviest(asks: readonly ConsentAsk[]): Weight {
+  return ORDER[Math.max(0, ...asks.map(({ weight }) => ORDER.indexOf(weight)))] ?? 'high'
+}
+
+function askInShort({ operation, scope }: ConsentAsk): string {
+  return scope === null ? operation : `${operation} for ${scopeText(scope)}`
+}
+
+const LASTS = { once: 'one call', time: 'a time', always: 'always' } as const
+
+function resourceText({ lasting, tool = '', scope, isUnnamed }: GrantFacts): string {
+  const everything = isUnnamed ? 'what names no resource' : 'everything'
+  const resource = scope === undefined ? everything : scopeText(scope)
+  return lasting === 'once' ? `${tool}, ${resource}` : resource
+}
+
+function byText(name: string, via: GrantFacts['via'] = 'owner'): string {
+  return via === 'owner' ? name : `${name} (${via})`
+}
+
+function answerText({ state, answeredBy, answeredAt, via, lasting }: ApprovalFacts, now: number): string {
+  if (answeredBy === undefined || answeredAt === undefined) return 'It is over, and nobody answered.'
+  return `It was ${state} by ${byText(answeredBy, via)} ${agoText(answeredAt, now)}, for ${LASTS[lasting ?? 'once']}.`
+}
+
+function agoText(time: number, now: number): string {
+  return `${inWords(Math.max(0, now - time))} ago`
+}
+
+function aheadText(time: number, now: number): string {
+  return time <= now ? 'now' : `in ${aheadInWords(time - now)}`
+}

@@ -1,0 +1,166 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { IssuedToken, TokenFacts } from '../../../../contracts/index.ts'
+import { didYouMean } from '../../../../core/kernel/index.ts'
+import { addExamples, type Register } from '../../command.ts'
+import { CompletingArgument } from '../../completion/kinds.ts'
+import { EXIT, UsageError } from '../../errors.ts'
+import { defined, organisationOption, type Within } from '../../options.ts'
+import { escapeLine } from '../../output/escape.ts'
+import { renderTable } from '../../output/layout.ts'
+import { aheadInWords, inWords, parseDuration, YEAR } from '../../output/units.ts'
+import type { Session } from '../../session.ts'
+
+export const registerTokens: Register = (program, act) => {
+  const tokens = program
+    .command('tokens')
+    .description('List the tokens of agents and persons.')
+    .usage('[create | revoke | rotate] [options]')
+    .addOption(organisationOption())
+    // Otherwise a mistyped subcommand would be told to be "too many arguments".
+    .allowExcessArguments()
+    .action((within: Within, command: Command) => act(session => list(session, within, command.args)))
+  addExamples(tokens, [['quartermaster tokens', 'all of them, without their texts']])
+  registerCreate(tokens, act)
+  registerRevoke(tokens, act)
+  registerRotate(tokens, act)
+}
+
+const registerCreate: Register = (tokens, act) => {
+  const create = tokens
+    .command('create')
+    .description('Make a token for an agent, or for a person who answers its requests. It is shown once.')
+    .addArgument(new CompletingArgument('[AGENT]', 'the agent', 'agent'))
+    .option('--person <NAME>', 'for this person instead: it answers approvals, and calls no tools')
+    .option('--label <TEXT>', 'what you call it')
+    .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h or 90d; for ever without').argParser(toMs))
+    .addOption(organisationOption())
+    .action((agent: string | undefined, _: object, command: Command) =>
+      act(session => {
+        const { person, label, for: ttlMs, organisation } = command.optsWithGlobals<CreateOptions>()
+        if ((agent === undefined) === (person === undefined))
+          throw new UsageError('say whose it is: an agent, or --person NAME.')
+        const request = defined({ organisation, agent, person, label, ttlMs })
+        return issue(session, 'Making a token', control => control.createToken(request))
+      }),
+    )
+  addExamples(create, [
+    ['quartermaster tokens create default', 'a token for the agent "default"'],
+    ['quartermaster tokens create default --label laptop --for 8h --json', 'for programs: { "token": … }'],
+    ['quartermaster tokens create --person eve', 'for somebody who decides about approvals'],
+  ])
+}
+
+interface CreateOptions extends Within {
+  person?: string
+  label?: string
+  for?: number
+}
+
+const registerRevoke: Register = (tokens, act) => {
+  const revoke = tokens
+    .command('revoke')
+    .description('Take a token back, at once. What it has open ends.')
+    .argument('<ID>', 'the token, by its id')
+    .action((id: string) => act(session => revokeToken(session, id)))
+  addExamples(revoke, [['quartermaster tokens revoke tok_9fGk', 'nobody gets in with it any more']])
+}
+
+const registerRotate: Register = (tokens, act) => {
+  const rotate = tokens
+    .command('rotate')
+    .description('Make a successor of a token; the old one stays good for a while.')
+    .argument('<ID>', 'the token, by its id')
+    .addOption(new Option('--overlap <TIME>', 'how long both are good').default(HOUR_MS, '1h').argParser(toMs))
+    .action((id: string, { overlap }: { overlap: number }) =>
+      act(session => issue(session, 'Rotating', control => control.rotateToken({ id, overlapMs: overlap }))),
+    )
+  addExamples(rotate, [['quartermaster tokens rotate tok_9fGk --overlap 10m', 'ten minutes to hand the new one out']])
+}
+
+const HOUR_MS = 3_600_000
+
+function toMs(text: string): number {
+  const parsed = parseDuration(text, YEAR)
+  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
+  return parsed.ms
+}
+
+type Control = Parameters<Parameters<Session['connect']>[0]>[0]
+
+async function issue(session: Session, what: string, run: (control: Control) => Promise<IssuedToken>): Promise<number> {
+  const issued = await session.connect(control => session.attend(what, () => run(control)))
+  if (session.json) await session.printJson({ token: issued.token, ...issued.facts })
+  else {
+    await session.out.write(`${issued.token}\n`)
+    const { id } = issued.facts
+    await session.notices.write(
+      escapeLine(
+        `Token ${id} of ${whose(issued.facts)}. It is shown this once; take it back with: quartermaster tokens revoke ${id}`,
+      ) + '\n',
+    )
+  }
+  return EXIT.done
+}
+
+async function list(session: Session, within: Within, [unknown]: readonly string[]): Promise<number> {
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown command 'tokens ${unknown}'.${didYouMean(unknown, ['create', 'revoke', 'rotate'])}`)
+  }
+  const tokens = await session.connect(control =>
+    session.attend('Looking', options => control.tokens(defined({ ...within }), options)),
+  )
+  if (session.json) await session.printJson(tokens)
+  else if (tokens.length > 0) await session.out.write(listText(tokens, session))
+  else await session.notices.write('No tokens yet. Make one: quartermaster tokens create AGENT\n')
+  return EXIT.done
+}
+
+function listText(tokens: readonly TokenFacts[], { out, host }: Session): string {
+  const now = host.clock.now()
+  const columns = [
+    { title: 'Id' },
+    { title: 'Whose' },
+    { title: 'State' },
+    { title: 'Made' },
+    { title: 'Label', flexible: true },
+  ]
+  const rows = tokens.map(token => {
+    const { id, createdAt, label } = token
+    return {
+      cells: [
+        id,
+        holderText(token),
+        stateText(token, now),
+        `${inWords(Math.max(0, now - createdAt))} ago`,
+        label ?? '',
+      ],
+    }
+  })
+  return renderTable({ columns, rows }, out)
+}
+
+function holderText({ agent, person }: TokenFacts): string {
+  return person === undefined ? (agent ?? '') : `${person} (person)`
+}
+
+function whose({ agent, person }: TokenFacts): string {
+  return person === undefined ? `"${agent}"` : `the person "${person}"`
+}
+
+function stateText({ state, expiresAt, agentMissing }: TokenFacts, now: number): string {
+  if (state !== 'active') return state
+  const until = expiresAt === null ? state : `active for ${aheadInWords(expiresAt - now)}`
+  return agentMissing ? `${until}, no such agent` : until
+}
+
+async function revokeToken(session: Session, id: string): Promise<number> {
+  const facts = await session.connect(control =>
+    session.attend('Revoking', options => control.revokeToken({ id }, options)),
+  )
+  if (session.json) await session.printJson(facts)
+  else
+    await session.out.write(
+      `${session.out.paint.green('✓')} ${escapeLine(`Token ${facts.id} of ${whose(facts)} is taken back.`)}\n`,
+    )
+  return EXIT.done
+}

@@ -1,0 +1,153 @@
+import { Argument, type Command } from 'commander'
+import { addExamples, type Register } from '../command.ts'
+import { EXIT } from '../errors.ts'
+import { escapeLine } from '../output/escape.ts'
+import { createSession, type Session } from '../session.ts'
+import { type Candidate, createLookup, findCandidates, pathsAlone } from './candidates.ts'
+import { findPlace } from './cursor.ts'
+import { GrowingCommand } from './kinds.ts'
+
+export const registerCompletion: Register = (program, act) => {
+  const command = program
+    .command('completion')
+    .description('Print the script that makes a shell complete commands, options and names.')
+    .addArgument(new Argument('<SHELL>', 'the shell').choices(SHELLS))
+    .action((shell: Shell) =>
+      act(async session => {
+        const script = completionScript(shell)
+        await (session.json ? session.printJson({ shell, script }) : session.out.write(script))
+        return EXIT.done
+      }),
+    )
+  addExamples(command, [
+    ['source <(quartermaster completion bash)', 'complete in this bash; put it in ~/.bashrc to keep it'],
+    ['quartermaster completion fish > ~/.config/fish/completions/quartermaster.fish', 'complete in fish from now on'],
+  ])
+}
+
+/** A shell that hangs at a Tab is worse than one that does not complete. */
+const ANSWER_WITHIN_MS = 1_000
+
+/** `__complete -- WORDS…`: what the scripts of `completion` ask. The last word is the one under the cursor. */
+export const registerComplete: Register = (program, act) => {
+  program
+    .command('__complete', { hidden: true })
+    .argument('[WORDS...]')
+    .action((words: string[]) => act(session => complete(session, program, words)))
+}
+
+async function complete(session: Session, program: Command, words: readonly string[]): Promise<number> {
+  const candidates =
+    (await inTime(session, answer(session, program, words))) ??
+    // Nobody answers, and what the program knows by itself can still stand there.
+    (await findCandidates(findPlace(program, words), pathsAlone))
+  await session.out.write(candidates.filter(isVisible).map(line).join(''))
+  return EXIT.done
+}
+
+async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
+  const place = findPlace(program, words)
+  const { command, config, data, agent, given } = place
+  // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
+  const { connectAsAgent: connect } = createSession(session.host, { config, data, json: true })
+  if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
+  await connect(control => command.grow(command, control, { words, agent, given }))
+  return await findCandidates(findPlace(program, words), createLookup(connect))
+}
+
+function inTime<T>(session: Session, work: Promise<T>): Promise<T | undefined> {
+  return new Promise(resolve => {
+    const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve(undefined))
+    // Whatever is wrong is told when the command runs; here nobody reads it.
+    work.then(resolve, () => resolve(undefined)).finally(cancel)
+  })
+}
+
+/** A shell shows what it offers, and a value of a server that could steer the terminal is not offered. */
+function isVisible({ value }: Candidate): boolean {
+  return escapeLine(value) === value
+}
+
+function line({ value, about }: Candidate): string {
+  return about ? `${value}\t${escapeLine(about)}\n` : `${value}\n`
+}
+
+/** The shells we can complete in. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+/** What a shell must run so that it completes `quartermaster`. It asks us for every word, so it never goes stale. */
+export function completionScript(shell: Shell): string {
+  return SCRIPTS[shell]
+}
+
+// Bash breaks words at `=` and `:`, so the line is split anew at blanks, and what bash holds to be typed already is taken
+// off the answers. Nothing newer than bash 3.2 is needed, which macOS ships: it has no compopt, and does without.
+const bash = `# bash completion for quartermaster
+# Put this in ~/.bashrc:  source <(quartermaster completion bash)
+_quartermaster() {
+  local line="\${COMP_LINE:0:COMP_POINT}" current typed answer
+  local -a words
+  read -r -a words <<< "$line"
+  case "$line" in *[[:space:]]) words+=('') ;; esac
+  current="\${words[\${#words[@]}-1]}"
+  typed="\${current%"\${current##*[:=]}"}"
+  COMPREPLY=()
+  while IFS= read -r answer; do
+    answer="\${answer%%$'\\t'*}"
+    case "$answer" in
+      :files) compopt -o filenames 2>/dev/null; while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -f -- "\${current#"$typed"}") ;;
+      :dirs) compopt -o filenames 2>/dev/null; while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -d -- "\${current#"$typed"}") ;;
+      *[![:alnum:]_.,:=/@%+-]*) printf -v answer %q "\${answer#"$typed"}"; COMPREPLY+=("$answer") ;;
+      ?*) COMPREPLY+=("\${answer#"$typed"}") ;;
+    esac
+  done < <("$1" __complete -- "\${words[@]:1}" 2>/dev/null)
+}
+complete -F _quartermaster quartermaster
+`
+
+const zsh = `#compdef quartermaster
+# zsh completion for quartermaster
+# Put this in ~/.zshrc, after compinit:  source <(quartermaster completion zsh)
+_quartermaster() {
+  local answer value
+  local -a candidates
+  while IFS= read -r answer; do
+    case "$answer" in
+      :files) _files ;;
+      :dirs) _files -/ ;;
+      ?*)
+        value="\${answer%%$'\\t'*}"
+        if [[ "$answer" == *$'\\t'* ]]; then
+          candidates+=("\${value//:/\\\\:}:\${answer#*$'\\t'}")
+        else
+          candidates+=("\${value//:/\\\\:}")
+        fi
+        ;;
+    esac
+  done < <("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  (( \${#candidates} )) && _describe quartermaster candidates
+}
+compdef _quartermaster quartermaster
+`
+
+const fish = `# fish completion for quartermaster
+# Write it to ~/.config/fish/completions/quartermaster.fish
+function __quartermaster_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    for answer in ($words[1] __complete -- $words[2..-1] "$current" 2>/dev/null)
+        switch $answer
+            case ':files'
+                __fish_complete_path "$current"
+            case ':dirs'
+                __fish_complete_directories "$current"
+            case '*'
+                echo $answer
+        end
+    end
+end
+complete -c quartermaster -f -a '(__quartermaster_complete)'
+`
+
+const SCRIPTS = { bash, zsh, fish } as const satisfies Record<Shell, string>

@@ -1,0 +1,104 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { Ability, DEFAULT_ORGANISATION } from '../../contracts/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
+
+/** Which organisation is meant. */
+export function organisationOption(): Option {
+  return new Option('--organisation <NAME>', 'in this organisation instead of the first one')
+}
+
+/** What `--organisation` leads to. */
+export interface Within {
+  organisation?: string | undefined
+}
+
+/** Of all that was said, which organisation is meant. */
+export function withinOf({ organisation }: Within): { organisation?: string } {
+  return organisation === undefined ? {} : { organisation }
+}
+
+/** The option once more, for a command that is told to go on with. */
+export function againWithin(organisation: string | undefined): string {
+  return organisation === undefined || organisation === DEFAULT_ORGANISATION ? '' : ` --organisation ${organisation}`
+}
+
+/** A workspace by its name; with the organisation where that is not the first. */
+export function fullName(organisation: string | undefined, name: string): string {
+  return organisation === undefined || organisation === DEFAULT_ORGANISATION ? name : `${organisation}/${name}`
+}
+
+/** The workspace that it is below. */
+export function parentOption(): Option {
+  return new Option('--parent <WORKSPACE>', 'below this one, by its id or name; below the root without')
+}
+
+/** A right beyond tools; may be said several times. */
+export function abilityOption(): Option {
+  const names = Ability.options.join(', ')
+  return new Option('--ability <NAME>', `a right beyond tools, once for each: ${names}`).argParser(addAbility)
+}
+
+function addAbility(text: string, before: readonly Ability[] | undefined): Ability[] {
+  const parsed = Ability.safeParse(text)
+  if (!parsed.success)
+    throw new InvalidArgumentError(`There are ${Ability.options.join(', ')}.${didYouMean(text, Ability.options)}`)
+  return [...new Set([...(before ?? []), parsed.data])]
+}
+
+/** `--limit`: how many entries of a list at most. */
+export function limitOption(): Option {
+  return openLimitOption().default(50)
+}
+
+/** The same, where it depends on what is asked how many there are without it. */
+export function openLimitOption(): Option {
+  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').argParser(toLimit)
+}
+
+/** `--offset`: where the text before ended. */
+export function offsetOption(): Option {
+  return new Option('--offset <NUMBER>', 'go on with a text behind so many characters').argParser(toOffset)
+}
+
+/** `--cursor`: where the page before ended. */
+export function cursorOption(): Option {
+  return new Option('--cursor <CURSOR>', 'go on where the last page ended')
+}
+
+/** What stands below a page that is not the last. */
+export function nextPage(cursor: string | undefined): string {
+  return cursor === undefined ? '' : `More: the same with --cursor ${cursor}\n`
+}
+
+function toOffset(text: string): number {
+  const offset = Number(text)
+  if (text.trim() !== '' && Number.isSafeInteger(offset) && offset >= 0) return offset
+  throw new InvalidArgumentError('Write a whole number.')
+}
+
+function toLimit(text: string): number {
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 1_000) return limit
+  throw new InvalidArgumentError('Write a whole number from 1 to 1000.')
+}
+
+/** Where persons ask who have no access to the data folder. */
+export function urlOption(): Option {
+  return new Option('--url <URL>', 'the "up" to ask, with a token of yours in QUARTERMASTER_TOKEN')
+}
+
+/** For options that may be given more than once: all their values, in order. */
+export function repeated(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value]
+}
+
+type Defined<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** The same object without the properties that are undefined, so that "not given" looks the same in process and as JSON. */
+export function defined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Defined<T>
+}

@@ -1,0 +1,109 @@
+import type { Progress } from '../../../contracts/index.ts'
+import type { Cancel, Clock } from '../../../core/kernel/index.ts'
+import { escapeLine } from './escape.ts'
+import { cut } from './layout.ts'
+import type { Printer } from './printer.ts'
+
+interface ProgressLine {
+  update(progress: Progress): void
+  /** Leaves the terminal to somebody else. Returns how to go on. */
+  pause(): () => void
+  /** Clears the line. Whoever prints afterwards finds the cursor where it was before. */
+  stop(): void
+}
+
+interface ProgressLineDeps {
+  printer: Printer
+  clock: Clock
+  label: string
+  /** Whether updates are written as lines of their own where there is no terminal. */
+  lines: boolean
+}
+
+/** Quicker than this is no wait, and a line that flashes up only irritates. */
+const PATIENCE_MS = 1_000
+/** Whoever reads a log of nothing new for longer thinks that nothing goes on. */
+const AGAIN_MS = 30_000
+const CLEAR = '\r\u001b[2K'
+
+/** What is going on and for how long: a line that renews itself on a terminal, or now and then a line in a log. */
+export function createProgressLine(deps: ProgressLineDeps): ProgressLine {
+  return deps.printer.isTerminal ? createLiveLine(deps) : createLoggedLines(deps)
+}
+
+function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLine {
+  const startedAt = clock.now()
+  let latest: Progress | undefined
+  let drawn = false
+  const draw = () => {
+    drawn = true
+    const text = latest === undefined ? label : `${label} · ${describe(latest)}`
+    // Whatever is cut, that time goes on is seen.
+    const since = ` · ${secondsSince(startedAt, clock)} s`
+    const room = Math.max(0, (printer.width ?? 80) - 1 - since.length)
+    void printer.write(CLEAR + printer.paint.dim(cut(escapeLine(text), room) + since))
+  }
+  let cancel: Cancel = clock.after(PATIENCE_MS, tick)
+  function tick() {
+    draw()
+    cancel = clock.after(PATIENCE_MS, tick)
+  }
+  function stop() {
+    cancel()
+    if (drawn) void printer.write(CLEAR)
+    drawn = false
+  }
+  return {
+    update(progress) {
+      latest = progress
+      if (drawn) draw()
+    },
+    pause() {
+      stop()
+      return () => {
+        cancel = clock.after(PATIENCE_MS, tick)
+      }
+    },
+    stop,
+  }
+}
+
+function createLoggedLines({ printer, clock, label, lines }: ProgressLineDeps): ProgressLine {
+  const startedAt = clock.now()
+  let latest: Progress | undefined
+  let nextAt = Number.NEGATIVE_INFINITY
+  let cancel: Cancel = () => {}
+  const write = (text: string) => void printer.write(`${escapeLine(`${label} · ${text}`)}\n`)
+  function again() {
+    if (latest) write(`${describe(latest)} · ${secondsSince(startedAt, clock)} s`)
+    goOn()
+  }
+  function goOn() {
+    cancel()
+    cancel = clock.after(AGAIN_MS, again)
+  }
+  return {
+    update(progress) {
+      if (!lines) return
+      latest = progress
+      if (clock.now() < nextAt) return
+      nextAt = clock.now() + PATIENCE_MS
+      write(describe(progress))
+      goOn()
+    },
+    pause() {
+      cancel()
+      return () => (latest ? goOn() : undefined)
+    },
+    stop: () => cancel(),
+  }
+}
+
+function secondsSince(startedAt: number, clock: Clock): number {
+  return Math.floor((clock.now() - startedAt) / 1_000)
+}
+
+function describe({ progress, total, message }: Progress): string {
+  const amount = total === undefined ? String(progress) : `${progress}/${total}`
+  return message === undefined ? amount : `${amount} ${message}`
+}
