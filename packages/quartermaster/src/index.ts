@@ -1,4 +1,4 @@
-export type { RemoteToolboxOptions } from './adapters/mcp-toolbox/index.ts'
+export type { RemoteToolboxOptions } from './adapters/mcp-client/index.ts'
 export type { Quartermaster, QuartermasterOptions } from './app/bootstrap/create-quartermaster.ts'
 export { createQuartermaster, openToolbox } from './app/bootstrap/create-quartermaster.ts'
 export {

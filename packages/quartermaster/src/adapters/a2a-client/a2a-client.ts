@@ -8,12 +8,17 @@ import {
 } from '../../core/external-peers/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import { createEventParser, type HttpAnswer, headerOf, isGood, readText } from '../http-client/index.ts'
-import { parseCard } from './agent-card.ts'
-import { BINDINGS, type Given, type Operation } from './bindings.ts'
-import { createEventQueue } from './event-queue.ts'
-import { createExchange, type ExchangeOptions } from './exchange.ts'
-import { httpFailure, saidFailure } from './failures.ts'
-import { parseAnswer, parseEvent, parseTask, unreadable } from './wire.ts'
+import { createExchange, type ExchangeOptions, httpFailure, parseCard, saidFailure } from './exchange.ts'
+import {
+  BINDINGS,
+  createEventQueue,
+  type Given,
+  type Operation,
+  parseAnswer,
+  parseEvent,
+  parseTask,
+  unreadable,
+} from './wire.ts'
 
 export interface A2aClient extends RemoteAgents {
   close(): void

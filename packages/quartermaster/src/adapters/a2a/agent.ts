@@ -7,22 +7,36 @@ import {
   issueText,
   type MessagePart,
   type Settings,
+  type Skill,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Delegations, isOpen, type ListedRow } from '../../core/delegation/index.ts'
 import { type Clock, canonicalJson, fewIssues } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
-import { changesOf } from './changes.ts'
+import { type CardParts, cardOf } from '../../core/organisation/index.ts'
 import { Refusal } from './errors.ts'
-import { hopsIn } from './hops.ts'
-import { toParts } from './parts.ts'
-import { type TaskFacts, toArtifacts, toHistory, toTask } from './task.ts'
-import { taskEvents } from './task-events.ts'
-import { listTasks } from './task-list.ts'
-import type { Visit } from './visit.ts'
-import { type GetTask, type ListTasks, MOST_HISTORY, type SendMessage, type StreamEvent, type Task } from './wire.ts'
+import {
+  changesOf,
+  listTasks,
+  type TaskFacts,
+  taskEvents,
+  toArtifacts,
+  toHistory,
+  toParts,
+  toTask,
+  type Visit,
+} from './tasks.ts'
+import {
+  type GetTask,
+  hopsIn,
+  type ListTasks,
+  MOST_HISTORY,
+  type SendMessage,
+  type StreamEvent,
+  type Task,
+} from './wire.ts'
 
-export interface AgentDeps {
+interface AgentDeps {
   readonly delegations: Delegations
   readonly messages: Pick<Messages, 'sending' | 'history'>
   readonly clock: Clock
@@ -211,3 +225,41 @@ function refuseChat(conversationId: string | undefined): void {
   if (!conversationId?.startsWith('chat_')) return
   throw new AppError('INPUT_INVALID', 'message.contextId: this is a chat with people. Leave it out.')
 }
+
+/** The version of the protocol that is spoken here. */
+export const A2A_VERSION = '1.0'
+
+/** What clients are told of a workspace (§4.4.1). They reach it here, wherever it says that it is itself. */
+export function agentCard(workspace: WorkspaceRow, parts: CardParts): object {
+  const { name, description, version, skills } = cardOf(workspace, parts)
+  const place = { url: parts.url, protocolVersion: A2A_VERSION }
+  return {
+    name,
+    description,
+    version,
+    supportedInterfaces: [
+      { ...place, protocolBinding: 'JSONRPC' },
+      { ...place, protocolBinding: 'HTTP+JSON' },
+    ],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: {
+      bearer: {
+        httpAuthSecurityScheme: { scheme: 'Bearer', description: 'The token of a workspace that reaches this one.' },
+      },
+    },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
+    skills: (skills.length > 0 ? skills : [tasks(name, description)]).map(skill => ({
+      ...skill,
+      tags: skill.tags ?? [],
+    })),
+  }
+}
+
+/** A card has at least one skill (§4.4.1). Whoever has no tools of its own can still be given tasks. */
+function tasks(name: string, description: string): Skill {
+  return { id: 'tasks', name: `Tasks for ${name}`, description, tags: ['tasks'] }
+}
+
+const MODES = ['text/plain', 'application/json']

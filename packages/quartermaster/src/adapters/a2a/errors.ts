@@ -41,7 +41,7 @@ interface Signs {
   readonly grpc: string
 }
 
-export type Refused = keyof typeof REFUSALS
+type Refused = keyof typeof REFUSALS
 
 /** An error that the specification itself names. */
 export class Refusal extends Error {

@@ -1,7 +1,7 @@
 import { type GuardedEventsOptions, guardedEvents } from '../../core/kernel/index.ts'
 import type { StreamEvent } from './wire.ts'
 
-export interface EventStreamOptions extends GuardedEventsOptions {
+interface EventStreamOptions extends GuardedEventsOptions {
   readonly events: AsyncIterable<StreamEvent>
   /** How a binding writes an event, and an error after the stream has begun. */
   toData(event: StreamEvent): object

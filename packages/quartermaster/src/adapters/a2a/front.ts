@@ -18,16 +18,13 @@ import {
   visible,
   type WorkspaceVisitor,
 } from '../../core/organisation/index.ts'
-import { createAgent } from './agent.ts'
-import { A2A_VERSION, agentCard } from './agent-card.ts'
-import type { Binding } from './binding.ts'
+import { A2A_VERSION, agentCard, createAgent } from './agent.ts'
 import { faultOf, Refusal } from './errors.ts'
 import { eventStream, PING_MS } from './event-stream.ts'
-import { jsonRpc } from './json-rpc.ts'
 import { perform } from './operations.ts'
-import { rest } from './rest.ts'
+import { type Binding, jsonRpc, rest } from './wire.ts'
 
-export { A2A_VERSION } from './agent-card.ts'
+export { A2A_VERSION } from './agent.ts'
 
 /** Every workspace as an A2A agent, below `/a2a/{workspaceId}`. */
 export interface A2aFront {

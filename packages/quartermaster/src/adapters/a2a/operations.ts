@@ -1,10 +1,10 @@
 import type { Agent } from './agent.ts'
 import { Refusal } from './errors.ts'
-import type { Visit } from './visit.ts'
+import type { Visit } from './tasks.ts'
 import { type Operation, parseRequest, REQUESTS, type RequestOf, type StreamEvent } from './wire.ts'
 
 /** What an operation answers: one thing, or events. */
-export type Answer = { readonly value: object } | { readonly events: AsyncIterable<StreamEvent> }
+type Answer = { readonly value: object } | { readonly events: AsyncIterable<StreamEvent> }
 
 /** Does what a client asks for, by its name; the bindings only say how that is written. */
 export async function perform(agent: Agent, visit: Visit, name: string, params: unknown): Promise<Answer> {

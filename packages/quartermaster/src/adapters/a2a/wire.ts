@@ -1,6 +1,16 @@
 import { z } from 'zod'
-import { AppError, ConversationId, issueText, keepableText, MOST_PARTS } from '../../contracts/index.ts'
-import { fewIssues } from '../../core/kernel/index.ts'
+import {
+  AppError,
+  ConversationId,
+  HOPS_KEY,
+  isAppError,
+  issueText,
+  keepableText,
+  MOST_PARTS,
+  TASK_BYTES,
+} from '../../contracts/index.ts'
+import { fewIssues, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
+import { type Fault, Refusal, restError, rpcError } from './errors.ts'
 
 /** Of ProtoJSON, what is empty is as good as absent. */
 const filled = <T extends z.ZodType>(schema: T) =>
@@ -142,3 +152,160 @@ export type StreamEvent =
         readonly lastChunk: true
       }
     }
+
+/** How requests and answers are written: the two ways of the specification over HTTP. */
+export interface Binding {
+  /** What is asked for. */
+  read(request: Request): Promise<{ readonly name: string; readonly params: unknown }>
+  /** Learns what an error has to repeat, of a request that was refused before it was read. */
+  learn(request: Request): Promise<void>
+  toData(result: object): object
+  toFault(fault: Fault): object
+  statusOf(fault: Fault): number
+  readonly contentType: string
+}
+
+const RequestId = z.union([z.string(), z.number(), z.null()])
+const Call = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: RequestId.optional(),
+  method: z.string(),
+  params: z.unknown().optional(),
+})
+
+/** Everything at one address, by the name of a method (§9). */
+export function jsonRpc(): Binding {
+  // Whatever goes wrong is told with the id of the call, as soon as that is known.
+  let id: z.infer<typeof RequestId> = null
+  const bodyOf = async (request: Request) => {
+    const body = await readJson(request)
+    id = idIn(body)
+    return body
+  }
+  return {
+    async read(request) {
+      const call = Call.safeParse(await bodyOf(request))
+      if (!call.success) throw new Refusal('INVALID_REQUEST', 'This is no JSON-RPC 2.0 request with a method.')
+      return { name: call.data.method, params: call.data.params ?? {} }
+    },
+    async learn(request) {
+      // Whatever is wrong with it as well, it was refused for another reason.
+      if (!request.bodyUsed) await bodyOf(request).catch(() => {})
+    },
+    toData: result => ({ jsonrpc: '2.0', id, result }),
+    toFault: fault => ({ jsonrpc: '2.0', id, error: rpcError(fault) }),
+    statusOf,
+    contentType: 'application/json',
+  }
+}
+
+function idIn(body: unknown): z.infer<typeof RequestId> {
+  const known = z.object({ id: RequestId }).safeParse(body)
+  return known.success ? known.data.id : null
+}
+
+/** What went wrong with a call is in the answer; only those who are not let in hear it from HTTP. */
+function statusOf({ status }: Fault): number {
+  return status === 401 || status === 403 || status === 429 || status >= 500 ? status : 200
+}
+
+/** JSON takes more than the words of a task do. */
+const MOST_BYTES = 2.5 * TASK_BYTES
+/** Real requests stay far below. */
+const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000 }
+
+/** The JSON of a request. Throws for what says that it is something else. */
+async function readJson(request: Request): Promise<unknown> {
+  if (!/^application\/(a2a\+)?json\s*(;|$)/i.test(request.headers.get('content-type') ?? ''))
+    throw new Refusal(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      'The content type must be application/json or application/a2a+json.',
+    )
+  const bytes = await readBytes(request)
+  try {
+    return parseBoundedJson(textOfBody(bytes), LIMITS)
+  } catch (error) {
+    // What is too deep or too much keeps its own words.
+    throw isAppError(error) && error.code === 'INPUT_INVALID' ? new Refusal('PARSE_ERROR', error.message) : error
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  // Left alone, and not broken off: that would end a connection on which the client goes on.
+  if (Number(request.headers.get('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of received(request)) {
+    size += chunk.byteLength
+    if (size > MOST_BYTES) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function tooLarge(): AppError {
+  return new AppError('LIMIT_EXCEEDED', `The request body is larger than ${MOST_BYTES} bytes.`)
+}
+
+async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? []
+  } catch (cause) {
+    throw new AppError('CANCELLED', 'The connection ended before the request was complete.', { cause })
+  }
+}
+
+/** Each thing at its own address (§11.3): the path below the workspace, and the query. */
+export function rest(path: string, query: URLSearchParams): Binding {
+  return {
+    async read(request) {
+      const route = ROUTES.find(({ pattern }) => pattern.test(path))
+      if (!route) throw new Refusal('METHOD_NOT_FOUND', 'There is nothing at this address.')
+      const { pattern, methods, name, hasBody = false } = route
+      const allowed = methods.join(', ')
+      if (!methods.includes(request.method))
+        throw new Refusal('METHOD_NOT_ALLOWED', `Only ${allowed} is answered here.`, { Allow: allowed })
+      const { id } = pattern.exec(path)?.groups ?? {}
+      const params = hasBody ? await readJson(request) : Object.fromEntries(query)
+      return { name, params: id === undefined ? params : { ...Object(params), id } }
+    },
+    async learn() {},
+    toData: result => result,
+    toFault: restError,
+    statusOf: ({ status }) => status,
+    contentType: 'application/a2a+json',
+  }
+}
+
+interface Route {
+  readonly pattern: RegExp
+  readonly methods: readonly string[]
+  /** What JSON-RPC calls it. */
+  readonly name: string
+  readonly hasBody?: boolean
+}
+
+const ROUTES: readonly Route[] = [
+  { pattern: /^message:send$/, methods: ['POST'], name: 'SendMessage', hasBody: true },
+  { pattern: /^message:stream$/, methods: ['POST'], name: 'SendStreamingMessage', hasBody: true },
+  { pattern: /^tasks$/, methods: ['GET'], name: 'ListTasks' },
+  { pattern: /^tasks\/(?<id>[^/:]+):cancel$/, methods: ['POST'], name: 'CancelTask' },
+  { pattern: /^tasks\/(?<id>[^/:]+):subscribe$/, methods: ['POST', 'GET'], name: 'SubscribeToTask' },
+  { pattern: /^tasks\/(?<id>[^/:]+)$/, methods: ['GET'], name: 'GetTask' },
+  {
+    pattern: /^tasks\/[^/]+\/pushNotificationConfigs(\/[^/]+)?$/,
+    methods: ['GET', 'POST', 'DELETE'],
+    name: 'TaskPushNotificationConfig',
+  },
+  { pattern: /^extendedAgentCard$/, methods: ['GET'], name: 'GetExtendedAgentCard' },
+]
+
+/** More than any setting lets a task be passed on. */
+const MOST = 1_000
+
+/** How often a task was passed on before, by the metadata of its message. Whatever else stands there says nothing. */
+export function hopsIn(metadata: unknown): number {
+  if (typeof metadata !== 'object' || metadata === null || !Object.hasOwn(metadata, HOPS_KEY)) return 0
+  const said: unknown = Reflect.get(metadata, HOPS_KEY)
+  return typeof said === 'number' && said > 0 ? Math.min(Math.ceil(said), MOST) : 0
+}

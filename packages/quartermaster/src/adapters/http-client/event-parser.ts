@@ -1,4 +1,4 @@
-import { BodyTooLong } from './http-body.ts'
+import { BodyTooLong } from './http-answer.ts'
 
 export interface ServerEvent {
   /** Absent when the event says none: what is kept stays. */

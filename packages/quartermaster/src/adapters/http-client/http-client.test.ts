@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
 import { TLS_IDENTITY } from '../mcp-upstream/testing/tls-identity.ts'
-import type { HttpRequest } from './http-answer.ts'
-import { readText } from './http-body.ts'
+import { type HttpRequest, readText } from './http-answer.ts'
 import { createHttpClient } from './http-client.ts'
 
 const clock = createFakeClock()

@@ -1,10 +1,18 @@
+import { createRequire } from 'node:module'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../core/kernel/index.ts'
-import { createHeldBody, type HeldBody } from './held-body.ts'
-import { type HttpAnswer, HttpFailure, type HttpRequest } from './http-answer.ts'
-import { decoded } from './http-decoding.ts'
-import { OwnReason, reasonOf } from './http-reason.ts'
-import { type Controller, type Dispatcher, type DispatchHandler, openDispatcher } from './undici-parts.ts'
+import { isLoopback } from './address-guard.ts'
+import {
+  createHeldBody,
+  decoded,
+  type HeldBody,
+  type HttpAnswer,
+  HttpFailure,
+  type HttpHeaders,
+  type HttpRequest,
+  OwnReason,
+  reasonOf,
+} from './http-answer.ts'
 
 /** Sends requests. Rejects with an `HttpFailure`. */
 export interface HttpClient {
@@ -124,4 +132,100 @@ function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: Exc
 function failureOf(cause: Error, { host }: URL, wasSent: 'no' | 'maybe'): HttpFailure {
   const { reason, said } = reasonOf(cause)
   return new HttpFailure(`${host} cannot be reached: ${reason}.`, { wasSent, said, cause })
+}
+
+/** The little of undici that we use. */
+interface Dispatcher {
+  dispatch(request: DispatchRequest, handler: DispatchHandler): boolean
+  destroy(): Promise<void>
+  /** One that goes by proxies keeps this to itself. */
+  on(event: 'disconnect', listener: (origin: unknown, targets: unknown, cause: Error & { code?: string }) => void): void
+}
+
+interface DispatchRequest {
+  readonly origin: string
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+interface Controller {
+  abort(reason: Error): void
+  pause(): void
+  resume(): void
+}
+
+interface DispatchHandler {
+  /** There is a connection, and the request is written next. */
+  onRequestStart(controller: Controller): void
+  onResponseStart(controller: Controller, status: number, headers: HttpHeaders): void
+  onResponseData(controller: Controller, chunk: Buffer): void
+  onResponseEnd(controller: Controller): void
+  onResponseError(controller: Controller | undefined, cause: Error): void
+}
+
+interface DispatcherOptions {
+  readonly connectMs: number
+  readonly lookup?: LookupFunction | undefined
+  readonly useProxy?: boolean | undefined
+  onBroken?: (() => void) | undefined
+}
+
+/**
+ * Under the five seconds after which many servers close an idle connection, so that no request meets that end on its way
+ * and leaves in doubt whether it was carried out.
+ */
+const IDLE_MS = 4_000
+
+/** Opens what requests are sent with. It is loaded here and not before: most projects never need it. */
+function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: DispatcherOptions): Dispatcher {
+  const options = {
+    connect: { timeout: connectMs, ...(lookup ? { lookup } : {}) },
+    keepAliveTimeout: IDLE_MS,
+    // What a server says about it may make the time shorter, never longer.
+    keepAliveMaxTimeout: IDLE_MS,
+    // Calls may take as long as they like, and streams be silent; whoever asks has limits of their own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  }
+  const Chosen = useProxy && process.env.NODE_USE_ENV_PROXY === '1' ? loadProxyAgent() : loadAgent()
+  const dispatcher = new Chosen(options)
+  if (onBroken) dispatcher.on('disconnect', (_origin, _targets, { code = '' }) => BROKEN.has(code) && onBroken())
+  return dispatcher
+}
+
+/** Not when we end it ourselves. */
+const BROKEN: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+type DispatcherClass = new (options: object) => Dispatcher
+
+const load = createRequire(import.meta.url)
+
+/** By its file: the package as a whole brings a fetch, sockets and caches, and takes three times as long to load. */
+function loadAgent(): DispatcherClass {
+  return load('undici/lib/dispatcher/agent.js') as DispatcherClass
+}
+
+/** This one works only when the whole is loaded. */
+function loadProxyAgent(): DispatcherClass {
+  return (load('undici') as { EnvHttpProxyAgent: DispatcherClass }).EnvHttpProxyAgent
+}
+
+/** Throws for an address that a person's credentials must not go to, nor a browser be sent to. */
+export function refuseUnsafe(url: URL, { home, isNamed }: { home: URL; isNamed(url: URL): boolean }): void {
+  if (url.protocol === 'https:') return
+  // What is on the way to the server itself is as safe as the server.
+  const isKnown = url.origin === home.origin || (isNamed(url) && isLoopback(url.hostname))
+  if (url.protocol === 'http:' && isKnown) return
+  throw new TypeError(
+    `"${url.origin === 'null' ? url.protocol : url.origin}" is not reached by https:, so nothing is sent there.`,
+  )
+}
+
+/** Whether the configuration names an address. Whoever names one of this machine's names means the machine. */
+export function namedHosts(home: URL, hosts: readonly string[]): (url: URL) => boolean {
+  const named = new Set([home.hostname, ...hosts.map(host => host.toLowerCase())])
+  if (isLoopback(home.hostname)) for (const name of ['localhost', '127.0.0.1', '[::1]']) named.add(name)
+  return ({ hostname }) => named.has(hostname)
 }

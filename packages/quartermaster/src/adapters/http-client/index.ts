@@ -2,6 +2,9 @@ export { AddressRefused, guardedLookup, isLoopback, leadsInside, type Resolve, r
 export { createEventParser, type EventParserOptions, type ServerEvent } from './event-parser.ts'
 export {
   type BodyReader,
+  BodyTooLong,
+  createDiscard,
+  type Discard,
   type HttpAnswer,
   type HttpBody,
   HttpFailure,
@@ -9,18 +12,15 @@ export {
   type HttpRequest,
   headerOf,
   isGood,
-} from './http-answer.ts'
-export {
-  BodyTooLong,
-  createDiscard,
-  type Discard,
   MOST_HELD,
+  MOST_SAID,
+  OwnReason,
+  type Reason,
   readShortText,
   readText,
+  reasonOf,
   TAIL_MS,
   takeText,
-} from './http-body.ts'
-export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts'
-export { MOST_SAID, OwnReason, type Reason, reasonOf } from './http-reason.ts'
-export { namedHosts, refuseUnsafe } from './named-hosts.ts'
+} from './http-answer.ts'
+export { createHttpClient, type HttpClient, type HttpClientOptions, namedHosts, refuseUnsafe } from './http-client.ts'
 export { type ClosableWebDesk, createWebDesk, type WebDeskOptions } from './web-desk.ts'

@@ -2,11 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { WebAnswer, WebDesk, WebOutcome, WebRequest } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { AddressRefused, guardedLookup, type Resolve, refuseInside } from './address-guard.ts'
-import { type HttpAnswer, HttpFailure, headerOf } from './http-answer.ts'
-import { BodyTooLong, readBytes } from './http-body.ts'
+import { BodyTooLong, type HttpAnswer, HttpFailure, headerOf, isUndecoded, readBytes, reasonOf } from './http-answer.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
-import { isUndecoded } from './http-decoding.ts'
-import { reasonOf } from './http-reason.ts'
 
 export interface ClosableWebDesk extends WebDesk {
   close(): void

@@ -8,6 +8,7 @@ import {
   type ApiRequest,
   type ApiRoute,
   AppError,
+  type Control,
   DEFAULT_ORGANISATION,
   isAppError,
   isKeepable,
@@ -25,18 +26,14 @@ import {
   whileAdmitted,
 } from '../../core/kernel/index.ts'
 import type { ApiDesk, DeskContext, Visitor } from '../../core/organisation/index.ts'
-import { bearerIn, leaveWhenClosed } from './admin.ts'
+import { EVENT_HEADERS, eventAnswer, writeAnswer } from './answers.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
+import { goneSignal, type HttpApp, type HttpEnv, percentDecoded } from './context.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
-import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
-import { EVENT_HEADERS, eventAnswer } from './event-answer.ts'
-import { goneSignal } from './gone-signal.ts'
-import type { HttpLimits } from './limits.ts'
+import { bearerIn, type HttpLimits, leaveWhenClosed, limitInFlight, requireAdmin } from './guard.ts'
 import { openApiDocument } from './openapi.ts'
-import { percentDecoded } from './percent-decoded.ts'
-import { writeAnswer } from './plain-answer.ts'
-import { isJson, readJsonBody } from './request-body.ts'
+import { isJson, readJsonBody } from './request.ts'
 
 /** What the API is answered with. */
 export interface ApiDoor {
@@ -53,7 +50,7 @@ export interface ApiDoor {
   readonly settings: Pick<Settings, 'requestsPerMinute' | 'requestsAtOnce' | 'joinAttemptsPerMinute'>
 }
 
-export interface ApiOptions extends ApiDoor {
+interface ApiOptions extends ApiDoor {
   isAdmin(token: string): boolean
   readonly limits: HttpLimits
   readonly report: ErrorReporter
@@ -268,4 +265,30 @@ function contextOf(c: Context<HttpEnv>, gone: CancelSignal): DeskContext {
   const scheme = c.req.header('x-forwarded-proto') === 'https' ? 'https' : 'http'
   const { origin } = new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`)
   return { origin, gone, lastEventId: c.req.header('last-event-id') }
+}
+
+interface CapabilitiesApiOptions {
+  control: Pick<Control, 'capabilities'>
+  isAdmin: (token: string) => boolean
+  limits: Pick<HttpLimits, 'maxInFlight'>
+  report: ErrorReporter
+}
+
+/**
+ * `GET` answers every capability with its tools and configuration schema. It names what no single agent may know of, so
+ * it takes the admin token; an agent sees its own tools over MCP.
+ */
+export function capabilitiesApi({ control, isAdmin, limits, report }: CapabilitiesApiOptions): HttpApp {
+  const api = new Hono<HttpEnv>()
+  api.use('*', requireAdmin(isAdmin), limitInFlight(limits.maxInFlight))
+  api.get('/', async c => {
+    try {
+      return c.json(await control.capabilities({}, { signal: c.req.raw.signal }))
+    } catch (error) {
+      // The framework's own handler sees nothing that is not an Error.
+      return problemResponse(report(error))
+    }
+  })
+  api.all('/', methodNotAllowed('GET, HEAD'))
+  return api
 }

@@ -9,9 +9,9 @@ import {
   MediaType,
   toKeepable,
 } from '../../contracts/index.ts'
-import { fileNameIn, savedAs } from './content-disposition.ts'
-import type { HttpEnv } from './env.ts'
-import { received } from './request-body.ts'
+import { fileNameIn, savedAs } from './answers.ts'
+import type { HttpEnv } from './context.ts'
+import { received } from './request.ts'
 
 /**
  * The body of a request as a file that comes piece by piece. `stillAdmitted` is asked when all of it has come: a token that was

@@ -9,7 +9,7 @@ import { openAttachments } from '../../testing/attachment-desk.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer } from '../../testing/http-server.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
-import { fileNameIn, savedAs } from './content-disposition.ts'
+import { fileNameIn, savedAs } from './answers.ts'
 
 const SETTINGS = { ...DEFAULT_SETTINGS, attachmentMegabytes: 1 }
 const large = Buffer.alloc(600_000, createHash('sha512').update('x').digest())

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
-import { keepPace } from './body-pace.ts'
+import { keepPace } from './request.ts'
 
 const LIMITS = { requestTimeoutMs: 30_000, bodyBytesPerSecond: 8 }
 

@@ -10,16 +10,15 @@ import {
   issueText,
 } from '../../contracts/index.ts'
 import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
-import { bearerIn, limitInFlight } from './admin.ts'
-import type { HttpApp, HttpEnv } from './env.ts'
+import { ndjsonAnswer } from './answers.ts'
+import type { HttpApp, HttpEnv } from './context.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
-import type { HttpLimits } from './limits.ts'
-import { ndjsonAnswer } from './ndjson-answer.ts'
+import { bearerIn, type HttpLimits, limitInFlight } from './guard.ts'
 import { createOpenQuestions, type OpenQuestions } from './open-questions.ts'
-import { isJson, readJsonBody } from './request-body.ts'
+import { isJson, readJsonBody } from './request.ts'
 import { type Doors, refuseOwnersOnly, type Visitor, visitorOf } from './visitor.ts'
 
-export interface ControlApiOptions extends Doors {
+interface ControlApiOptions extends Doors {
   control: Control
   limits: HttpLimits
   report: ErrorReporter

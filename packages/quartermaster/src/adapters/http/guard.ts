@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { AppError } from '../../contracts/index.ts'
-import type { HttpEnv } from './env.ts'
+import { createInFlight } from '../../core/kernel/index.ts'
+import type { HttpEnv } from './context.ts'
 
 /**
  * Refuses requests that were meant for someone else. A web page may point its own host name at this machine (DNS
@@ -17,7 +18,7 @@ export function guard(options: { allowedHosts: () => readonly string[] }): Middl
 }
 
 /** What a request says about whom it was meant for. */
-export interface Destination {
+interface Destination {
   readonly host?: string | undefined
   readonly origin?: string | undefined
 }
@@ -104,4 +105,97 @@ function isSameHost(origin: string, host: string): boolean {
 
 function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}
+
+/** What a request to the application may cost. */
+export interface HttpLimits {
+  /** The largest request body. Control inputs are small; a call's arguments rarely pass a few kilobytes. */
+  readonly maxBodyBytes: number
+  /** How deep JSON may nest; real inputs stay under ten, and recursive code behind us must not run out of stack. */
+  readonly maxJsonDepth: number
+  /** How many values JSON may have: each costs many times its bytes once it is parsed. */
+  readonly maxJsonValues: number
+  /** Requests to the control API under way at once; a person and their scripts need a few. */
+  readonly maxInFlight: number
+  /** How often a streamed answer that has nothing to say shows that it lives; clients give up after minutes of silence. */
+  readonly heartbeatMs: number
+  /** The same for Server-Sent Events, which proxies close after half a minute or more of silence. */
+  readonly pingMs: number
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  maxBodyBytes: 1024 * 1024,
+  maxJsonDepth: 64,
+  maxJsonValues: 100_000,
+  maxInFlight: 256,
+  heartbeatMs: 10_000,
+  pingMs: 15_000,
+}
+
+/** What a connection to the server may cost. */
+export interface ServerLimits {
+  /** Time to send the headers, also for a connection that says nothing at all. */
+  readonly headersTimeoutMs: number
+  /** In each stretch of this time, the body of a request has to come at its pace. Answers may take as long as they need. */
+  readonly requestTimeoutMs: number
+  /** That pace: a slow line keeps it with a large file, and whoever only wants to hold a connection has to pay for it. */
+  readonly bodyBytesPerSecond: number
+  /** How long an idle connection is kept for the next request: longer than the 60 s after which clients and proxies let go of theirs. */
+  readonly keepAliveTimeoutMs: number
+  /** How long a client may leave what was sent to it unread; what waits for it takes memory. */
+  readonly stalledReaderMs: number
+  readonly maxHeaderBytes: number
+  /** Browsers send about twenty. */
+  readonly maxHeaders: number
+  /** A further one takes the place of the one that has been idle longest, and is closed where none is: a flood must not use up file descriptors. */
+  readonly maxConnections: number
+}
+
+export const SERVER_LIMITS: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  bodyBytesPerSecond: 8 * 1024,
+  keepAliveTimeoutMs: 65_000,
+  stalledReaderMs: 60_000,
+  maxHeaderBytes: 16 * 1024,
+  maxHeaders: 100,
+  maxConnections: 1_024,
+}
+
+/** Lets only those through who show the admin token. */
+export function requireAdmin(isAdmin: (token: string) => boolean): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const token = bearerIn(c)
+    if (token === undefined || !isAdmin(token)) throw notAdmin(token)
+    await next()
+  }
+}
+
+/** The token that a request shows. */
+export function bearerIn(c: Context<HttpEnv>): string | undefined {
+  return /^Bearer +([\w.~+/=-]+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+}
+
+export function notAdmin(token: string | undefined): AppError {
+  const hint = 'Send "Authorization: Bearer …" with the admin token of the data folder.'
+  const message = `This needs the admin token, and ${token ? 'this is another' : 'none was sent'}. ${hint}`
+  return new AppError('TOKEN_INVALID', message)
+}
+
+/** Gives a place back when the answer has been sent, or at once to whoever has gone already: nobody will close that again. */
+export function leaveWhenClosed({ env: { outgoing } }: Context<HttpEnv>, leave: () => void): void {
+  outgoing.once('close', leave)
+  if (outgoing.destroyed) leave()
+}
+
+/** Lets so many requests of one visitor through at once, each until its answer has been sent. */
+export function limitInFlight(
+  most: number,
+  visitorOf: (c: Context<HttpEnv>) => string = () => 'admin',
+): MiddlewareHandler<HttpEnv> {
+  const inFlight = createInFlight({ most, what: 'requests under way' })
+  return async (c, next) => {
+    leaveWhenClosed(c, inFlight.enter(visitorOf(c)))
+    await next()
+  }
 }

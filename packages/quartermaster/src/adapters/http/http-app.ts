@@ -1,21 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Handler, Hono, type MiddlewareHandler } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
-import type { Log, Tracer } from '../../core/kernel/index.ts'
-import { type ApiDoor, createApi } from './api.ts'
-import { capabilitiesApi } from './capabilities-api.ts'
+import type { CancelSignal, Log, Tracer } from '../../core/kernel/index.ts'
+import { type PlainAnswer, writeAnswer } from './answers.ts'
+import { type ApiDoor, capabilitiesApi, createApi } from './api.ts'
+import { goneSignal, type HttpApp, type HttpEnv } from './context.ts'
 import { controlApi, methodNotAllowed } from './control-api.ts'
-import { aiCatalogue, type DiscoveryOptions, serverCard } from './discovery.ts'
-import type { HttpApp, HttpEnv } from './env.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
-import { goneSignal } from './gone-signal.ts'
-import { guard, securityHeaders } from './guard.ts'
-import { HTTP_LIMITS, type HttpLimits } from './limits.ts'
-import { type MetricsOptions, metricsRoute } from './metrics-route.ts'
-import type { Mount } from './mount.ts'
-import { observed, type ServedRequest, traced } from './observe.ts'
+import { guard, HTTP_LIMITS, type HttpLimits, securityHeaders } from './guard.ts'
+import { type MetricsOptions, metricsRoute, observed, type ServedRequest, traced } from './metrics.ts'
+import { aiCatalogue, type DiscoveryOptions, serverCard } from './openapi.ts'
 import { pageResponse } from './page.ts'
-import { writeAnswer } from './plain-answer.ts'
 import type { Persons } from './visitor.ts'
 
 export interface HttpAppOptions {
@@ -144,4 +140,31 @@ function proof(challenge: string | undefined, env: HttpEnv['Bindings'], { prove 
   const port = env.incoming.socket.localPort
   if (!prove || port === undefined || challenge === undefined || !CHALLENGE.test(challenge)) return {}
   return { proof: prove(challenge, port) }
+}
+
+/** An endpoint that takes whole requests, whatever their method. */
+export interface Mount {
+  /** `/mcp` */
+  path: `/${string}`
+  /** Answers; the signal is given when the client has gone before it got all of it. */
+  handle(request: Request, gone: CancelSignal): Promise<Response | PlainAnswer>
+  /** What of it needs no `Request`. */
+  short?: ShortMount
+}
+
+/** A request that is there as a whole. */
+export interface WholeRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Uint8Array
+}
+
+/**
+ * What an endpoint answers without a `Request`, a router and a `Response`, which together cost more than a small call. The
+ * application serves whatever is not taken here, and refuses whatever is to be refused.
+ */
+export interface ShortMount {
+  /** Whether a request is worth reading, by its headers alone. */
+  isFor(headers: IncomingHttpHeaders): boolean
+  /** The answer, or nothing when the request is one for the application. */
+  answer(request: WholeRequest, gone: CancelSignal): Promise<Response | PlainAnswer> | undefined
 }

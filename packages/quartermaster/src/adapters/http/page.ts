@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-export interface PageFacts {
+interface PageFacts {
   version: string
   generation: number
   ready: boolean

@@ -1,17 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CancelSignal, Tracer } from '../../core/kernel/index.ts'
-import { afterArrival } from './arrival.ts'
+import { type PlainAnswer, writeAnswer } from './answers.ts'
+import { afterArrival, goneSignal } from './context.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
-import { goneSignal } from './gone-signal.ts'
 import { objectionTo } from './guard.ts'
-import type { Mount, ShortMount, WholeRequest } from './mount.ts'
-import { type ObserveOptions, observe } from './observe.ts'
-import { type PlainAnswer, writeAnswer } from './plain-answer.ts'
+import type { Mount, ShortMount, WholeRequest } from './http-app.ts'
+import { type ObserveOptions, observe } from './metrics.ts'
 
 /** Answers what can be answered the short way, and has the application answer the rest. */
 export type ShortWay = (incoming: IncomingMessage, outgoing: ServerResponse, goOn: () => void) => void
 
-export interface ShortWayOptions extends ObserveOptions {
+interface ShortWayOptions extends ObserveOptions {
   readonly mounts?: readonly Mount[]
   allowedHosts(): readonly string[]
   readonly tracer?: Tracer | undefined

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import { expect, it } from 'vitest'
-import { createSilentConnections } from './silent-connections.ts'
+import { createSilentConnections } from './listen.ts'
 
 function open() {
   const server = new EventEmitter()

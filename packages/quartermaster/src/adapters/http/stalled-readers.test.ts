@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { cutStalledReaders, type WatchedSocket } from './stalled-readers.ts'
+import { cutStalledReaders, type WatchedSocket } from './listen.ts'
 
 const STALLED_MS = 60_000
 const LOOK_MS = 5_000

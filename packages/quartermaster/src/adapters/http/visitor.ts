@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { AppError, CONTROL, type ControlOperation, isForPersons, type PersonControl } from '../../contracts/index.ts'
-import { bearerIn, notAdmin } from './admin.ts'
-import type { HttpEnv } from './env.ts'
+import type { HttpEnv } from './context.ts'
+import { bearerIn, notAdmin } from './guard.ts'
 
 /** How persons come in with tokens of their own. */
 export interface Persons {
@@ -13,7 +13,7 @@ export interface Persons {
   controlOf(person: Person): PersonControl
 }
 
-export interface TokenBearer {
+interface TokenBearer {
   readonly organisation: string
   readonly agent?: string | undefined
   readonly person?: string | undefined

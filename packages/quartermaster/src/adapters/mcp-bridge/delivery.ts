@@ -2,8 +2,8 @@ import { AppError } from '../../contracts/index.ts'
 import { Dropped } from '../http-exchange/index.ts'
 import { isRecord, type Request, type Response } from '../mcp-wire/index.ts'
 import { outcomeUnknown } from './errors.ts'
-import type { Parts } from './exchange-parts.ts'
-import type { Gateway } from './gateway.ts'
+import type { Parts } from './exchange.ts'
+import type { Gateway } from './link.ts'
 
 /**
  * What became of one try: answered; not taken, and the gateway is gone or stopping; not taken, but by this gateway the next
@@ -11,7 +11,7 @@ import type { Gateway } from './gateway.ts'
  */
 export type Outcome = 'answered' | 'notSent' | 'again' | 'unknown'
 
-export interface Delivery {
+interface Delivery {
   readonly request: Request
   /** Whether the client has no use for an answer any more. */
   isOver(): boolean

@@ -1,4 +1,2 @@
-export type { OpenFiles } from './attaching.ts'
-export { type BridgeOptions, runBridge } from './bridge.ts'
-export type { Gateway } from './gateway.ts'
-export type { FindOptions } from './link.ts'
+export { type BridgeOptions, type OpenFiles, runBridge } from './bridge.ts'
+export type { FindOptions, Gateway } from './link.ts'

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import type { Gateway } from './gateway.ts'
-import { createLink, type FindOptions } from './link.ts'
+import { createLink, type FindOptions, type Gateway } from './link.ts'
 
 function linked(find: (options: FindOptions, tries: number) => Promise<Partial<Gateway>>) {
   const clock = createFakeClock()

@@ -1,9 +1,6 @@
-import { AppError, toAppError } from '../../contracts/index.ts'
+import { AppError, type LentFiles, toAppError } from '../../contracts/index.ts'
 import type { Clock, Random } from '../../core/kernel/index.ts'
 import { isPassing, notBack } from './errors.ts'
-import type { Gateway } from './gateway.ts'
-import { createLease, type Lease } from './lease.ts'
-import { createPause } from './pause.ts'
 
 export interface FindOptions {
   readonly signal: AbortSignal
@@ -129,4 +126,133 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
       await Promise.allSettled([...leases.values()].map(lease => lease.giveBack()))
     },
   }
+}
+
+/** A gateway's token, kept good for as long as somebody needs it. */
+interface Lease {
+  readonly gateway: Gateway
+  /** Something is open under it until the answer is called. */
+  hold(): () => void
+  /** Nothing new comes. It is given back when nothing is open under it any more. */
+  retire(): void
+  /** Gives it back now, whatever is open. */
+  giveBack(): Promise<void>
+}
+
+interface LeaseDeps {
+  readonly clock: Clock
+  readonly gateway: Gateway
+  /** It is over: its time has passed, or the gateway does not know it any more. */
+  onOver(): void
+  /** It was given back, or is over: nobody has to think of it any more. */
+  onDone(): void
+}
+
+function createLease({ clock, gateway, onOver, onDone }: LeaseDeps): Lease {
+  const { goodForMs } = gateway
+  let goodUntil = clock.now() + goodForMs
+  let open = 0
+  let isRetired = false
+  let isDone = false
+  let cancel = extendIn(goodForMs / 3)
+
+  function extendIn(ms: number) {
+    return clock.after(ms, () => void extend())
+  }
+
+  async function extend(): Promise<void> {
+    const askedAt = clock.now()
+    try {
+      await gateway.extend()
+      goodUntil = askedAt + goodForMs
+      if (!isDone) cancel = extendIn(goodForMs / 3)
+    } catch (error) {
+      if (isDone) return
+      // Calls run under it, so one question that got lost is no reason to let it run out.
+      if (isUnknown(error) || clock.now() >= goodUntil) return end()
+      cancel = extendIn(Math.min(goodForMs / 15, goodUntil - clock.now()))
+    }
+  }
+
+  function end(): void {
+    done()
+    onOver()
+  }
+
+  function done(): void {
+    isDone = true
+    cancel()
+    onDone()
+  }
+
+  async function giveBack(): Promise<void> {
+    if (isDone) return
+    done()
+    await gateway.giveBack()
+  }
+
+  function giveBackIfUnused(): void {
+    // One that cannot be given back ends by itself.
+    if (isRetired && open === 0) giveBack().catch(() => {})
+  }
+
+  return {
+    gateway,
+    hold() {
+      open++
+      let isHeld = true
+      return () => {
+        if (!isHeld) return
+        isHeld = false
+        open--
+        giveBackIfUnused()
+      }
+    },
+    retire() {
+      isRetired = true
+      giveBackIfUnused()
+    },
+    giveBack,
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return toAppError(error).code === 'NAME_UNKNOWN'
+}
+
+/** An `up` that lets us in. */
+export interface Gateway {
+  /** Its MCP endpoint. */
+  readonly url: string
+  readonly token: string
+  /** How long the token is good unless it is extended. */
+  readonly goodForMs: number
+  /** How files of the agent are handed in there; absent where they cannot be. */
+  readonly files?: (LentFiles & { readonly url: string }) | undefined
+  extend(): Promise<void>
+  /** Gives the token back. */
+  giveBack(): Promise<void>
+}
+
+/** Waits before the next try: longer each time, and never two bridges at the same moment. */
+export type Pause = (tries: number) => Promise<void>
+
+const FIRST_MS = 50
+const LONGEST_MS = 1_000
+
+/** A pause ends early when the signal aborts. */
+export function createPause(deps: { clock: Clock; random: Random; signal: AbortSignal }): Pause {
+  const { clock, random, signal } = deps
+  return tries =>
+    new Promise(resolve => {
+      const ms = Math.min(FIRST_MS * 2 ** tries, LONGEST_MS) * (0.5 + random())
+      const cancel = clock.after(ms, go)
+      function go() {
+        cancel()
+        signal.removeEventListener('abort', go)
+        resolve()
+      }
+      if (signal.aborted) go()
+      else signal.addEventListener('abort', go, { once: true })
+    })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readEvents } from './server-events.ts'
+import { readEvents } from './exchange.ts'
 
 async function eventsOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   const body = async function* () {

@@ -1,20 +1,18 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { OperationSummary } from '../../contracts/index.ts'
 import type { Agents, ViewChange } from '../../core/agents/index.ts'
-import { type EndNews, endText } from './end-news.ts'
-import { type Shelf, type ShelfVersions, versionsOf } from './shelf.ts'
-import { createSubscriptions } from './subscriptions.ts'
-import type { Watches } from './watches.ts'
+import { type AgentTools, type AgentToolsVersions, versionsOf } from './agent-tools.ts'
+import { createSubscriptions, type EndNews, endText, type Watches } from './subscriptions.ts'
 
 /** Where news of a shelf goes. */
-export interface Listeners {
+interface Listeners {
   toolsChanged(): void
   promptsChanged(): void
   resourcesChanged(): void
 }
 
 /** Tells what changed on a shelf since the last time, of what changed for its seat. */
-export function createTeller(shelf: Shelf, listeners: Listeners): (change: ViewChange) => void {
+export function createTeller(shelf: AgentTools, listeners: Listeners): (change: ViewChange) => void {
   const changesIn = shelf.capability === undefined ? ofWhole : createComparison(shelf)
   return change => {
     const changed = changesIn(change)
@@ -30,7 +28,7 @@ function ofWhole(change: ViewChange): ViewChange {
 }
 
 /** The seat may have other capabilities; only a change of this shelf concerns its client. */
-function createComparison(shelf: Shelf): () => ViewChange {
+function createComparison(shelf: AgentTools): () => ViewChange {
   let told = versionsOf(shelf)
   return () => {
     const now = versionsOf(shelf)
@@ -40,7 +38,7 @@ function createComparison(shelf: Shelf): () => ViewChange {
   }
 }
 
-function changes(before: ShelfVersions, now: ShelfVersions): ViewChange {
+function changes(before: AgentToolsVersions, now: AgentToolsVersions): ViewChange {
   return {
     tools: before.tools !== now.tools,
     prompts: before.prompts !== now.prompts,
@@ -48,7 +46,7 @@ function changes(before: ShelfVersions, now: ShelfVersions): ViewChange {
   }
 }
 
-export interface AnnouncementsDeps {
+interface AnnouncementsDeps {
   readonly watches: Watches
   readonly endNews: EndNews
   follow: Agents['follow']
@@ -57,7 +55,7 @@ export interface AnnouncementsDeps {
 }
 
 /** Tells the client of a session when its lists changed, and what it subscribed to. */
-export function withAnnouncements(server: Server, shelf: Shelf, deps: AnnouncementsDeps): Server {
+export function withAnnouncements(server: Server, shelf: AgentTools, deps: AnnouncementsDeps): Server {
   const { follow, watches, endNews, canHear } = deps
   // A client that has just gone away needs no news.
   const send = (work: Promise<void>) => void work.catch(() => {})

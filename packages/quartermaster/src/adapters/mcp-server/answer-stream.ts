@@ -4,7 +4,7 @@ import { INTERNAL_ERROR } from '@modelcontextprotocol/server'
  * An answer that is one short text. It is written out as it is: a `Response` and its body stream cost more than the call
  * they carry.
  */
-export interface PlainAnswer {
+interface PlainAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -32,7 +32,7 @@ export interface AnswerStream {
   drop(): void
 }
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly headers?: AnswerHeaders
   /** Makes it a stream when it takes this long: one that is sent begins at once, and has signs of life in it. */
   readonly streamAfterMs?: number
@@ -45,7 +45,7 @@ export interface AnswerHeaders {
 }
 
 /** How a request ends. */
-export interface FinalMessage {
+interface FinalMessage {
   readonly jsonrpc: '2.0'
   readonly id: string | number
   readonly result?: object

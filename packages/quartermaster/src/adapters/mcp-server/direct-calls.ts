@@ -6,25 +6,33 @@ import {
   SERVER_INFO_META_KEY,
 } from '@modelcontextprotocol/server'
 import type { CancelSignal } from '../../core/kernel/index.ts'
+import type { AgentTools } from './agent-tools.ts'
 import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
-import type { HeaderReader } from './header-reader.ts'
-import { endedBy, givenKey } from './idempotency-key.ts'
-import type { McpRequest } from './mcp-request.ts'
-import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
+import {
+  type CallMessage,
+  endedBy,
+  givenKey,
+  type HeaderReader,
+  hasOnly,
+  isCallMessage,
+  isObject,
+  isProgressToken,
+  type McpRequest,
+  speaksJson,
+  traceOf,
+} from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
-import type { Shelf } from './shelf.ts'
 import type { ToolCallResult } from './tool-calls.ts'
-import { traceOf } from './trace.ts'
 
 /**
  * Our own way for what clients do most: a `tools/call` of the modern era about which nothing is out of the ordinary. The
  * SDK makes a server and a transport for each and looks at every message several times over; that costs ten times the
  * call itself. Whatever is not ordinary, and every mistake, goes the SDK's way, which knows all of it.
  */
-export interface DirectCalls {
+interface DirectCalls {
   /** The answer, or nothing when the request is one for the SDK. The holder is the token it came with, by its id. */
-  serve(call: DirectCall, shelf: Shelf, holder: string): Promise<Served> | undefined
+  serve(call: DirectCall, shelf: AgentTools, holder: string): Promise<Served> | undefined
 }
 
 /** A message that may be an ordinary call. */
@@ -64,10 +72,10 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
     }
   }
 
-  const senders = new WeakMap<Shelf, Sender>()
+  const senders = new WeakMap<AgentTools, Sender>()
 
   /** Made once for all answers. */
-  function senderOf(shelf: Shelf): Sender {
+  function senderOf(shelf: AgentTools): Sender {
     const known = senders.get(shelf)
     if (known) return known
     const made = { [SERVER_INFO_META_KEY]: { name: shelf.name, version } }

@@ -6,7 +6,7 @@ import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer } from '../../testing/http-server.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
-import type { FrontLimits } from './front-limits.ts'
+import type { FrontLimits } from './http-streams.ts'
 import { ask, frontOf, type TestFront } from './testing/front.ts'
 
 async function open(limits: Partial<FrontLimits> = {}, tools: readonly AnyTool[] = [simpleTool('plain')]) {

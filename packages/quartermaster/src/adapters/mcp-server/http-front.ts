@@ -1,25 +1,37 @@
 import { isLegacyRequest } from '@modelcontextprotocol/server'
-import { AppError, type Caller, type Settings } from '../../contracts/index.ts'
+import { AppError, type Caller, type ErrorKind, isAppError, type Settings, toAppError } from '../../contracts/index.ts'
 import type { Agents } from '../../core/agents/index.ts'
-import { type CancelSignal, type Clock, createInFlight, type Ids, type Log } from '../../core/kernel/index.ts'
+import {
+  type CancelSignal,
+  type Clock,
+  createInFlight,
+  type Ids,
+  type Log,
+  parseBoundedJson,
+  textOfBody,
+} from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
 import { type HeldAnswer, isEventStream, type Served } from './answer-stream.ts'
-import { createBegunCalls } from './begun-calls.ts'
 import { announcesCall, type DirectCall } from './direct-calls.ts'
-import { FRONT_LIMITS, type FrontLimits } from './front-limits.ts'
-import { type HeaderReader, type PlainHeaders, readerOf } from './header-reader.ts'
-import { failureResponse, problem } from './http-problem.ts'
-import { givenKey } from './idempotency-key.ts'
+import { createOpenStreams, FRONT_LIMITS, type FrontLimits } from './http-streams.ts'
 import { createLegacyCalls } from './legacy-calls.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
-import { clientOf } from './mcp-request.ts'
+import {
+  type AuthenticatedAgent,
+  beginsSomething,
+  clientOf,
+  givenKey,
+  type HeaderReader,
+  idOf,
+  isListening,
+  isObject,
+  mayChange,
+  type PlainHeaders,
+  readerOf,
+} from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
-import { createOpenStreams } from './open-streams.ts'
-import { beginsSomething, idOf, isListening, isObject, mayChange } from './ordinary-message.ts'
-import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
-import type { ServerParts } from './server-parts.ts'
-import type { Who } from './who.ts'
+import { createBegunCalls, type ServerParts } from './server-parts.ts'
 
 export interface HttpFrontDeps extends ServerParts {
   readonly clock: Clock
@@ -28,12 +40,12 @@ export interface HttpFrontDeps extends ServerParts {
   readonly settings: Pick<Settings, 'directCalls'>
   follow: Agents['follow']
   /** Who a bearer token belongs to, if it is one. */
-  authenticate(token: string): Who | undefined
+  authenticate(token: string): AuthenticatedAgent | undefined
   readonly limits?: Partial<FrontLimits>
 }
 
 /** A request that is there as a whole, and that no `Request` was made of. */
-export interface WholeRequest {
+interface WholeRequest {
   readonly headers: PlainHeaders
   readonly body: Uint8Array
 }
@@ -89,7 +101,11 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const callers = new Map<string, Caller>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
 
-  async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<BegunAnswer> {
+  async function serve(
+    request: Request,
+    who: AuthenticatedAgent,
+    gone: CancelSignal | undefined,
+  ): Promise<BegunAnswer> {
     if (request.method !== 'POST') {
       if (isDraining && request.method === 'GET') throw stopping()
       streams.refuseMore(who.tokenId)
@@ -112,7 +128,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   async function serveMessage(
     request: Request,
     body: unknown,
-    { who, gone }: { who: Who; gone: CancelSignal | undefined },
+    { who, gone }: { who: AuthenticatedAgent; gone: CancelSignal | undefined },
   ): Promise<HeldAnswer> {
     const cancelled = cancelledKey(request, body)
     if (cancelled !== undefined) {
@@ -128,19 +144,19 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   }
 
   /** The answer to an ordinary call of either era. */
-  function serveOrdinary(call: DirectCall, who: Who): Promise<HeldAnswer> | undefined {
+  function serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<HeldAnswer> | undefined {
     if (!announcesCall(call.headers)) return sessions.serveOrdinary(call, who)
     return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
   }
 
-  function isStill({ seat }: Who, headers: HeaderReader): boolean {
+  function isStill({ seat }: AuthenticatedAgent, headers: HeaderReader): boolean {
     return callerOf(headers, authenticate)?.seat === seat
   }
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
   function send(
     { served, release, mayHaveChanged, listens }: BegunAnswer,
-    who: Who,
+    who: AuthenticatedAgent,
     { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
     const onSent = () => {
@@ -249,7 +265,7 @@ function cancelledKey({ headers }: Request, body: unknown): string | undefined {
   return typeof key === 'string' ? key : undefined
 }
 
-function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {
+function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): AuthenticatedAgent | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get('authorization') ?? '')
   return match?.[1] === undefined ? undefined : authenticate(match[1])
 }
@@ -273,3 +289,81 @@ const CUT_SHORT = () =>
     ),
     403,
   )
+
+/** The message in a request, read within the limits. */
+export async function readMessage(request: Request, limits: FrontLimits): Promise<unknown> {
+  const bytes = await readBytes(request, limits.maxBodyBytes)
+  const message = parseBoundedJson(textOfBody(bytes), limits)
+  if (Array.isArray(message) && message.length > limits.maxBatch) {
+    throw tooLarge(`A request has at most ${limits.maxBatch} messages.`, limits.maxBatch)
+  }
+  return message
+}
+
+/** The message in a body that was read already; nothing where there is none that can be taken. */
+function messageIn(bytes: Uint8Array, limits: FrontLimits): unknown {
+  try {
+    return parseBoundedJson(textOfBody(bytes), limits)
+  } catch {
+    // Whoever reads it the long way says what is wrong with it.
+    return undefined
+  }
+}
+
+async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  // A body whose length is said cannot be longer than that, and is read at once; others are counted as they come.
+  const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (length > limit) throw tooLarge(`A request has at most ${limit} bytes.`, limit)
+  try {
+    if (length <= limit) return new Uint8Array(await request.arrayBuffer())
+    return await countedBytes(request.body ?? [], limit)
+  } catch (error) {
+    if (isAppError(error)) throw error
+    throw new AppError('CANCELLED', 'The connection ended before the request was complete.', { cause: error })
+  }
+}
+
+async function countedBytes(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(`A request has at most ${limit} bytes.`, limit)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function tooLarge(message: string, limit: number): AppError {
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
+}
+
+/** An error before MCP begins: a JSON-RPC error, because that is what such clients read, with our facts in its data. */
+function problem(
+  error: AppError,
+  status: number,
+  headers: Record<string, string> = {},
+  id: string | number | null = null,
+): Response {
+  const code = error.kind === 'invalid' ? PARSE_ERROR : REFUSED
+  const body = { jsonrpc: '2.0', id, error: { code, message: error.message, data: error.toJSON() } }
+  const retry = error.kind === 'rateLimited' || error.code === 'STOPPING' ? { 'retry-after': '1' } : {}
+  return Response.json(body, { status, headers: { ...retry, ...headers } })
+}
+
+/** The answer for whatever kept a request from being served. What is not the client's doing is not told to it. */
+function failureResponse(error: unknown, onInternal: (error: AppError) => void): Response {
+  const failure = toAppError(error)
+  const status = failure.code === 'STOPPING' ? 503 : STATUS[failure.kind]
+  if (status !== undefined) return problem(failure, status)
+  onInternal(failure)
+  return problem(new AppError('INTERNAL', 'Something went wrong inside.'), 500)
+}
+
+const PARSE_ERROR = -32700
+const REFUSED = -32000
+
+const STATUS: Partial<Record<ErrorKind, number>> = { invalid: 400, tooLarge: 413, rateLimited: 429, cancelled: 499 }

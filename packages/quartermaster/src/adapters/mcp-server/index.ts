@@ -1,4 +1,3 @@
 export type { HttpFront } from './http-front.ts'
-export { createMcpServers, type McpServers, type McpServersDeps } from './mcp-servers.ts'
-export { PROTOCOL_VERSIONS } from './revisions.ts'
-export type { Who } from './who.ts'
+export type { AuthenticatedAgent } from './mcp-request.ts'
+export { createMcpServers, type McpServers, type McpServersDeps, PROTOCOL_VERSIONS } from './mcp-servers.ts'

@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../contracts/index.ts'
 import { type Cancellation, type CancelSignal, createCancellation } from '../../core/kernel/index.ts'
+import type { AgentTools } from './agent-tools.ts'
 import {
   type AnswerHeaders,
   type AnswerStream,
@@ -13,24 +14,31 @@ import {
   isEventStream,
   type Served,
 } from './answer-stream.ts'
-import type { BegunCalls } from './begun-calls.ts'
 import type { DirectCall } from './direct-calls.ts'
 import { toJsonRpcError } from './errors.ts'
-import type { HeaderReader } from './header-reader.ts'
-import { givenKey } from './idempotency-key.ts'
-import { LOG_LEVELS, type McpRequest } from './mcp-request.ts'
-import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
-import type { ServerParts } from './server-parts.ts'
-import type { Shelf } from './shelf.ts'
+import {
+  type AuthenticatedAgent,
+  authInfoOf,
+  type CallMessage,
+  givenKey,
+  type HeaderReader,
+  hasOnly,
+  isCallMessage,
+  isObject,
+  isProgressToken,
+  LOG_LEVELS,
+  type McpRequest,
+  speaksJson,
+  traceOf,
+} from './mcp-request.ts'
+import type { BegunCalls, ServerParts } from './server-parts.ts'
 import type { ToolCallResult } from './tool-calls.ts'
-import { traceOf } from './trace.ts'
-import { authInfoOf, type Who } from './who.ts'
 
 /** A session, as the calls in it see it. */
 export interface CallSession {
   readonly id: string
-  readonly who: Who
-  readonly shelf: Shelf
+  readonly who: AuthenticatedAgent
+  readonly shelf: AgentTools
   readonly server: Pick<Server, 'getClientCapabilities'>
   readonly transport: Pick<WebStandardStreamableHTTPServerTransport, 'handleRequest'>
   readonly headers: AnswerHeaders
@@ -52,7 +60,7 @@ export interface LegacyCalls {
 /** Proxies and clients give up on an answer of which nothing is seen; a stream is seen at once. */
 const STREAM_AFTER_MS = 15_000
 
-export interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states'> {
+interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states'> {
   readonly begun: Pick<BegunCalls, 'handOver'>
 }
 

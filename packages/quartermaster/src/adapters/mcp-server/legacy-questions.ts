@@ -12,7 +12,7 @@ import type { McpRequest } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
 
 /** A request that may have to be gone on with. */
-export interface OpenRequest<T> {
+interface OpenRequest<T> {
   readonly context: ServerContext
   readonly request: McpRequest
   /** Goes on with it, with what its client carried and answered. */

@@ -1,3 +1,4 @@
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import type {
   Caller,
   McpServerConfig,
@@ -17,14 +18,12 @@ import {
   type Operations,
   type Readings,
 } from '../../core/operations/index.ts'
-import { createEndNews } from './end-news.ts'
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
-import { inProcessServer } from './in-process-server.ts'
-import { inProcessToolbox } from './in-process-toolbox.ts'
-import { createStates } from './states.ts'
+import { inProcessServer, inProcessToolbox } from './in-process.ts'
+import { createStates } from './request-state.ts'
+import { createEndNews, createWatches } from './subscriptions.ts'
 import { createTasks } from './tasks.ts'
 import { createToolCalls } from './tool-calls.ts'
-import { createWatches } from './watches.ts'
 
 export interface McpServersDeps {
   readonly calls: Calls
@@ -93,3 +92,6 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
     overHttp: options => createHttpFront({ ...parts, ...options }),
   }
 }
+
+/** The revisions of MCP that are spoken here, the newest first. Those with sessions are what the SDK supports. */
+export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...SUPPORTED_PROTOCOL_VERSIONS]

@@ -1,18 +1,24 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import { callerKey, type Log } from '../../core/kernel/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
+import {
+  callerKey,
+  type Log,
+  type MirroredParameter,
+  mirroredParameters,
+  mirroredText,
+} from '../../core/kernel/index.ts'
+import { type AgentTools, findTool } from './agent-tools.ts'
 import { createTeller } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
 import { createDirectCalls, type DirectCall } from './direct-calls.ts'
-import { findMismatch } from './param-headers.ts'
+import { type AuthenticatedAgent, authInfoOf, type HeaderReader } from './mcp-request.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
-import { find, type Shelf } from './shelf.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
-import { authInfoOf, type Who } from './who.ts'
 
-export interface ModernHandlersDeps extends ServerParts {
+interface ModernHandlersDeps extends ServerParts {
   readonly log: Log
   readonly maxBodyBytes: number
   readonly settings: Pick<Settings, 'directCalls'>
@@ -20,16 +26,16 @@ export interface ModernHandlersDeps extends ServerParts {
 }
 
 /** Serves clients from 2026-07-28 on: every request stands by itself. */
-export interface ModernHandlers {
+interface ModernHandlers {
   /** The answer to an ordinary call, or nothing when it is not one. */
-  serveOrdinary(call: DirectCall, who: Who): Promise<Served> | undefined
-  handle(request: Request, who: Who, body: unknown): Promise<HeldAnswer>
+  serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<Served> | undefined
+  handle(request: Request, who: AuthenticatedAgent, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
 }
 
 interface AgentHandler {
   readonly seat: Seat
-  readonly shelf: Shelf
+  readonly shelf: AgentTools
   readonly handler: McpHttpHandler
   /** Watches what one stream is about; answers how to stop. */
   watch(uris: readonly string[]): () => void
@@ -77,7 +83,7 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
 }
 
 function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler {
-  const shelf: Shelf = { name: seat.caller.name, seat }
+  const shelf: AgentTools = { name: seat.caller.name, seat }
   const handler = createMcpHandler(({ authInfo }) => buildServer(shelf, deps, instructionsIn(authInfo?.extra)), {
     legacy: 'reject',
     maxRequestBodySize: deps.maxBodyBytes,
@@ -132,9 +138,9 @@ function watchedUris(body: unknown): string[] {
 }
 
 /** Header and body must agree, also where a tool has its arguments repeated in headers. */
-function mismatchIn({ headers, body }: Pick<DirectCall, 'headers' | 'body'>, shelf: Shelf): Response | undefined {
+function mismatchIn({ headers, body }: Pick<DirectCall, 'headers' | 'body'>, shelf: AgentTools): Response | undefined {
   const { method, id, params } = (body as Message) ?? {}
-  const grant = method === 'tools/call' && typeof params?.name === 'string' ? find(shelf, params.name) : undefined
+  const grant = method === 'tools/call' && typeof params?.name === 'string' ? findTool(shelf, params.name) : undefined
   const mismatch = grant && findMismatch(grant.tool, params?.arguments, headers)
   if (!mismatch) return undefined
   const message = `Header and body do not agree: ${mismatch.body} (${mismatch.header}).`
@@ -144,3 +150,60 @@ function mismatchIn({ headers, body }: Pick<DirectCall, 'headers' | 'body'>, she
 
 /** As the specification of 2026-07-28 numbers it. */
 const HEADER_MISMATCH = -32020
+
+/** What does not agree between headers and body. */
+interface HeaderMismatch {
+  readonly header: string
+  readonly body: string
+}
+
+const mirrored = new WeakMap<Tool, readonly MirroredParameter[]>()
+
+/** The first header that does not say what the arguments say (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
+function findMismatch(tool: Tool, input: unknown, headers: HeaderReader): HeaderMismatch | undefined {
+  for (const parameter of parametersOf(tool)) {
+    const text = mirroredText(parameter, input)
+    // What is not there, or is no plain value, is not repeated.
+    if (text === undefined) continue
+    const given = headers.get(headerOf(parameter))
+    if (given === null) return mismatch(parameter, 'carries a value and the header is absent')
+    const decoded = decode(given)
+    if (decoded === undefined) return mismatch(parameter, 'carries a value and the header is no valid Base64')
+    const isEqual = parameter.isNumber && NUMBER.test(decoded) ? Number(decoded) === Number(text) : decoded === text
+    if (!isEqual) return mismatch(parameter, 'carries another value than the header')
+  }
+  return undefined
+}
+
+function parametersOf(tool: Tool): readonly MirroredParameter[] {
+  const known = mirrored.get(tool)
+  if (known) return known
+  const found = mirroredParameters(tool.inputSchema)
+  mirrored.set(tool, found)
+  return found
+}
+
+function headerOf({ header }: MirroredParameter): string {
+  return `Mcp-Param-${header}`
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/
+const BASE64 = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The value a header stands for. Text that a header cannot hold comes as Base64 in a frame of its own. */
+function decode(value: string): string | undefined {
+  if (!(value.startsWith('=?base64?') && value.endsWith('?='))) return value
+  const encoded = BASE64.exec(value)?.[1]
+  if (encoded === undefined) return undefined
+  try {
+    return utf8.decode(Uint8Array.from(atob(encoded), character => character.charCodeAt(0)))
+  } catch {
+    // Bytes that are no text cannot equal one.
+    return undefined
+  }
+}
+
+function mismatch(parameter: MirroredParameter, what: string): HeaderMismatch {
+  return { header: headerOf(parameter), body: `params.arguments.${parameter.path.join('.')} ${what}` }
+}

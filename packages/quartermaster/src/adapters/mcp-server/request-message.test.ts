@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { FRONT_LIMITS } from './front-limits.ts'
-import { readMessage } from './request-message.ts'
+import { readMessage } from './http-front.ts'
+import { FRONT_LIMITS } from './http-streams.ts'
 
 const LIMITS = { ...FRONT_LIMITS, maxBodyBytes: 100 }
 

@@ -1,22 +1,44 @@
-import type { CompleteResult, Prompt as McpPrompt, Server } from '@modelcontextprotocol/server'
-import { AppError, type PromptResult } from '../../contracts/index.ts'
+import {
+  type CompleteResult,
+  type Prompt as McpPrompt,
+  type Resource as McpResource,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+  type Server,
+} from '@modelcontextprotocol/server'
+import { AppError, isAppError, type PromptResult, VIEW_TOOLS_URI, VIEW_URI } from '../../contracts/index.ts'
+import { agentViewOf, type Grant, type ResourceGrant } from '../../core/agents/index.ts'
 import type { Prompt } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
-import type { Readings } from '../../core/operations/index.ts'
+import { toolPage } from '../../core/knowledge/index.ts'
+import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
+import {
+  type AgentTools,
+  findPrompt,
+  findResource,
+  findTool,
+  listPrompts,
+  listResources,
+  listTools,
+  pageOf,
+  toolNotFound,
+  versionsOf,
+} from './agent-tools.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { askWhileOpen } from './legacy-questions.ts'
-import { clientOf, type McpRequest, requestOf } from './mcp-request.ts'
-import { pageOf } from './page.ts'
-import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
+import { clientOf, hasGone, type McpRequest, requestOf } from './mcp-request.ts'
+import { ownerOf, type RoundWork, takeRound } from './multi-round.ts'
+import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import type { ServerParts } from './server-parts.ts'
-import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
+import { OPERATIONS_URI, parseOperationUri } from './subscriptions.ts'
 
 /** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
-export function servePrompts(server: Server, shelf: Shelf, parts: ServerParts): void {
+export function servePrompts(server: Server, shelf: AgentTools, parts: ServerParts): void {
   const { readings, exchanges, states } = parts
   server.setRequestHandler('prompts/list', async request => {
     if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
-    const page = () => pageOf(promptsOn(shelf), versionsOf(shelf).prompts, request.params?.cursor)
+    const page = () => pageOf(listPrompts(shelf), versionsOf(shelf).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))
     return nextCursor === undefined ? { prompts } : { prompts, nextCursor }
@@ -39,7 +61,7 @@ export function servePrompts(server: Server, shelf: Shelf, parts: ServerParts): 
 }
 
 function promptWork(
-  shelf: Shelf,
+  shelf: AgentTools,
   { name, arguments: given }: { name: string; arguments?: Record<string, string> | undefined },
   readings: Readings,
 ): RoundWork<PromptResult> {
@@ -60,7 +82,7 @@ interface CompleteParams {
 }
 
 async function suggest(
-  { seat, client: only }: Shelf,
+  { seat, client: only }: AgentTools,
   { ref, argument, context }: CompleteParams,
   { readings, request }: { readings: Readings; request: McpRequest },
 ): Promise<CompleteResult> {
@@ -99,4 +121,140 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
   }
   rendered.set(prompt, made)
   return made
+}
+
+/**
+ * What can be read on a shelf: the resources of its capabilities, the pages of its tools, the rest of results that were too
+ * large to hand over at once, and how operations stand.
+ */
+export function serveResources(server: Server, shelf: AgentTools, parts: ServerParts): void {
+  server.setRequestHandler('resources/list', async request => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
+    const all = [...listTools(shelf), ...listResources(shelf).filter(({ resource }) => resource.uri !== undefined)]
+    const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    const resources = items.map(toMcpResource)
+    return nextCursor === undefined ? { resources } : { resources, nextCursor }
+  })
+  server.setRequestHandler('resources/templates/list', async request => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
+    const page = () => pageOf(templatesOn(shelf), versionsOf(shelf).resources, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
+  })
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const request = requestOf(server, context, parts.states)
+    const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, { shelf, request, ...parts }))
+    if (own) return own
+    if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
+    const read = async (round: McpRequest) => {
+      const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), round)
+      return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
+    }
+    try {
+      return await askWhileOpen(await read(request), { context, request, again: read }, parts)
+    } catch (error) {
+      throw readingError(error, request)
+    }
+  })
+}
+
+function templatesOn(shelf: AgentTools): ResourceTemplateType[] {
+  const own = [
+    {
+      uriTemplate: 'quartermaster://tools/{name}',
+      name: 'tool',
+      title: 'How to use a tool',
+      mimeType: 'text/markdown',
+    },
+    { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' },
+    {
+      uriTemplate: 'quartermaster://operations/{operationId}',
+      name: 'operation',
+      title: 'How a call stands',
+      mimeType: 'application/json',
+    },
+  ]
+  const defined = listResources(shelf).flatMap(({ resource }) =>
+    resource.uriTemplate === undefined ? [] : [{ ...factsOf(resource), uriTemplate: resource.uriTemplate }],
+  )
+  return [...own, ...defined]
+}
+
+function readWork({ seat, client: only }: AgentTools, uri: string, readings: Readings): RoundWork<ReadResult> {
+  return {
+    owner: () => ownerOf(callerKey(seat.caller), `resource:${uri}`),
+    begin: ({ signal, ask, canAnswer, onLog, client = only }) =>
+      readings.readResource({ seat, uri, signal, ask, canAnswer, client, onLog }),
+  }
+}
+
+/** What we have to read ourselves. Every granted tool has its page, also one that the gateway view does not list. */
+async function readOwn(uri: string, shelf: AgentTools, results: KeptResults): Promise<ReadResourceResult | undefined> {
+  const name = parseToolUri(uri)
+  const grant = name === undefined ? undefined : findTool(shelf, name)
+  if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
+  const told = readView(uri, shelf)
+  if (told) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(told) }] }
+  const place = parseResultUri(uri)
+  if (!place) return undefined
+  const page = await results.page(shelf.seat.caller, place.resultId, place.offset).catch(error => {
+    throw isAppError(error) ? toProtocolError(error) : error
+  })
+  const next =
+    page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
+  return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
+}
+
+/** What programs that explain an agent's tools, or make commands of them, ask for. */
+function readView(uri: string, shelf: AgentTools): object | undefined {
+  // A server of one capability has no word on the others.
+  if (shelf.capability !== undefined) return undefined
+  const { seat } = shelf
+  if (uri === VIEW_URI) return agentViewOf(seat)
+  if (uri === VIEW_TOOLS_URI) return seat.view().list()
+  if (!uri.startsWith(`${VIEW_TOOLS_URI}/`)) return undefined
+  const name = uri.slice(VIEW_TOOLS_URI.length + 1)
+  const grant = findTool(shelf, name)
+  if (!grant) throw toProtocolError(toolNotFound(shelf, name))
+  return seat.view().detail(grant.tool)
+}
+
+/** As many as an agent can take in at once. */
+const MOST_OPERATIONS = 50
+
+/** An operation of the agent's own, or the newest of them. Anybody else's is not there. */
+async function readOperation(
+  uri: string,
+  { shelf, request, operations }: Pick<ServerParts, 'operations'> & { shelf: AgentTools; request: McpRequest },
+): Promise<ReadResourceResult | undefined> {
+  const { caller } = shelf.seat
+  if (uri === OPERATIONS_URI) {
+    const page = await operations.list({
+      organisation: caller.organisation,
+      agent: caller.workspace,
+      limit: MOST_OPERATIONS,
+    })
+    return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(page.operations) }] }
+  }
+  const id = parseOperationUri(uri)
+  const facts = id === undefined ? undefined : await operations.show(caller, id, () => !hasGone(request))
+  return facts && { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(facts) }] }
+}
+
+function toMcpResource(grant: Grant | ResourceGrant): McpResource {
+  if ('resource' in grant) return { ...factsOf(grant.resource), uri: grant.resource.uri ?? grant.resource.key }
+  const { name, title } = grant.tool
+  return { uri: toolUri(name), name, title, description: `How to use ${name}.`, mimeType: 'text/markdown' }
+}
+
+function factsOf({ name, title, short, mimeType, icon, mcp }: ResourceGrant['resource']) {
+  return {
+    name,
+    title,
+    ...(short === '' ? {} : { description: short }),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(icon === undefined ? {} : { icons: [{ src: icon }] }),
+    ...mcp,
+  } as Omit<McpResource, 'uri'>
 }

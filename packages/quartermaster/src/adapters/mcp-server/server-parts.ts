@@ -1,12 +1,11 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Seat } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
-import type { BegunCalls } from './begun-calls.ts'
-import type { EndNews } from './end-news.ts'
-import type { StateSigner } from './states.ts'
+import type { StateSigner } from './request-state.ts'
+import type { EndNews, Watches } from './subscriptions.ts'
 import type { Tasks } from './tasks.ts'
-import type { ToolCalls } from './tool-calls.ts'
-import type { Watches } from './watches.ts'
+import type { ToolCallResult, ToolCalls } from './tool-calls.ts'
 
 /** What every server of ours needs, whatever it is reached by. */
 export interface ServerParts {
@@ -29,4 +28,36 @@ export interface ServerParts {
   readonly begun?: Pick<BegunCalls, 'take'>
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
+}
+
+/** A call that has come as far as a question. */
+interface BegunCall {
+  readonly result: ToolCallResult
+  cancel(reason: unknown): void
+}
+
+/**
+ * Calls that were begun outside the SDK and go on in it, because it knows how to ask clients from before 2026-07-28. Each
+ * is found by the very request that it is handed over with: ids are the client's, and may occur twice.
+ */
+export interface BegunCalls {
+  handOver(request: Request, call: BegunCall): void
+  /** What a request was handed over with, once: when it comes back with answers, it goes on like any other. */
+  take(context: ServerContext): ToolCallResult | undefined
+}
+
+export function createBegunCalls(): BegunCalls {
+  const calls = new WeakMap<Request, BegunCall>()
+  return {
+    handOver: (request, call) => void calls.set(request, call),
+    take({ http, mcpReq: { signal } }) {
+      const call = http?.req && calls.get(http.req)
+      if (!http?.req || !call) return undefined
+      calls.delete(http.req)
+      const cancel = () => call.cancel(signal.reason)
+      if (signal.aborted) cancel()
+      else signal.addEventListener('abort', cancel, { once: true })
+      return call.result
+    },
+  }
 }

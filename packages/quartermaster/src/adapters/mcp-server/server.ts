@@ -1,13 +1,21 @@
-import { type jsonSchemaValidator, Server } from '@modelcontextprotocol/server'
-import { LIST_HINT } from './page.ts'
-import { servePrompts } from './serve-prompts.ts'
-import { serveResources } from './serve-resources.ts'
-import { SKILLS_CAPABILITY, serveSkills } from './serve-skills.ts'
-import { serveTasks } from './serve-tasks.ts'
-import { serveTools } from './serve-tools.ts'
+import { setImmediate } from 'node:timers/promises'
+import {
+  type jsonSchemaValidator,
+  MissingRequiredClientCapabilityError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { AppError } from '../../contracts/index.ts'
+import type { Skill } from '../../core/knowledge/index.ts'
+import { type AgentTools, findTool, LIST_HINT, listSkills, listTools, pageOf, versionsOf } from './agent-tools.ts'
+import { orProtocolError } from './errors.ts'
+import { askWhileOpen } from './legacy-questions.ts'
+import { hasGone, isModern, type McpRequest, requestOf } from './mcp-request.ts'
+import { toMcpTool } from './render.ts'
+import { servePrompts, serveResources } from './serve-prompts.ts'
 import type { ServerParts } from './server-parts.ts'
-import type { Shelf } from './shelf.ts'
-import { TASKS_CAPABILITY } from './task-wire.ts'
+import { followsTasks, TASKS_CAPABILITY, TASKS_REQUIRED } from './tasks.ts'
 
 const CACHE_HINTS = {
   'tools/list': LIST_HINT,
@@ -17,7 +25,7 @@ const CACHE_HINTS = {
 }
 
 /** A low-level server over a shelf. It costs next to nothing, so there is one per request where there are no sessions. */
-export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: string): Server {
+export function buildServer(shelf: AgentTools, parts: ServerParts, instructions?: string): Server {
   const server = new Server(
     { name: shelf.name, version: parts.version },
     {
@@ -48,4 +56,92 @@ export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: str
 /** The core checks what persons answer; a validator of its own would cost every server more than all the rest of it. */
 const TRUSTING: jsonSchemaValidator = {
   getValidator: () => value => ({ valid: true, data: value as never, errorMessage: undefined }),
+}
+
+/** Lists the tools of a shelf and calls them. */
+function serveTools(server: Server, shelf: AgentTools, parts: ServerParts): void {
+  const { toolCalls, states, begun } = parts
+  server.setRequestHandler('tools/list', async (request, context) => {
+    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
+    const page = () => pageOf(listTools(shelf), versionsOf(shelf).tools, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))
+    return nextCursor === undefined ? { tools } : { tools, nextCursor }
+  })
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const request = requestOf(server, context, states)
+    const call = (round: McpRequest) => toolCalls.call(shelf, params, round)
+    const result = begun?.take(context) ?? (await call(request))
+    // A task is a result of its own kind, which the SDK has no type for.
+    return (await askWhileOpen(result, { context, request, again: call }, parts)) as never
+  })
+}
+
+const TaskParams = z.looseObject({ taskId: z.string().min(1).max(200) })
+const anything = z.looseObject({})
+
+/** The tasks extension: looking after a call that takes its time. */
+function serveTasks(server: Server, shelf: AgentTools, { tasks, states }: ServerParts): void {
+  const { caller } = shelf.seat
+  const enter = (context: ServerContext): McpRequest => {
+    const request = requestOf(server, context, states)
+    if (!followsTasks(request)) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)
+    return request
+  }
+  server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
+    const request = enter(context)
+    const look = { isHeard: () => !hasGone(request), toolNow: (name: string) => findTool(shelf, name)?.tool }
+    return { ...(await tasks.get(caller, taskId, look)) }
+  })
+  server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
+    const { inputResponses } = enter(context)
+    await tasks.update(caller, taskId, inputResponses)
+    return {}
+  })
+  server.setRequestHandler('tasks/cancel', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
+    enter(context)
+    await tasks.cancel(caller, taskId)
+    return {}
+  })
+}
+
+/** What a server says that has skills (SEP-2640). Ours have one file each, so there are no folders to read. */
+const SKILLS_CAPABILITY = { 'io.modelcontextprotocol/skills': {} }
+
+const ListParams = z.looseObject({ cursor: z.string().optional() })
+const GetParams = z.looseObject({ uri: z.string() })
+
+/** The skills extension: what directions a shelf has, and by which digest their text is known. The text is a resource. */
+function serveSkills(server: Server, shelf: AgentTools): void {
+  server.setRequestHandler('skills/list', { params: ListParams, result: anything }, async ({ cursor }, context) => {
+    const page = () => pageOf(listSkills(shelf), versionsOf(shelf).resources, cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    const skills = []
+    for (const item of items) {
+      skills.push(toSkill(item))
+      // To measure one, its text is put together: others have their turn between two of them.
+      await setImmediate()
+    }
+    return { skills, ...(nextCursor === undefined ? {} : { nextCursor }), ...hintFor(context) }
+  })
+  server.setRequestHandler('skills/get', { params: GetParams, result: anything }, ({ uri }, context) => {
+    const skill = orProtocolError(() => findSkill(shelf, uri))
+    return { skill: toSkill(skill), ...hintFor(context) }
+  })
+}
+
+function findSkill(shelf: AgentTools, uri: string): Skill {
+  const found = listSkills(shelf).find(skill => skill.uri === uri)
+  if (found) return found
+  throw new AppError('RESOURCE_NOT_FOUND', `"${shelf.name}" has no skill at "${uri}".`, { details: { uri } })
+}
+
+/** Answers say so only where the protocol knows of it. */
+function hintFor(context: ServerContext): object {
+  return isModern(context) ? LIST_HINT : {}
+}
+
+function toSkill({ uri, frontmatter, measure }: Skill) {
+  const { sha256, bytes } = measure()
+  return { uri, frontmatter, resources: [{ uri, digest: `sha256:${sha256}`, size: bytes }] }
 }

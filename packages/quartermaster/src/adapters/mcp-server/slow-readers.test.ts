@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
-import { boundedStream } from './slow-readers.ts'
+import { boundedStream } from './http-streams.ts'
 
 const KILOBYTE = new Uint8Array(1024)
 

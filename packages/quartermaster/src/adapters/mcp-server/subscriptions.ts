@@ -1,8 +1,8 @@
-import type { Cancel } from '../../core/kernel/index.ts'
-import { type EndNews, OPERATIONS_URI, parseOperationUri } from './end-news.ts'
+import { type Caller, messageOf, type OperationSummary, type Settings } from '../../contracts/index.ts'
+import type { ResourceGrant, Seat } from '../../core/agents/index.ts'
+import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/index.ts'
+import { type AgentTools, findResource, findTool } from './agent-tools.ts'
 import { parseToolUri } from './render.ts'
-import { find, findResource, type Shelf } from './shelf.ts'
-import type { Watches, Watching } from './watches.ts'
 
 /** As many as one client may watch. */
 export const MOST_SUBSCRIPTIONS = 1_000
@@ -22,7 +22,7 @@ interface Subscription {
   readonly stop: Cancel
 }
 
-export interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
+interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
   readonly watches: Watches
   readonly endNews: EndNews
   /** Whether its client has a stream open; always when absent. */
@@ -30,7 +30,7 @@ export interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
 }
 
 export function createSubscriptions(
-  shelf: Shelf,
+  shelf: AgentTools,
   { watches, endNews, canHear, onUpdated }: SubscriptionsDeps,
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
@@ -77,7 +77,182 @@ export function createSubscriptions(
 }
 
 /** Changes when the definition of what can be read there does. */
-function hashAt(shelf: Shelf, uri: string): string | undefined {
+function hashAt(shelf: AgentTools, uri: string): string | undefined {
   const name = parseToolUri(uri)
-  return name === undefined ? findResource(shelf, uri)?.resource.hash : find(shelf, name)?.tool.hash
+  return name === undefined ? findResource(shelf, uri)?.resource.hash : findTool(shelf, name)?.tool.hash
+}
+
+/** One client's wish to hear of an address. */
+interface Watching {
+  readonly seat: Seat
+  readonly grant: ResourceGrant
+  readonly uri: string
+  /** Told once of each change, however often it was added. */
+  readonly onUpdated: (uri: string) => void
+}
+
+/** The addresses whose resources tell when they change. Each is watched once for an agent, however many clients do. */
+export interface Watches {
+  /** Throws nothing: what is beyond the limit, or has nothing to tell, is not watched. Returns how to stop. */
+  add(watching: Watching): Cancel
+  count(): number
+}
+
+interface WatchesDeps {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn'>
+  readonly settings: Pick<Settings, 'announceIntervalMs'>
+}
+
+/** As many as all clients together may watch; each is a subscription at somebody's server. */
+export const MOST_WATCHED = 10_000
+
+interface Watched {
+  /** Who hears of it, and how often they asked to. */
+  readonly listeners: Map<Watching['onUpdated'], number>
+  stop: Cancel
+  quietUntil: number
+  cancelTimer: Cancel | undefined
+}
+
+export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
+  const watched = new Map<string, Watched>()
+
+  /** The first at once, then at most once per interval: a server that changes a file a thousand times a second is one. */
+  function tell(one: Watched, uri: string): void {
+    const now = clock.now()
+    if (one.cancelTimer || one.listeners.size === 0) return
+    if (now < one.quietUntil) {
+      one.cancelTimer = clock.after(one.quietUntil - now, () => {
+        one.cancelTimer = undefined
+        tell(one, uri)
+      })
+      return
+    }
+    one.quietUntil = now + settings.announceIntervalMs
+    for (const listener of [...one.listeners.keys()]) listener(uri)
+  }
+
+  function begin({ seat, grant: { resource, config }, uri }: Watching): Watched {
+    const one: Watched = { listeners: new Map(), stop: () => {}, quietUntil: 0, cancelTimer: undefined }
+    try {
+      one.stop = resource.watch?.(uri, () => tell(one, uri), { caller: seat.caller, config }) ?? one.stop
+    } catch (error) {
+      log.warn('a resource cannot be watched', { resource: resource.key, error: messageOf(error) })
+    }
+    return one
+  }
+
+  function end(key: string, one: Watched): void {
+    watched.delete(key)
+    one.cancelTimer?.()
+    try {
+      one.stop()
+    } catch (error) {
+      log.warn('a resource could not be let go', { error: messageOf(error) })
+    }
+  }
+
+  return {
+    count: () => watched.size,
+    add(watching) {
+      const key = keyOf(watching)
+      const known = watched.get(key)
+      if (!watching.grant.resource.watch || (!known && watched.size >= MOST_WATCHED)) return () => {}
+      const one = known ?? begin(watching)
+      watched.set(key, one)
+      const { onUpdated } = watching
+      one.listeners.set(onUpdated, (one.listeners.get(onUpdated) ?? 0) + 1)
+      return once(() => {
+        const left = (one.listeners.get(onUpdated) ?? 1) - 1
+        if (left > 0) one.listeners.set(onUpdated, left)
+        else one.listeners.delete(onUpdated)
+        if (one.listeners.size === 0) end(key, one)
+      })
+    },
+  }
+}
+
+/** A resource that was changed is another, and watched anew. */
+function keyOf({ seat, grant: { resource }, uri }: Watching): string {
+  return [callerKey(seat.caller), resource.hash, uri].join('\n')
+}
+
+function once(work: () => void): Cancel {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    work()
+  }
+}
+
+/** What clients that are there hear of operations that ended without them. */
+export interface EndNews {
+  /** Answers whether anybody heard it. */
+  tell(operation: OperationSummary, caller: Caller): boolean
+  /** Calls back for every operation of a caller that ends. */
+  follow(caller: Caller, listener: EndListener, canHear?: () => boolean): Cancel
+  /** Somebody who follows can hear now, and could not before. */
+  arrived(): void
+  /** The callers that have anybody who follows, and can hear now. */
+  listening(): readonly Caller[]
+}
+
+/** Answers whether it was heard: it may be about another operation, and a client may have no stream open. */
+type EndListener = (operation: OperationSummary) => boolean
+
+/** Who follows the ends of a caller's operations, each with whether it can hear now. */
+interface Followers {
+  readonly caller: Caller
+  readonly listeners: Map<EndListener, () => boolean>
+}
+
+/** @param onArrival told when there may be somebody to hear of what was told to nobody */
+export function createEndNews(onArrival: () => void): EndNews {
+  const followers = new Map<string, Followers>()
+  return {
+    tell(operation, caller) {
+      // All of them hear it, whoever was first.
+      const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
+      return heard.includes(true)
+    },
+    arrived: onArrival,
+    listening: () =>
+      [...followers.values()].flatMap(({ caller, listeners }) =>
+        [...listeners.values()].some(can => can()) ? caller : [],
+      ),
+    follow(caller, listener, canHear = ALWAYS) {
+      const key = callerKey(caller)
+      const own = followers.get(key) ?? { caller, listeners: new Map() }
+      own.listeners.set(listener, canHear)
+      followers.set(key, own)
+      onArrival()
+      return () => {
+        own.listeners.delete(listener)
+        if (own.listeners.size === 0 && followers.get(key) === own) followers.delete(key)
+      }
+    },
+  }
+}
+
+const ALWAYS = () => true
+
+/** The operations of an agent: whoever watches it hears of each that ends. */
+export const OPERATIONS_URI = 'quartermaster://operations'
+
+/** The page of an operation. */
+function operationUri(id: string): string {
+  return `quartermaster://operations/${id}`
+}
+
+/** The operation that a resource address means, or nothing. */
+export function parseOperationUri(uri: string): string | undefined {
+  return /^quartermaster:\/\/operations\/([A-Za-z0-9_-]{1,128})$/.exec(uri)?.[1]
+}
+
+/** What a client that shows logs is told. */
+export function endText({ id, tool, state, code }: OperationSummary): string {
+  const why = code === undefined ? '' : ` (${code})`
+  return `The operation "${id}" of "${tool}" has ended: ${state}${why}. It can be read at ${operationUri(id)}.`
 }

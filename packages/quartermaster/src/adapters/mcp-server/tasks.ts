@@ -1,4 +1,9 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import {
+  type ClientCapabilities,
+  type InputRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
 import {
   AppError,
   type CallAnswer,
@@ -7,6 +12,7 @@ import {
   type Progress,
   type Settings,
 } from '../../contracts/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
 import {
   type CancelSignal,
   type Clock,
@@ -27,8 +33,9 @@ import {
   waitingText,
 } from '../../core/operations/index.ts'
 import { toProtocolError } from './errors.ts'
-import { toAnswers, toInputRequests } from './questions.ts'
-import { type ToolNow, taskEnvelope, toStoredTask, type WireTask } from './task-wire.ts'
+import type { McpRequest } from './mcp-request.ts'
+import { toAnswers, toInputRequests } from './multi-round.ts'
+import { toMcpOutcome } from './render.ts'
 
 /** A call that will be a task unless it is quick. */
 export interface TaskSeed {
@@ -67,12 +74,12 @@ export interface Tasks {
 }
 
 /** By whom a task is looked at. */
-export interface TaskLook {
+interface TaskLook {
   readonly isHeard: IsHeard
   readonly toolNow: ToolNow
 }
 
-export interface TasksDeps {
+interface TasksDeps {
   readonly clock: Clock
   readonly operations: Pick<Operations, 'show'>
   readonly operationDesk: Pick<OperationDesk, 'cancel'>
@@ -290,4 +297,79 @@ function createPatience(clock: Clock, recorded: Promise<string>, ms: number): { 
     cancel()
   }
   return { over, end }
+}
+
+const EXTENSION = 'io.modelcontextprotocol/tasks'
+
+/** What a server says that can hand out tasks. */
+export const TASKS_CAPABILITY = { [EXTENSION]: {} }
+/** What a client has to say before it is given one. */
+export const TASKS_REQUIRED: { requiredCapabilities: ClientCapabilities } = {
+  requiredCapabilities: { extensions: { [EXTENSION]: {} } },
+}
+
+/** Whether the client of this request can follow a task. */
+export function followsTasks({ isModern, client }: McpRequest): boolean {
+  return isModern && client.extensions?.[EXTENSION] !== undefined
+}
+
+/** A task on the wire: an operation, by its id. */
+export interface WireTask {
+  resultType: 'task' | 'complete'
+  taskId: string
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+  statusMessage?: string
+  createdAt: string
+  lastUpdatedAt: string
+  ttlMs: number
+  pollIntervalMs: number
+  inputRequests?: Record<string, InputRequest>
+  result?: object
+  error?: { code: number; message: string; data?: unknown }
+}
+
+/** How often a client should look: often enough for a person, seldom enough for a machine. */
+const POLL_MS = 1_000
+
+/** What all states of a task share. */
+function taskEnvelope(task: { taskId: string; createdAt: number; updatedAt: number; ttlMs: number }) {
+  return {
+    resultType: 'complete' as const,
+    taskId: task.taskId,
+    createdAt: new Date(task.createdAt).toISOString(),
+    lastUpdatedAt: new Date(task.updatedAt).toISOString(),
+    ttlMs: task.ttlMs,
+    pollIntervalMs: POLL_MS,
+  }
+}
+
+/** The tool that has this name now. */
+type ToolNow = (name: string) => Tool | undefined
+
+/** A task that no client's call stands for any more, as the store tells it: over, waiting, or run again. */
+function toStoredTask(facts: OperationFacts, toolNow: ToolNow): WireTask {
+  const { id, createdAt, updatedAt, ttlMs = 0 } = facts
+  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts, toolNow) }
+}
+
+function standingOf(facts: OperationFacts, toolNow: ToolNow): Pick<WireTask, 'status'> & Partial<WireTask> {
+  // Whatever became of it so far: a client stops looking at what has failed, and would never hear of its end.
+  if (facts.endedAt === undefined) return { status: 'working', statusMessage: facts.progress ?? waitingText(facts) }
+  return outcomeOf(facts, toolNow)
+}
+
+function outcomeOf(
+  { state, result, error, ...facts }: OperationFacts,
+  toolNow: ToolNow,
+): Pick<WireTask, 'status'> & Partial<WireTask> {
+  if (result) return { status: 'completed', result: toMcpOutcome(result, facts, toolNow(facts.tool)) }
+  const message = error?.message ?? 'It ended without a result.'
+  // A tool that may change something and was cut short may have done its work; whoever cancelled should know.
+  const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'
+  if (isCancelled) return { status: 'cancelled', statusMessage: message }
+  return {
+    status: 'failed',
+    statusMessage: message,
+    error: { code: ProtocolErrorCode.InternalError, message, data: error },
+  }
 }

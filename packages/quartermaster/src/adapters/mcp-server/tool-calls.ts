@@ -10,17 +10,14 @@ import {
   type Exchange,
   type Exchanges,
 } from '../../core/operations/index.ts'
+import { type AgentTools, findTool, toolNotFound } from './agent-tools.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
-import { checkedKey } from './idempotency-key.ts'
-import { hasGone, type McpRequest } from './mcp-request.ts'
-import { toEarlyAnswers } from './questions.ts'
+import { checkedKey, hasGone, type McpRequest } from './mcp-request.ts'
+import { askClient, audienceOf, enterExchange, ownerOf, type RoundWork, toEarlyAnswers } from './multi-round.ts'
 import { refuseUnfitHandle, showsOutput, toMcpResult } from './render.ts'
-import { askClient, audienceOf, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
-import { find, notOnShelf, type Shelf } from './shelf.ts'
-import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
-import type { TaskSeed, Tasks } from './tasks.ts'
+import { followsTasks, TASKS_REQUIRED, type TaskSeed, type Tasks, type WireTask } from './tasks.ts'
 
-export interface ToolCallsDeps {
+interface ToolCallsDeps {
   readonly calls: Calls
   readonly exchanges: Exchanges
   readonly tasks: Tasks
@@ -31,7 +28,7 @@ export type ToolCallResult = ReturnType<typeof toMcpResult> | InputRequiredResul
 
 /** Calls of tools, as MCP makes them: with questions in several rounds, and with tasks for what is slow. */
 export interface ToolCalls {
-  call(shelf: Shelf, params: { name: string; arguments?: unknown }, request: McpRequest): Promise<ToolCallResult>
+  call(shelf: AgentTools, params: { name: string; arguments?: unknown }, request: McpRequest): Promise<ToolCallResult>
   /** Cancels what runs under this key for a token: its client going away does not. */
   cancel(holder: string, key: string): void
 }
@@ -76,7 +73,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     } catch (error) {
       seed?.leave()
       // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
-      if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, grant.tool.name))
+      if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !findTool(shelf, grant.tool.name))
         throw toProtocolError(error)
       return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
     }
@@ -103,15 +100,15 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     } catch (error) {
       return toErrorResult(error, { isBare: true })
     }
-    const grant = find(shelf, name)
+    const grant = findTool(shelf, name)
     if (grant) return run({ shelf, grant, input, request })
-    const why = notOnShelf(shelf, name)
+    const why = toolNotFound(shelf, name)
     return goOn({ shelf, name, input, request }, why) ?? refused(why)
   }
 
   return {
     call(shelf, { name, arguments: input = {} }, request) {
-      const grant = find(shelf, name)
+      const grant = findTool(shelf, name)
       return grant ? run({ shelf, grant, input, request }) : meet({ shelf, name, input, request })
     },
     cancel(holder, key) {
@@ -131,18 +128,18 @@ interface Asking {
 
 /** A call whose tool is not offered any more, or not yet. */
 interface AskedCall extends Asking {
-  readonly shelf: Shelf
+  readonly shelf: AgentTools
   readonly name: string
   readonly input: unknown
 }
 
 /** Its server need not wait for an answer that is not let in. */
-function taken({ seat }: Shelf, tool: string): AppError {
+function taken({ seat }: AgentTools, tool: string): AppError {
   return new AppError('CANCELLED', `"${tool}" was taken from "${seat.caller.name}" while it waited for an answer.`)
 }
 
 /** What only an equal call of the same caller has. */
-function callOwner({ caller }: Shelf['seat'], tool: string, input: unknown): string {
+function callOwner({ caller }: AgentTools['seat'], tool: string, input: unknown): string {
   return ownerOf(callerKey(caller), `tool:${tool}`, canonicalJson(input))
 }
 
@@ -153,7 +150,7 @@ function refused(error: AppError): ToolCallResult {
 }
 
 interface OneCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey' | 'whenDisabled'> {
-  readonly shelf: Shelf
+  readonly shelf: AgentTools
   readonly grant: Grant
   readonly seed: TaskSeed | undefined
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { traceOf } from './trace.ts'
+import { traceOf } from './mcp-request.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const OTHER = '0af7651916cd43dd8448eb211c80319c'

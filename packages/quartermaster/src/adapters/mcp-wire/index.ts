@@ -16,13 +16,14 @@ export {
   type Request,
   type Response,
 } from './json-rpc.ts'
-export { readLines } from './line-reader.ts'
 export {
   createLineSplitter,
+  createLineWriter,
   type Line,
   type LineEnds,
   type LineSplitter,
   type LineSplitterOptions,
-} from './line-splitter.ts'
-export { createLineWriter, type LineWriter } from './line-writer.ts'
+  type LineWriter,
+  readLines,
+} from './lines.ts'
 export { claimedVersion, headerValue, parameterHeaders, standardHeaders } from './request-headers.ts'

@@ -1,4 +1,4 @@
-import type { RemoteToolboxOptions } from '../../adapters/mcp-toolbox/index.ts'
+import type { RemoteToolboxOptions } from '../../adapters/mcp-client/index.ts'
 import { createIds, createSystemClock, keepingAlive, keptAlive, silentLog } from '../../adapters/system/index.ts'
 import {
   type AgentConfig,
@@ -227,7 +227,7 @@ function parseCall(request: unknown): ControlInput<'call'> {
 /** The tools of the agent whose token this is, behind a running `up`: the same as in its process. */
 export async function openToolbox(options: RemoteToolboxOptions): Promise<OpenToolbox> {
   // Loaded here and not above: project code imports this package as well, and needs no client.
-  const { connectToolbox } = await import('../../adapters/mcp-toolbox/index.ts')
+  const { connectToolbox } = await import('../../adapters/mcp-client/index.ts')
   const { createSystemClock } = await import('../../adapters/system/index.ts')
   return connectToolbox(options, { clock: createSystemClock(), random: Math.random })
 }

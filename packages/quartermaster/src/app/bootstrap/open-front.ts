@@ -10,7 +10,7 @@ import {
   type Persons,
   type ShortWay,
 } from '../../adapters/http/index.ts'
-import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../../adapters/mcp-server/index.ts'
+import { type AuthenticatedAgent, type HttpFront, PROTOCOL_VERSIONS } from '../../adapters/mcp-server/index.ts'
 import { createSystemClock } from '../../adapters/system/index.ts'
 import { AppError, type Control, messageOf, type NodeFacts, type NodeRow } from '../../contracts/index.ts'
 import type { Clock, Log, Tracer } from '../../core/kernel/index.ts'
@@ -253,7 +253,10 @@ function bearerOf(header: string | null): string | undefined {
 }
 
 /** Whom a token lets in: its agent, as long as there is one, or whoever has a workspace and runs elsewhere. */
-function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
+function authenticator(
+  tokens: Tokens,
+  { core: { agents } }: Runtime,
+): (token: string) => AuthenticatedAgent | undefined {
   return token => {
     const holder = tokens.verify(token)
     // A person's token stands for no agent, and so opens nothing here.

@@ -1,4 +1,4 @@
-import { connectToolbox, type RemoteToolbox, toCallAnswer } from '../../adapters/mcp-toolbox/index.ts'
+import { connectToolbox, type RemoteToolbox, toCallAnswer } from '../../adapters/mcp-client/index.ts'
 import { promptFor } from '../../adapters/prompt/index.ts'
 import {
   type AgentControl,

@@ -2,8 +2,6 @@ import { z } from 'zod'
 import type { Clock, Ids } from '../kernel/index.ts'
 import type { StorageAccess } from '../operations/index.ts'
 import { insert, remove, type SealedPlace, update } from '../store/index.ts'
-import { amounts } from './amounts.ts'
-import { wantedWith } from './wanted-scope.ts'
 
 /** What a person who signed in at an upstream left behind. */
 export const UpstreamLogin = z.object({
@@ -282,4 +280,21 @@ function isAt(upstream: string, name: string): boolean {
 
 function sealedPlace(id: string): SealedPlace {
   return { table: 'secrets', id, column: 'sealed' }
+}
+
+/** Characters of the rights that are noted for the next login: a server may name others with every request. */
+export const MOST_WANTED = 2_000
+
+/** The rights that were wanted before and those that are wanted now, as OAuth writes them; only the former if it is too much. */
+export function wantedWith(before: string | undefined, more: string | undefined): string | undefined {
+  const rights = `${before ?? ''} ${more ?? ''}`.split(' ').filter(right => right !== '')
+  const all = [...new Set(rights)].join(' ') || undefined
+  return all !== undefined && all.length > MOST_WANTED ? before : all
+}
+
+/** How often each of them is there. */
+export function amounts(names: Iterable<string>): ReadonlyMap<string, number> {
+  const found = new Map<string, number>()
+  for (const name of names) found.set(name, (found.get(name) ?? 0) + 1)
+  return found
 }

@@ -2,11 +2,13 @@ export {
   createUpstreamCredentials,
   type KeptLogin,
   type LoginOwner,
+  MOST_WANTED,
   type UpstreamCredentialStore,
   type UpstreamCredentialsDeps,
   UpstreamLogin,
+  wantedWith,
 } from './credentials.ts'
-export { differencesBetween } from './differences.ts'
+export { differencesBetween } from './diff.ts'
 export { type Judgement, type JudgeOptions, judge, type PinWrite } from './judge.ts'
 export {
   LISTING_LIMITS,
@@ -18,16 +20,40 @@ export {
   SERVER_NAME,
   type SeenDefinition,
 } from './listing.ts'
-export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './offered-names.ts'
+export {
+  createToolsOfOthers,
+  type NamedTool,
+  type OfferedNames,
+  type OfferedNamesOptions,
+  offeredNames,
+  type ToolsOfOthers,
+  type ToolsOfOthersDeps,
+  type ToolWishes,
+  unknownTools,
+  unwantedTools,
+  wantsDefinition,
+  wantsTool,
+} from './names.ts'
 export {
   type ClaimChange,
   createPinBook,
+  type Decision,
   type PinBook,
   type PinBookDeps,
   type Sighting,
-} from './pin-book.ts'
-export type { Decision } from './pin-writes.ts'
-export type { ListOptions } from './review-items.ts'
+} from './pins.ts'
+export {
+  type HeldDefinition,
+  type HeldState,
+  heldState,
+  isWaiting,
+  type ListOptions,
+  type NameClaim,
+  type OfferedDefinition,
+  offeredFromPins,
+  type PinPolicy,
+  type Verdict,
+} from './review.ts'
 export { type ComparedNames, compareNames, type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
 export { createScanner, type Scanner, scanDefinition } from './scan/scanner.ts'
 export {
@@ -40,24 +66,10 @@ export {
   toolFacts,
   type UpstreamTool,
 } from './tool-facts.ts'
-export { createToolsOfOthers, type NamedTool, type ToolsOfOthers, type ToolsOfOthersDeps } from './tool-names.ts'
 export {
   createUpstreamMemory,
   type UpstreamFacts,
   type UpstreamMemory,
   type UpstreamMemoryDeps,
 } from './upstream-memory.ts'
-export {
-  type HeldDefinition,
-  type HeldState,
-  heldState,
-  isWaiting,
-  type NameClaim,
-  type OfferedDefinition,
-  offeredFromPins,
-  type PinPolicy,
-  type Verdict,
-} from './verdict.ts'
 export { excerptOf, shortened, showHidden } from './visible-text.ts'
-export { MOST_WANTED, wantedWith } from './wanted-scope.ts'
-export { type ToolWishes, unknownTools, unwantedTools, wantsDefinition, wantsTool } from './wanted-tools.ts'

@@ -2,7 +2,7 @@ import { PinKind, type PinRow, type Problem, type UpstreamFinding } from '../../
 import type { Digest } from '../kernel/index.ts'
 import { upstreamUnit } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
-import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './verdict.ts'
+import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './review.ts'
 
 /** One change of the pins. It holds only while the pin is what it was. */
 export type PinWrite =

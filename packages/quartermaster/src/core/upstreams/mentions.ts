@@ -2,11 +2,10 @@ import type { PinKind } from '../../contracts/index.ts'
 import type { Steps } from '../kernel/index.ts'
 import { skeletonOf } from './scan/look-alikes.ts'
 import { nameWordsIn, type OtherNames } from './scan/names.ts'
-import { plainText } from './scan/plain-text.ts'
-import { partsOf, stringsIn } from './scan/strings-in.ts'
+import { partsOf, plainText, stringsIn } from './scan/text.ts'
 
 /** A definition, and where it is on record. */
-export interface Mentioning {
+interface Mentioning {
   readonly id: string
   readonly kind: PinKind
   readonly name: string
@@ -15,7 +14,7 @@ export interface Mentioning {
 }
 
 /** Of which tools each of them speaks, by the id of its pin: those that are known by now. */
-export type Spoken = ReadonlyMap<string, string>
+type Spoken = ReadonlyMap<string, string>
 
 /**
  * Which words in the definitions of a server may be names of tools, and what its own names look like. A tool that comes later

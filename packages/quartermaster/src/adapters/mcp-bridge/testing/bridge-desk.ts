@@ -92,7 +92,7 @@ export interface Desk {
   readonly output: PassThrough
 }
 
-export interface DeskOptions extends Partial<BridgeOptions> {
+interface DeskOptions extends Partial<BridgeOptions> {
   /** Where the gateway is, each time one is looked for; the last one stays. */
   readonly urls?: readonly string[]
 }

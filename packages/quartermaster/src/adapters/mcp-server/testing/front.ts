@@ -3,12 +3,12 @@ import { onTestFinished } from 'vitest'
 import type { Log } from '../../../core/kernel/index.ts'
 import type { Hub } from '../../../testing/hub.ts'
 import { silentLog } from '../../system/index.ts'
-import type { FrontLimits } from '../front-limits.ts'
+import type { FrontLimits } from '../http-streams.ts'
 import type { HttpFront } from '../index.ts'
 
 /** How a client finds out which revision to speak: the newest both know, or the one before sessions went. */
 export const ERAS = ['auto', 'legacy'] as const
-export type Era = (typeof ERAS)[number]
+type Era = (typeof ERAS)[number]
 
 /** A front whose tokens are `token-of-AGENT`, with a way to take them back. */
 export type TestFront = HttpFront & { revoke(agent: string): Promise<void> }

@@ -10,7 +10,7 @@ export interface RawAnswer {
 }
 
 /** A session of a client from before 2026-07-28, as it is on the wire; for what the SDK's client cannot say. */
-export interface RawSession {
+interface RawSession {
   readonly id: string
   post(body: unknown, headers?: Record<string, string>, init?: RequestInit): Promise<Response>
   /** Sends it and reads the whole answer. Whatever the person is asked meanwhile is accepted, or answered as was said. */
@@ -20,7 +20,7 @@ export interface RawSession {
   end(): Promise<Response>
 }
 
-export interface RawSessionOptions {
+interface RawSessionOptions {
   readonly agent?: string
   readonly capabilities?: object
   /** What it answers when its person is asked something. */

@@ -1,7 +1,7 @@
 import { codePointOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
-import type { Found } from './strings-in.ts'
+import type { Found } from './text.ts'
 
 /** Looks up tools of other servers and of the project. */
 export interface OtherNames {
@@ -107,7 +107,7 @@ const WORD = /[\p{L}\p{Nd}](?:[\p{L}\p{Nd}_.:/-]{0,126}[\p{L}\p{Nd}])?/gu
 const SHORTEST_NAME = 4
 
 /** A word that may be the name of a tool. */
-export interface NameWord {
+interface NameWord {
   readonly word: string
   /** How it is looked up: the whole word, what follows a prefix of a client or a program, and both without a plural "s". */
   readonly letters: readonly string[]

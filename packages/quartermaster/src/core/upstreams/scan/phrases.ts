@@ -1,5 +1,5 @@
 import { excerptOf } from '../visible-text.ts'
-import type { Found, StringRole } from './strings-in.ts'
+import type { Found, StringRole } from './text.ts'
 
 // Patterns run over plain text: lower case, without quotes and apostrophes ("don't" is "dont"), a line for each sentence.
 // Every gap is bounded, so a scan takes time proportional to the text.

@@ -1,12 +1,19 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
 import { type Clock, inTurns, isRecord, type Steps } from '../../kernel/index.ts'
 import type { SeenDefinition } from '../listing.ts'
-import { gapIn, hiddenIn } from './characters.ts'
-import { encodedIn } from './encoded-text.ts'
+import { encodedIn, gapIn, hiddenIn } from './characters.ts'
 import { type ComparedNames, compareNames, type KnownNames, mixedWordIn, nameFound, otherToolsIn } from './names.ts'
 import { phrasesIn } from './phrases.ts'
-import { isIdentifier, plainText, wordsOf } from './plain-text.ts'
-import { type Found, type FoundString, LONGEST_STRING, partsOf, stringsIn } from './strings-in.ts'
+import {
+  type Found,
+  type FoundString,
+  isIdentifier,
+  LONGEST_STRING,
+  partsOf,
+  plainText,
+  stringsIn,
+  wordsOf,
+} from './text.ts'
 
 /**
  * Looks through new and changed definitions of an upstream before agents see them. A strong finding holds a definition back

@@ -1,0 +1,119 @@
+import { AppError } from '../../contracts/index.ts'
+import {
+  type Grant,
+  type PromptGrant,
+  type ResourceGrant,
+  type Seat,
+  suggestTool,
+  type View,
+} from '../../core/agents/index.ts'
+import { notOffered } from '../../core/catalogue/index.ts'
+
+/** What one server holds: what a seat is shown, or what one capability gives it. */
+export interface AgentTools {
+  /** The server's name. */
+  readonly name: string
+  readonly seat: Seat
+  /** Only this capability's, when given. */
+  readonly capability?: string
+  /** Who is served by it, where that is one client alone. */
+  readonly client?: string
+}
+
+/** The tools the server lists now. */
+export function listTools({ seat, capability }: AgentTools): View['tools'] {
+  const { presented } = seat.view()
+  return capability === undefined ? presented : presented.filter(grant => grant.capability === capability)
+}
+
+/** The grant by this name, if it is on the shelf; also one that is not working just now. */
+export function findTool({ seat, capability }: AgentTools, name: string): Grant | undefined {
+  return own(seat.grant(name), capability)
+}
+
+/** Why a tool cannot be called from the shelf: it does not belong there, or it does and is held back now. */
+export function toolNotFound(shelf: AgentTools, name: string): AppError {
+  const { seat, capability } = shelf
+  const why = own(seat.withheld(name), capability)?.reason
+  if (why !== undefined) return notOffered(name, why)
+  const { tools, unavailable } = seat.view()
+  const granted = capability === undefined ? [...tools, ...unavailable.map(({ grant }) => grant)] : []
+  const names = [...granted, ...listTools(shelf)].map(({ tool }) => tool.name)
+  const hint = suggestTool(name, { names, isOffered: tool => findTool(shelf, tool) !== undefined })
+  return new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".${hint}`)
+}
+
+/** The prompts the server lists now. */
+export function listPrompts({ seat, capability }: AgentTools): readonly PromptGrant[] {
+  const { prompts } = seat.view()
+  return capability === undefined ? prompts : prompts.filter(grant => grant.capability === capability)
+}
+
+export function findPrompt({ seat, capability }: AgentTools, name: string): PromptGrant | undefined {
+  return own(seat.prompt(name), capability)
+}
+
+/** The resources the server lists now, those of a template among them. */
+export function listResources({ seat, capability }: AgentTools): readonly ResourceGrant[] {
+  const { resources } = seat.view()
+  return capability === undefined ? resources : resources.filter(grant => grant.capability === capability)
+}
+
+export function findResource({ seat, capability }: AgentTools, uri: string): ResourceGrant | undefined {
+  return own(seat.resource(uri)?.grant, capability)
+}
+
+function own<G extends { readonly capability: string }>(grant: G | undefined, capability: string | undefined) {
+  return capability === undefined || grant?.capability === capability ? grant : undefined
+}
+
+/** The skills the server lists now: directions belong to an agent, not to one of its capabilities. */
+export function listSkills({ seat, capability }: AgentTools): View['skills'] {
+  return capability === undefined ? seat.view().skills : []
+}
+
+/** What changes exactly when a client that listed should list again. */
+export interface AgentToolsVersions {
+  readonly tools: string
+  readonly prompts: string
+  readonly resources: string
+}
+
+/** The versions of the lists. Every tool has its page among the resources, so their version has two parts. */
+export function versionsOf(shelf: AgentTools): AgentToolsVersions {
+  if (shelf.capability === undefined) {
+    const { version, promptsVersion, resourcesVersion } = shelf.seat.view()
+    return { tools: version, prompts: promptsVersion, resources: `${version}-${resourcesVersion}` }
+  }
+  const tools = listTools(shelf).map(({ tool }) => tool.hash)
+  const prompts = listPrompts(shelf).map(({ prompt }) => prompt.hash)
+  const resources = [...tools, ...listResources(shelf).map(({ resource }) => resource.hash)]
+  return { tools: tools.join(), prompts: prompts.join(), resources: resources.join() }
+}
+
+/** As many as a client can take in at once without harm; most agents have fewer. */
+const PAGE_SIZE = 200
+
+/** How long a listing may be used without asking again; a change is announced anyway. */
+export const LIST_HINT = { ttlMs: 60_000, cacheScope: 'private' } as const
+
+/**
+ * One page of a list. The cursor carries the version of the list it was cut from: pages of two versions put together
+ * would be a list that never was.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  version: string,
+  cursor: string | undefined,
+): { items: readonly T[]; nextCursor?: string } {
+  const start = cursor === undefined ? 0 : startOf(cursor, version)
+  const end = start + PAGE_SIZE
+  const page = items.slice(start, end)
+  return end < items.length ? { items: page, nextCursor: `${version}.${end}` } : { items: page }
+}
+
+function startOf(cursor: string, version: string): number {
+  const match = /^(.+)\.(\d{1,9})$/.exec(cursor)
+  if (match?.[1] === version) return Number(match[2])
+  throw new AppError('CURSOR_GONE', 'The list has changed since this cursor was given. List from the beginning.')
+}

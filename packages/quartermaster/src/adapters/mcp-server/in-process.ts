@@ -1,0 +1,176 @@
+import type { Server } from '@modelcontextprotocol/server'
+import {
+  type AppError,
+  closedToolbox,
+  type McpServerConfig,
+  type PersonQuestion,
+  type Question,
+  type QuestionKind,
+  type Toolbox,
+  type ToolboxOptions,
+  type ToolboxTool,
+  type ToolResult,
+  toAppError,
+  type UrlQuestion,
+} from '../../contracts/index.ts'
+import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
+import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
+import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'
+import { type AgentTools, findTool, listTools, toolNotFound, versionsOf } from './agent-tools.ts'
+import { withAnnouncements } from './announcements.ts'
+import { checkedKey } from './mcp-request.ts'
+import { type Era, listedOutput, showsOutput, toMcpResult } from './render.ts'
+import { buildServer } from './server.ts'
+import type { ServerParts } from './server-parts.ts'
+
+interface InProcessToolboxDeps {
+  readonly calls: Calls
+  readonly ids: Ids
+  follow: Agents['follow']
+}
+
+/** What a host can be asked, as if it were a client elsewhere: a person, by a form or a page. */
+const canAnswer = (kind: QuestionKind) => kind === 'person' || kind === 'url'
+
+/** A host program is as new as we are. */
+const MODERN: Era = { isModern: true }
+
+/** The tools of a seat for a host program in this process: what its MCP clients get, without a message in between. */
+export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
+  const shelf: AgentTools = { name: seat.caller.name, seat, client: deps.ids.next('client') }
+  const follows = new Set<Cancel>()
+  let known: { version: string; tools: readonly ToolboxTool[] } | undefined
+  let isClosed = false
+
+  const askHost =
+    ask && ((question: Question, signal: AbortSignal) => ask(question as PersonQuestion | UrlQuestion, signal))
+
+  function open(): void {
+    if (isClosed) throw closedToolbox()
+  }
+
+  return {
+    async tools() {
+      open()
+      const { tools: version } = versionsOf(shelf)
+      if (known?.version !== version)
+        known = { version, tools: listTools(shelf).map(({ tool }) => toToolboxTool(tool)) }
+      return known.tools
+    },
+    async view() {
+      open()
+      return agentViewOf(seat)
+    },
+    async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
+      open()
+      try {
+        if (!findTool(shelf, name)) await deps.calls.meet({ seat, tool: name, signal })
+      } catch (error) {
+        return failed(error, { signal, isBare: true })
+      }
+      open()
+      const grant = findTool(shelf, name)
+      if (!grant) return refused(toolNotFound(shelf, name))
+      try {
+        const { client } = shelf
+        const key = checkedKey(idempotencyKey)
+        const request = {
+          seat,
+          tool: name,
+          input,
+          signal,
+          client,
+          onProgress,
+          idempotencyKey: key,
+          whenDisabled: checkWhenDisabled(whenDisabled, seat),
+          canAnswer,
+          ask: askHost,
+        }
+        return unmarked(toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult)
+      } catch (error) {
+        return failed(error, { signal, isBare: showsOutput(grant.tool, MODERN) })
+      }
+    },
+    onChange(listener) {
+      open()
+      const off = deps.follow(seat, ({ tools }) => {
+        if (tools) listener()
+      })
+      const cancel = () => {
+        follows.delete(cancel)
+        off()
+      }
+      follows.add(cancel)
+      return cancel
+    },
+    async close() {
+      isClosed = true
+      for (const cancel of follows) cancel()
+    },
+  }
+}
+
+function refused(error: AppError): ToolResult {
+  if (error.code === 'TOOL_NOT_FOUND') throw error
+  return errorResult(error, { isBare: true })
+}
+
+interface FailedCall {
+  readonly signal: AbortSignal | undefined
+  readonly isBare: boolean
+}
+
+/** Whoever has cancelled it waits for no answer. */
+function failed(error: unknown, { signal, isBare }: FailedCall): ToolResult {
+  if (signal?.aborted) throw toAppError(error)
+  return errorResult(toAppError(error), { isBare })
+}
+
+const rendered = new WeakMap<Tool, ToolboxTool>()
+
+function toToolboxTool(tool: Tool): ToolboxTool {
+  const known = rendered.get(tool)
+  if (known) return known
+  const { name, title, short: description, inputSchema, mutates, idempotent } = tool
+  const outputSchema = tool.outputSchema && listedOutput(tool)
+  const made: ToolboxTool = { name, title, description, inputSchema, outputSchema, mutates, idempotent }
+  rendered.set(tool, made)
+  return made
+}
+
+interface InProcessServerDeps extends ServerParts {
+  readonly ids: Ids
+  follow: Agents['follow']
+}
+
+/**
+ * An MCP server inside this process that holds the tools one capability gives a seat. It is made when it is first
+ * looked at, so that resolving starts nothing.
+ */
+export function inProcessServer(
+  { key, seat }: { key: string; seat: Seat },
+  deps: InProcessServerDeps,
+): McpServerConfig {
+  let server: Server | undefined
+  const client = deps.ids.next('client')
+  const shelf: AgentTools = { name: key, seat, capability: key, client }
+  return {
+    type: 'sdk',
+    name: key,
+    get instance() {
+      server ??= tellingEnd(withAnnouncements(buildServer(shelf, deps), shelf, deps), () => deps.clientGone?.(client))
+      return server
+    },
+  }
+}
+
+/** Tells when its client has gone as well. */
+function tellingEnd(server: Server, onGone: () => Promise<void> | undefined): Server {
+  const { onclose } = server
+  server.onclose = () => {
+    onclose?.()
+    void onGone()
+  }
+  return server
+}

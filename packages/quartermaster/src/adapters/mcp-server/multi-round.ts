@@ -1,0 +1,245 @@
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  type ClientCapabilities,
+  type InputRequest,
+  type InputRequiredResult,
+  type InputResponseView,
+  inputRequired,
+  inputResponse,
+} from '@modelcontextprotocol/server'
+import {
+  type Answer,
+  AppError,
+  type ModelQuestion,
+  type Progress,
+  type Question,
+  type QuestionKind,
+  questionText,
+} from '../../contracts/index.ts'
+import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
+import type { Asked, Audience, Exchange, ExchangeContext, Exchanges } from '../../core/operations/index.ts'
+import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
+import type { CarriedState } from './request-state.ts'
+
+/** One piece of work that may take several rounds of requests. */
+export interface RoundWork<T> {
+  /** Who asked for what; only an equal request goes on with it. Made when it is needed: most work asks nothing. */
+  owner(): string
+  begin(context: RoundContext): Promise<T>
+}
+
+/** What work is given, which client it is for, and what that can answer. */
+interface RoundContext extends ExchangeContext {
+  readonly client: string | undefined
+  canAnswer(kind: QuestionKind): boolean
+}
+
+/** What the client is told at the end of a round: the answer, or what it has to find out first. */
+type RoundEnd<T> = { readonly answer: T } | { readonly required: InputRequiredResult }
+
+/** One round from beginning to end. */
+export async function takeRound<T>(
+  exchanges: Exchanges,
+  work: RoundWork<T>,
+  request: McpRequest,
+): Promise<RoundEnd<T>> {
+  const exchange = enterExchange(exchanges, work, request)
+  const turn = await exchange.turn(request.signal, audienceOf(request))
+  if ('answer' in turn) return turn
+  return { required: await askClient(exchanges, { exchange, questions: turn.questions, work, request }) }
+}
+
+/** Starts the work, or goes on with what the client was asked about before. */
+export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, request: McpRequest): Exchange<T> {
+  if (request.state) {
+    const { exchangeId, round } = request.state
+    const { inputResponses } = request
+    const said = new Map(
+      Object.entries(inputResponses).map(([key, response]) => [key, ownerOf(canonicalJson(response))]),
+    )
+    const answersTo = (questions: ReadonlyMap<string, Question>) => toAnswers(questions, inputResponses)
+    return exchanges.resume<T>(exchangeId, work.owner(), { round, said, answersTo })
+  }
+  return exchanges.start({
+    holder: request.holder,
+    early: toEarlyAnswers(request.inputResponses),
+    begin: context =>
+      work.begin({
+        signal: context.signal,
+        onProgress: context.onProgress,
+        onLog: context.onLog,
+        isHeard: context.isHeard,
+        onRecorded: context.onRecorded,
+        async ask(question, signal) {
+          refuseUnanswerable(question, request.client)
+          return context.ask(question, signal)
+        },
+        canAnswer: kind => canAnswer(kind, request.client),
+        client: clientOf(request),
+      }),
+  })
+}
+
+/** A round that ends with questions. */
+interface OpenRound<T> {
+  readonly exchange: Exchange<T>
+  readonly questions: ReadonlyMap<string, Question>
+  readonly work: RoundWork<T>
+  readonly request: McpRequest
+}
+
+/** Keeps what waits for answers, and tells the client what it has to find out first. */
+export async function askClient<T>(
+  exchanges: Exchanges,
+  { exchange, questions, work, request }: OpenRound<T>,
+): Promise<InputRequiredResult> {
+  const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
+  // Before 2026-07-28 the request stays open while its client is asked, however often, and cancelling it cancels the work.
+  if (!request.isModern && !request.state) cancelWith(request.signal, exchange)
+  exchange.show(questions)
+  const operationId = exchange.operationId()
+  const known = operationId === undefined ? {} : { operationId, ...consentIn(questions, operationId, asked) }
+  const requestState = await request.sign({ exchangeId: exchange.id(), round: asked.round, ...known })
+  const required = inputRequired({ inputRequests: toInputRequests(questions, request), requestState })
+  if (operationId === undefined) return required
+  return { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } }
+}
+
+/** The question among these that asks for consent to the call itself, and not to one inside it. */
+function consentIn(
+  questions: ReadonlyMap<string, Question>,
+  operationId: string,
+  { askedAt }: Asked,
+): Pick<CarriedState, 'consent'> {
+  const [key] = [...questions].find(([, one]) => 'consentFor' in one && one.consentFor === operationId) ?? []
+  return key === undefined ? {} : { consent: { key, askedAt } }
+}
+
+/** Clients inside this process share one credential: none. */
+const LOCAL = 'in process'
+
+function cancelWith(signal: CancelSignal, exchange: Exchange<unknown>): void {
+  const cancel = () => {
+    exchange.leave()
+    exchange.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
+  }
+  if (signal.aborted) return cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  const leave = () => signal.removeEventListener('abort', cancel)
+  exchange.done.then(leave, leave)
+}
+
+/** A short text for a long one: what was asked for may be megabytes, and is kept for as long as a person thinks. */
+export function ownerOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('base64url')
+}
+
+/** The client, as far as it wants to hear of what happens on the way. */
+export function audienceOf(request: McpRequest): Audience {
+  const { progressToken } = request.meta
+  const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
+  return {
+    onProgress: progressToken === undefined ? undefined : onProgress,
+    isGone: () => hasGone(request),
+    onLog: (level, message, fields) => request.log(level, fields === undefined ? message : { message, ...fields }),
+  }
+}
+
+/** Questions as MCP asks them, by key. */
+export function toInputRequests(
+  questions: ReadonlyMap<string, Question>,
+  era: { isModern: boolean },
+): Record<string, InputRequest> {
+  return Object.fromEntries([...questions].map(([key, question]) => [key, toInputRequest(question, era)]))
+}
+
+function toInputRequest(question: Question, { isModern }: { isModern: boolean }): InputRequest {
+  if (question.kind === 'roots') return { method: 'roots/list', params: {} }
+  if (question.kind === 'model') {
+    const { kind: _kind, key: _key, ...params } = question
+    return inputRequired.createMessage(params as never)
+  }
+  if (question.kind === 'url') {
+    const { message, url, elicitationId } = question
+    // Only clients before 2026-07-28 know pages by an id.
+    const id = isModern ? {} : { elicitationId: elicitationId ?? randomUUID() }
+    return inputRequired.elicitUrl({ message, url, ...id } as never)
+  }
+  const requestedSchema = (question.schema ?? { type: 'object', properties: {} }) as never
+  return inputRequired.elicit({ message: question.message, requestedSchema })
+}
+
+/** The answers among a client's responses. What is no answer to its question is left out, and so asked for again. */
+export function toAnswers(
+  questions: ReadonlyMap<string, Question>,
+  responses: Readonly<Record<string, unknown>>,
+): Record<string, Answer> {
+  const entries = [...questions].flatMap(([key, question]) => {
+    const answer = toAnswer(responses, key, question)
+    return answer ? [[key, answer] as const] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Answers to questions that were not asked yet: a client may know them from before. */
+export function toEarlyAnswers(responses: Readonly<Record<string, unknown>>): Readonly<Record<string, Answer>> {
+  const keys = Object.keys(responses)
+  if (keys.length === 0) return NO_ANSWERS
+  const entries = keys.flatMap(key => {
+    const answer = toAnswer(responses, key)
+    return answer ? [[key, answer] as const] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+const NO_ANSWERS: Readonly<Record<string, Answer>> = Object.freeze({})
+
+const KIND_OF_ANSWER = { person: 'elicit', url: 'elicit', model: 'sampling', roots: 'roots' } as const
+
+function toAnswer(responses: Readonly<Record<string, unknown>>, key: string, question?: Question): Answer | undefined {
+  const response = inputResponse(responses as never, key)
+  if (response.kind === 'missing') return undefined
+  if (question && response.kind !== KIND_OF_ANSWER[question.kind ?? 'person']) return refusalIn(response)
+  if (response.kind === 'roots') return { action: 'accept', content: { roots: response.roots } }
+  if (response.kind === 'sampling') return { action: 'accept', content: { ...response.result } }
+  const { action, content } = response
+  return content === undefined ? { action } : { action, content }
+}
+
+/** A no needs no other form than the one that persons say it in. */
+function refusalIn(response: InputResponseView): Answer | undefined {
+  return response.kind === 'elicit' && response.action !== 'accept' ? { action: response.action } : undefined
+}
+
+/** Throws `ANSWER_UNAVAILABLE` where the client cannot get an answer: it would leave the call waiting for ever. */
+function refuseUnanswerable(question: Question, client: ClientCapabilities): void {
+  const isForTools = question.kind === 'model' && usesTools(question)
+  if (canAnswer(question.kind ?? 'person', client) && (!isForTools || client.sampling?.tools)) return
+  const { name, capabilities } = required(question)
+  const message = `The client cannot answer this, because it does not declare ${name}: "${questionText(question)}"`
+  throw new AppError('ANSWER_UNAVAILABLE', message, { details: { requiredCapabilities: capabilities } })
+}
+
+/** Whether a client can get answers to questions of this kind. */
+function canAnswer(kind: QuestionKind, { roots, sampling, elicitation }: ClientCapabilities): boolean {
+  if (kind === 'roots') return roots !== undefined
+  if (kind === 'model') return sampling !== undefined
+  if (!elicitation) return false
+  // A client that names modes has only those; one that names none has forms.
+  return kind === 'url' ? 'url' in elicitation : 'form' in elicitation || !('url' in elicitation)
+}
+
+/** Not every model that is lent can be handed tools. */
+function usesTools({ tools, toolChoice }: ModelQuestion): boolean {
+  return tools !== undefined || toolChoice !== undefined
+}
+
+function required(question: Question): { name: string; capabilities: ClientCapabilities } {
+  const { kind } = question
+  if (kind === 'roots') return { name: 'roots', capabilities: { roots: {} } }
+  if (kind === 'model' && usesTools(question))
+    return { name: 'sampling.tools', capabilities: { sampling: { tools: {} } } }
+  if (kind === 'model') return { name: 'sampling', capabilities: { sampling: {} } }
+  if (kind === 'url') return { name: 'elicitation.url', capabilities: { elicitation: { url: {} } } }
+  return { name: 'elicitation', capabilities: { elicitation: {} } }
+}

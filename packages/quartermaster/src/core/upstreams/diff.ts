@@ -1,0 +1,382 @@
+import type { ReviewItem } from '../../contracts/index.ts'
+import { latinFor } from './scan/look-alikes.ts'
+import { fieldPath } from './scan/text.ts'
+import { showExactly, showLetters } from './visible-text.ts'
+
+type Change = ReviewItem['changes'][number]
+
+/** How much of a value is shown, and how many fields. Ordinary definitions stay below; of others it is told what is left. */
+const LONGEST_VALUE = 4_000
+const MOST_CHANGES = 200
+/** In how many places a value is shown, and how much of each where they are many. */
+const MOST_PLACES = 20
+const LEAST_SHOWN = 400
+const ALL_OF_IT = 'all of it with --json'
+
+/** What lies behind a longer way is one value: a long key before many would fill the memory with ways. */
+const LONGEST_WAY = 500
+
+/** Field by field what differs between two definitions, as texts in which nothing is hidden. All of it without a first. */
+export function differencesBetween(before: string | null, after: string): Change[] {
+  const old = flattened(before)
+  const now = flattened(after)
+  const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
+  // Somebody has to see why it waits.
+  if (fields.length === 0 && before !== null)
+    return [{ field: '', before: 'the same fields', after: 'in another order' }]
+  const showField = fieldShower(old, now)
+  const changes = fields
+    .slice(0, MOST_CHANGES)
+    .map(field => ({ field: showField(field), ...change(old.get(field), now.get(field)) }))
+  const left = fields.length - changes.length
+  return left > 0 ? [...changes, { field: '…', after: `${left} more fields differ; ${ALL_OF_IT}` }] : changes
+}
+
+function change(before: string | undefined, after: string | undefined): Omit<Change, 'field'> {
+  // What differs in nothing but the spaces around it could not be seen without quotes.
+  const isSpace = shown(before)?.trim() === shown(after)?.trim()
+  const [from, to] = isSpace ? aroundDifference(before, after) : aroundDifference(shown(before), shown(after))
+  return { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) }
+}
+
+/**
+ * A key may be as long as any text, and is read by a model like any. A long one is shown from where it parts from those of
+ * the other side: what two new ones have in common is as new as the rest.
+ */
+function fieldShower(old: Fields, now: Fields): (field: string) => string {
+  const longOf = (fields: Fields, others: Fields) =>
+    [...fields.keys()].filter(field => field.length > LONGEST_VALUE && !others.has(field))
+  const [longBefore, longNow] = [longOf(old, now), longOf(now, old)]
+  return field => {
+    if (field.length <= LONGEST_VALUE) return showExactly(field)
+    const others = old.has(field) ? (now.has(field) ? [] : longNow) : longBefore
+    const same = others.reduce((most, other) => Math.max(most, sharedLength(field, other)), 0)
+    return beginningAt(field, Math.max(0, same - CONTEXT))
+  }
+}
+
+type Fields = ReadonlyMap<string, string>
+
+/** A text stands there as it is, unless it reads like another value: `5` is a number, and `"5"` is a text. */
+function shown(json: string | undefined): string | undefined {
+  if (!json?.startsWith('"')) return json
+  const text: string = JSON.parse(json)
+  return isJson(text) ? json : text
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Of two long texts only the places where they differ are told, or the difference might not be among what is shown. */
+function aroundDifference(
+  before: string | undefined,
+  after: string | undefined,
+): [string | undefined, string | undefined] {
+  if (before === undefined || after === undefined)
+    return [
+      before === undefined ? undefined : beginningAt(before, 0),
+      after === undefined ? undefined : beginningAt(after, 0),
+    ]
+  const isShort = before.length <= LONGEST_VALUE && after.length <= LONGEST_VALUE
+  const places = isShort
+    ? [{ one: wholeOf(before), other: wholeOf(after) }]
+    : wider(differingPlaces(before, after), before.length)
+  const from = excerptAt(
+    before,
+    places.map(({ one }) => one),
+  )
+  const to = excerptAt(
+    after,
+    places.map(({ other }) => other),
+  )
+  const [fromShown, toShown] = sideBySide(from.parts, to.parts)
+  return [joined(fromShown, from), joined(toShown, to)]
+}
+
+/** The text from there on, as much of it as is shown. */
+function beginningAt(text: string, start: number): string {
+  const excerpt = excerptAt(text, [[start, text.length]])
+  return joined(excerpt.parts.map(showExactly), excerpt)
+}
+
+function wholeOf(text: string): Range {
+  return [0, text.length]
+}
+
+/** What stands around a difference, on either side. */
+const CONTEXT = 60
+
+/** With what stands around them. Those that would touch are one. */
+function wider(places: readonly DifferingPlace[], length: number): DifferingPlace[] {
+  const all: DifferingPlace[] = []
+  for (const { one, other } of places) {
+    const last = all.at(-1)
+    const lead = Math.min(CONTEXT, one[0])
+    const isNear = last !== undefined && one[0] - lead <= last.one[1]
+    const tail = Math.min(CONTEXT, length - one[1])
+    const place: DifferingPlace = {
+      one: [isNear ? last.one[0] : one[0] - lead, one[1] + tail],
+      other: [isNear ? last.other[0] : other[0] - lead, other[1] + tail],
+    }
+    if (isNear) all.pop()
+    all.push(place)
+  }
+  return all
+}
+
+/** Pieces of a text, and what is told of what was left out before, between and behind them. */
+interface Excerpt {
+  readonly parts: readonly string[]
+  readonly gaps: readonly string[]
+}
+
+/** The text at these places. Of what is still too long the head and the tail, and how much lies between. */
+function excerptAt(text: string, places: readonly Range[]): Excerpt {
+  const shown = places.slice(0, MOST_PLACES)
+  const half = Math.floor(Math.max(LEAST_SHOWN, LONGEST_VALUE / shown.length) / 2)
+  const parts: string[] = []
+  const gaps: string[] = []
+  for (const [from, to] of shown) {
+    gaps.push(gaps.length > 0 ? '…\n…' : from > 0 ? '…' : '')
+    const left = to - from - 2 * half
+    if (left <= 0) parts.push(pieceOf(text, from, to))
+    else {
+      parts.push(pieceOf(text, from, from + half), pieceOf(text, to - half, to))
+      gaps.push(`… (${left} more characters; ${ALL_OF_IT}) …`)
+    }
+  }
+  const more = places.length - shown.length
+  const isCut = (shown.at(-1)?.[1] ?? 0) < text.length
+  gaps.push(more > 0 ? `…\n… (${more} more places differ; ${ALL_OF_IT})` : isCut ? '…' : '')
+  return { parts, gaps }
+}
+
+function joined(parts: readonly string[], { gaps }: Excerpt): string {
+  return gaps.map((gap, at) => gap + (parts[at] ?? '')).join('')
+}
+
+/** No half of a surrogate pair at either end, unless the text itself has it so. */
+function pieceOf(text: string, from: number, to: number): string {
+  const isInPair = (at: number) => at > 0 && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
+  return text.slice(isInPair(from) ? from + 1 : from, isInPair(to) ? to - 1 : to)
+}
+
+/** Every value as JSON, by its path. Empty lists and objects are values too. Two that have all of it alike are alike. */
+function flattened(definition: string | null): Fields {
+  const fields = new Map<string, string>()
+  if (definition === null) return fields
+  const open: { path: string; value: unknown }[] = [{ path: '', value: JSON.parse(definition) }]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { path, value } = next
+    const inner = path.length > LONGEST_WAY ? [] : innerOf(value)
+    if (inner.length === 0) fields.set(path, JSON.stringify(value))
+    for (const [key, child] of inner.toReversed()) open.push({ path: fieldPath(path, key), value: child })
+  }
+  return fields
+}
+
+function innerOf(value: unknown): [string | number, unknown][] {
+  if (Array.isArray(value)) return [...value.entries()]
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+/**
+ * Pieces of two texts for someone who compares them. Nothing in them is hidden, and what looks the same in both and is not is written out
+ * letter by letter, a word at a time: an accent may be a letter of its own, and another alphabet has an `a` as well.
+ */
+function sideBySide(one: readonly string[], other: readonly string[]): [string[], string[]] {
+  const [all, allOther] = [one.join('\n'), other.join('\n')]
+  if (!BEYOND_PLAIN.test(all) && !BEYOND_PLAIN.test(allOther)) return [one.map(showExactly), other.map(showExactly)]
+  if (lookOf(all) === lookOf(allOther)) return [one.map(showLetters), other.map(showLetters)]
+  const [looks, otherLooks] = [looksIn(all), looksIn(allOther)]
+  return [one.map(text => showBeside(text, otherLooks)), other.map(text => showBeside(text, looks))]
+}
+
+const BEYOND_PLAIN = /[^\x20-\x7e\n\t]/u
+
+/** What stands between spaces, and the words and signs that it is made of. */
+const CHUNKS = /\S+/g
+const PIECES = /[\p{L}\p{M}\p{N}\p{Default_Ignorable_Code_Point}\u00a8\u00b4]+|[^]/gu
+
+/** All that looks one way, by its looks. */
+type Looks = ReadonlyMap<string, ReadonlySet<string>>
+
+function looksIn(text: string): Looks {
+  const looks = new Map<string, Set<string>>()
+  for (const [chunk] of text.matchAll(CHUNKS)) {
+    for (const piece of new Set([chunk, ...(chunk.match(PIECES) ?? [])])) {
+      const look = lookOf(piece)
+      looks.set(look, (looks.get(look) ?? new Set()).add(piece))
+    }
+  }
+  return looks
+}
+
+function showBeside(text: string, others: Looks): string {
+  const alike: [number, number][] = []
+  for (const { 0: chunk, index } of text.matchAll(CHUNKS)) {
+    if (!BEYOND_PLAIN.test(chunk)) continue
+    if (isStrange(chunk, others)) alike.push([index, index + chunk.length])
+    else
+      for (const { 0: piece, index: at } of chunk.matchAll(PIECES))
+        if (isStrange(piece, others)) alike.push([index + at, index + at + piece.length])
+  }
+  let shown = ''
+  let done = 0
+  for (const [from, to] of alike) {
+    // With a backslash before it, which may have to be double.
+    const start = from - (/(?<!\\)\\+$/.exec(text.slice(done, from))?.[0].length ?? 0)
+    shown += showExactly(text.slice(done, start)) + showLetters(text.slice(start, to))
+    done = to
+  }
+  return shown + showExactly(text.slice(done))
+}
+
+function hasDouble(piece: string, others: Looks): boolean {
+  const same = others.get(lookOf(piece))
+  return same !== undefined && (same.size > 1 || !same.has(piece))
+}
+
+/** A sign that both have is an ordinary one: many texts have dashes of two lengths. */
+function isStrange(piece: string, others: Looks): boolean {
+  if (!BEYOND_PLAIN.test(piece) || !hasDouble(piece, others)) return false
+  return /[\p{L}\p{N}]/u.test(piece) || !others.get(lookOf(piece))?.has(piece)
+}
+
+function lookOf(text: string): string {
+  if (!BEYOND_PLAIN.test(text)) return text
+  const apart = text
+    .normalize('NFKD')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    // An accent that stands by itself is one behind a space.
+    .replace(/ (?=\p{M})/gu, '')
+  return Array.from(apart, signOf).join('')
+}
+
+function signOf(character: string): string {
+  if (character <= '~') return character
+  const sign = SIGNS.find(([, alike]) => alike.test(character))
+  if (sign) return sign[0]
+  const latin = latinFor(character)
+  if (latin === undefined) return character
+  return character === character.toLowerCase() ? latin : latin.toUpperCase()
+}
+
+const SIGNS: readonly (readonly [string, RegExp])[] = [
+  ['-', /[\p{Pd}\u02d7\u2043\u2212\u2500\u2796]/u],
+  ['/', /[\u2044\u2215\u2571\u29f8]/],
+  ['\\', /[\u2216\u2572\u29f5]/],
+  ["'", /[\u02b9\u02bb\u02bc\u2018-\u201b\u2032]/],
+  ['"', /[\u201c-\u201f\u2033]/],
+  [':', /[\u02d0\u2236\ua789]/],
+  ['.', /[\u2027\u00b7]/],
+  [',', /\u201a/],
+  ['*', /[\u2217\u204e]/],
+  ['~', /[\u223c\u02dc]/],
+  ['<', /[\u2039\u02c2]/],
+  ['>', /[\u203a\u02c3]/],
+  ['|', /[\u2223\u2502\u01c0]/],
+  ['!', /\u01c3/],
+]
+
+/** A piece of each of two texts, from here to there: what the one has in place of what the other has. */
+interface DifferingPlace {
+  readonly one: Range
+  readonly other: Range
+}
+
+type Range = readonly [from: number, to: number]
+
+/** As much as two texts must have in common to be in step again. */
+const BLOCK = 32
+
+/** Where two texts differ, in their order. Everything between these places is the same in both. */
+function differingPlaces(one: string, other: string): DifferingPlace[] {
+  const start = sharedLength(one, other)
+  const end = sharedEnd(one, other, start)
+  const within = { start, oneEnd: one.length - end, otherEnd: other.length - end }
+  const places: DifferingPlace[] = []
+  let [at, otherAt] = [start, start]
+  const takeUntil = (next: number, otherNext: number) => {
+    if (next > at || otherNext > otherAt) places.push({ one: [at, next], other: [otherAt, otherNext] })
+  }
+  for (const [found, otherFound] of inOrder(sharedBlocks(one, other, within))) {
+    if (found < at || otherFound < otherAt) continue
+    let back = 0
+    const most = Math.min(found - at, otherFound - otherAt)
+    while (back < most && one[found - back - 1] === other[otherFound - back - 1]) back++
+    takeUntil(found - back, otherFound - back)
+    at = found
+    otherAt = otherFound
+    for (; at < within.oneEnd && otherAt < within.otherEnd && one[at] === other[otherAt]; at++) otherAt++
+  }
+  takeUntil(within.oneEnd, within.otherEnd)
+  return places
+}
+
+/** How much of their beginnings is the same. */
+function sharedLength(one: string, other: string): number {
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same++
+  return same
+}
+
+/** How much of their ends is the same, behind what they begin with alike. */
+function sharedEnd(one: string, other: string, start: number): number {
+  const most = Math.min(one.length, other.length) - start
+  let same = 0
+  while (same < most && one.at(-1 - same) === other.at(-1 - same)) same++
+  return same
+}
+
+/** Where something stands in both texts. */
+type Pair = readonly [at: number, otherAt: number]
+
+/** Blocks that the one has once, wherever the other has them, in the order of the other. */
+function sharedBlocks(
+  one: string,
+  other: string,
+  { start, oneEnd, otherEnd }: { start: number; oneEnd: number; otherEnd: number },
+): Pair[] {
+  const places = new Map<string, number>()
+  for (let at = start; at + BLOCK <= oneEnd; at += BLOCK) {
+    const block = one.slice(at, at + BLOCK)
+    places.set(block, places.has(block) ? -1 : at)
+  }
+  const pairs: Pair[] = []
+  for (let otherAt = start; otherAt + BLOCK <= otherEnd; otherAt++) {
+    const at = places.get(other.slice(otherAt, otherAt + BLOCK)) ?? -1
+    if (at >= 0) pairs.push([at, otherAt])
+  }
+  return pairs
+}
+
+/**
+ * As many of them as stand in the same order in both texts: what was copied to another place must not get the rest out of
+ * step. The longest row that grows, by the last of each row so far.
+ */
+function inOrder(pairs: readonly Pair[]): Pair[] {
+  interface Link {
+    readonly pair: Pair
+    readonly before: Link | undefined
+  }
+  const lasts: Link[] = []
+  for (const pair of pairs) {
+    let [low, high] = [0, lasts.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((lasts[middle] as Link).pair[0] < pair[0]) low = middle + 1
+      else high = middle
+    }
+    lasts[low] = { pair, before: lasts[low - 1] }
+  }
+  const row: Pair[] = []
+  for (let link = lasts.at(-1); link; link = link.before) row.push(link.pair)
+  return row.toReversed()
+}

@@ -1,0 +1,329 @@
+import { AppError, PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
+import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
+import { allRows, insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
+import { amounts } from './credentials.ts'
+import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
+import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
+import { createMentions, type Mentions } from './mentions.ts'
+import {
+  byPlace,
+  isWarned,
+  itemsOf,
+  type ListOptions,
+  lookedAgain,
+  type NameClaim,
+  offeredFromPins,
+  type PinPolicy,
+  type SecondFinding,
+  type Verdict,
+} from './review.ts'
+import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
+import type { Scanner } from './scan/scanner.ts'
+
+/** A look at what a server lists. */
+export interface Sighting {
+  readonly upstream: string
+  readonly listing: Listing
+  readonly policy: PinPolicy
+  /** Names of tools that are not this server's: what is said about them steers, and what looks like them deceives. */
+  readonly others?: OtherNames | Iterable<string> | undefined
+}
+
+/** A look at what is on record of a server, by those who know of tools that were not there when it was seen. */
+interface SecondLook {
+  readonly upstream: string
+  readonly policy: PinPolicy
+  readonly others: OtherNames
+}
+
+/** A definition that has another name now than is on record, or none. */
+export interface ClaimChange {
+  readonly kind: PinKind
+  readonly name: string
+  readonly before: NameClaim | undefined
+  readonly now: NameClaim | undefined
+}
+
+/** What was accepted of every server, kept in the store. */
+export interface PinBook {
+  /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
+  recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined>
+  /** Compares what a server lists with what was seen before, and writes down what is new. */
+  see(sighting: Sighting): Promise<Verdict>
+  /** Looks again at what speaks of tools of others and nobody has decided about. Answers nothing where that changes nothing. */
+  lookAgain(look: SecondLook): Promise<Verdict | undefined>
+  /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
+  list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
+  /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
+  decide(decision: Decision): Promise<ReviewItem[]>
+  /**
+   * Writes down which names things have now, and since when. What somebody else has written since they were read stays, and
+   * then it answers `false`: what is on record is to be read again.
+   */
+  claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
+  /** What agents called anything of it last. */
+  namesOf(upstream: string): Promise<string[]>
+  /** How many pins there are of each upstream, whether it is configured or not. */
+  amounts(): Promise<ReadonlyMap<string, number>>
+  /** As if the server had never been seen. */
+  forget(upstream: string): Promise<void>
+}
+
+export interface PinBookDeps {
+  readonly storage: { open(): Promise<{ readonly store: Store }> }
+  readonly clock: Clock
+  readonly digest: Digest
+  readonly scanner: Scanner
+}
+
+export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps): PinBook {
+  const mentions = new Map<string, Mentions>()
+  const open = async () => (await storage.open()).store
+  const now = () => Math.round(clock.now())
+
+  /** Answers nothing where the pins were changed by somebody else meanwhile. */
+  async function seeOnce(store: Store, look: Look): Promise<Verdict | undefined> {
+    const { upstream, policy, seen, findings } = look
+    const pins = await allPins(store, { upstream })
+    const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
+    const isFresh = (one: SeenDefinition) => !known.has(`${pinId(digest, upstream, one)} ${one.hash}`)
+    const fresh = seen.definitions.filter(one => isFresh(one) && !findings.has(one))
+    for (const [one, found] of await scanner.scan(fresh, look.names)) findings.set(one, found)
+    const facts = { upstream, seen, pins, policy, digest, now: now() }
+    const { writes, standing, ...verdict } = judge({ ...facts, findings: one => findings.get(one) ?? [] })
+    const outcome = await store.commit([...writes.map(toWrite), ...standing.map(toCheck)])
+    return outcome.committed ? verdict : undefined
+  }
+
+  async function recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined> {
+    const pins = await allPins(await open(), { upstream })
+    return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
+  }
+
+  /** What a server speaks of, as it was seen last by this process, or by another before it. */
+  async function mentionsOf(store: Store, upstream: string): Promise<Mentions> {
+    const known = mentions.get(upstream)
+    if (known) return known
+    const made = createMentions()
+    const pins = await allPins(store, { upstream, listed: true })
+    const recorded = pins.map(pin => ({ ...pin, value: () => JSON.parse(pin.definition) }))
+    await inTurns(made.note(recorded, new Set(PinKind.options)), clock)
+    mentions.set(upstream, made)
+    return made
+  }
+
+  async function noteMentions(store: Store, { upstream, seen: { definitions, kinds } }: Look): Promise<void> {
+    const known = await mentionsOf(store, upstream)
+    const seen = definitions.map(one => ({ ...one, id: pinId(digest, upstream, one), value: () => one.value }))
+    await inTurns(known.note(seen, kinds), clock)
+  }
+
+  /** Answers whether anything has changed, and nothing where somebody else has changed it meanwhile. */
+  async function lookOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
+    const known = await mentionsOf(store, upstream)
+    const spoken = await inTurns(known.of(others), clock)
+    if (spoken.size === 0) return false
+    const pins = await allPinsIn(store, upstream, [...spoken.keys()])
+    const open = pins.filter(({ decidedAt }) => decidedAt === null).map(pin => ({ pin, ...seenAgain(pin) }))
+    const found = await scanner.scan(open, { siblings: known.siblings(), others })
+    const changes = open.flatMap(one => lookedAgain(one.pin, found.get(one) ?? [], policy) ?? [])
+    const outcome = await store.commit(changes.map(toChange))
+    if (!outcome.committed) return undefined
+    known.told(spoken)
+    return changes.length > 0
+  }
+
+  return {
+    recall,
+    async see({ upstream, listing, policy, others = [] }) {
+      const store = await open()
+      const seen = await inTurns(readListing(upstream, listing, { digest }), clock)
+      const siblings = toolNames(seen.definitions)
+      const names = { siblings, others: 'named' in others ? others : otherNamesIn(others) }
+      const look: Look = { upstream, policy, seen, names, findings: new Map() }
+      // Another process may have seen the same server, or a person may have decided, between reading and writing.
+      const verdict = await insisting(upstream, () => seeOnce(store, look))
+      await noteMentions(store, look)
+      return verdict
+    },
+    async lookAgain(look) {
+      const store = await open()
+      const isChanged = await insisting(look.upstream, () => lookOnce(store, look))
+      return isChanged ? recall(look.upstream, look.policy) : undefined
+    },
+    async list(upstream, options = {}) {
+      const where = upstream === undefined ? {} : { upstream }
+      const store = await open()
+      const pins = options.offered ? await allPins(store, { ...where, listed: true }) : await reviewable(store, where)
+      return (await inTurns(itemsOf(pins, options), clock)).toSorted(byPlace)
+    },
+    async decide(decision) {
+      const store = await open()
+      const chosen = await choose(store, decision)
+      const outcome = await store.commit(chosen.map(pin => decided(pin, decision, now())))
+      if (!outcome.committed) throw changedMeanwhile(decision.upstream)
+      return (await inTurns(itemsOf(chosen, {}), clock)).toSorted(byPlace)
+    },
+    async claim(upstream, changes) {
+      const store = await open()
+      const writes = changes.map(({ before, now: after, ...one }) =>
+        update('pins', {
+          where: { id: pinId(digest, upstream, one), offeredSince: before?.since ?? null },
+          set: { offeredAs: after?.as ?? null, offeredSince: after?.since ?? null },
+          rows: 'any',
+        }),
+      )
+      const outcome = await store.commit(writes)
+      return outcome.committed && outcome.rows.every(count => count > 0)
+    },
+    async namesOf(upstream) {
+      const pins = await allRows(await open(), 'pins', { ...PLACE, upstream }, ['offeredAs'])
+      return pins.flatMap(({ offeredAs }) => offeredAs ?? [])
+    },
+    async amounts() {
+      const pins = await allRows(await open(), 'pins', PLACE, ['upstream'])
+      return amounts(pins.map(({ upstream }) => upstream))
+    },
+    async forget(upstream) {
+      const store = await open()
+      await store.commit([remove('pins', { where: { ...PLACE, upstream }, rows: 'any' })])
+      mentions.delete(upstream)
+    },
+  }
+
+  /** Those that a person can decide about. */
+  async function choose(store: Store, { upstream, items, decision }: Decision): Promise<PinRow[]> {
+    const ids = items.map(item => pinId(digest, upstream, item))
+    const named = await allPins(store, { upstream, listed: true, id: { in: ids } })
+    const open = named.filter(pin => decision === 'reject' || isReviewable(pin))
+    const byId = new Map(open.map(pin => [pin.id, pin]))
+    const strange = items.find((_item, i) => !byId.has(ids[i] ?? ''))
+    if (strange) throw notWaiting(upstream, strange.name, await reviewable(store, { upstream }))
+    if (items.some(({ hash }, i) => byId.get(ids[i] ?? '')?.hash !== hash)) throw changedMeanwhile(upstream)
+    return [...byId.values()]
+  }
+}
+
+/** A sighting, read. What was found in it once need not be looked for again. */
+interface Look {
+  readonly upstream: string
+  readonly policy: PinPolicy
+  readonly seen: ReadListing
+  readonly names: KnownNames
+  readonly findings: Map<SeenDefinition, readonly UpstreamFinding[]>
+}
+
+const MOST_ATTEMPTS = 5
+
+/** Once more where somebody else was faster. */
+async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
+    const done = await attempt()
+    if (done !== undefined) return done
+  }
+  throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
+}
+
+function seenAgain({ kind, name, hash, definition }: PinRow): SeenDefinition {
+  return { kind, name, hash, text: definition, value: JSON.parse(definition) }
+}
+
+function toolNames(definitions: readonly SeenDefinition[]): ReadonlySet<string> {
+  return new Set(definitions.filter(({ kind }) => kind === 'tool').map(({ name }) => name))
+}
+
+function notWaiting(upstream: string, name: string, waiting: readonly PinRow[]): AppError {
+  const hint = didYouMean(
+    name,
+    waiting.map(pin => pin.name),
+  )
+  return new AppError('NAME_UNKNOWN', `Nothing called "${name}" of "${upstream}" waits for review.${hint}`)
+}
+
+function changedMeanwhile(upstream: string): AppError {
+  return new AppError('EDIT_CONFLICT', `What waits of "${upstream}" has changed meanwhile. Look at it again.`)
+}
+
+const UNACCEPTED = { in: ['pending', 'rejected'] } as const
+const PLACE = { organisation: 'default', workspace: 'default' } as const
+const PAGE = 200
+
+type PinFilter = {
+  upstream?: string
+  listed?: true
+  state?: typeof UNACCEPTED | 'accepted'
+  decidedAt?: null
+  id?: { in: string[] }
+}
+
+/** What a person can decide about: what is not offered, and what is with a warning. */
+function isReviewable(pin: PinRow): boolean {
+  return pin.state !== 'accepted' || isWarned(pin)
+}
+
+async function reviewable(store: Store, where: Pick<PinFilter, 'upstream'>): Promise<PinRow[]> {
+  const [held, offered] = await Promise.all([
+    allPins(store, { ...where, listed: true, state: UNACCEPTED }),
+    allPins(store, { ...where, listed: true, state: 'accepted', decidedAt: null }),
+  ])
+  return [...held, ...offered].filter(isReviewable)
+}
+
+async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
+  const pins: PinRow[] = []
+  const query = { where: { ...PLACE, ...filter }, order: { by: ['id' as const] }, limit: PAGE }
+  for (let after: string | undefined; ; after = pins.at(-1)?.id) {
+    const page = await store.find('pins', after === undefined ? query : { ...query, after: [after] })
+    for (const pin of page) pins.push(pin)
+    if (page.length < PAGE) return pins
+  }
+}
+
+/** Of these, in as many questions as it takes. */
+async function allPinsIn(store: Store, upstream: string, ids: readonly string[]): Promise<PinRow[]> {
+  const pins: PinRow[] = []
+  for (let start = 0; start < ids.length; start += PAGE)
+    pins.push(...(await allPins(store, { upstream, listed: true, id: { in: ids.slice(start, start + PAGE) } })))
+  return pins
+}
+
+/** What a person has decided about things that wait. */
+export interface Decision {
+  readonly upstream: string
+  /** By their hashes, so that it counts only for what the person has seen. */
+  readonly items: readonly { readonly kind: PinKind; readonly name: string; readonly hash: string }[]
+  readonly decision: 'accept' | 'reject'
+  /** Who. */
+  readonly by: string
+}
+
+/** Not over the head of a person who has decided meanwhile. */
+function toChange({ before: { id, hash, state }, findings, state: next }: SecondFinding): Write {
+  const where = { id, hash, state, decidedAt: null }
+  return update('pins', { where, set: { findings: [...findings], state: next }, guard: 'pin.unchanged' })
+}
+
+/** Guarded by what the decision was made on, so that two processes never overwrite each other. */
+function toWrite(write: PinWrite): Write {
+  if (write.kind === 'add') return insert('pins', write.pin, 'pin.new')
+  const { id, hash, state } = write.before
+  const where = { id, hash, state }
+  if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
+  const { offeredAs: _as, offeredSince: _since, ...seen } = write.pin
+  // Names are claimed beside this, and only what the server lists no more loses its own by it.
+  return update('pins', { where, set: write.pin.listed ? seen : write.pin, guard: 'pin.unchanged' })
+}
+
+/** A verdict that changes nothing would otherwise outlive a decision that was made while it was found. */
+function toCheck({ id, hash, state }: PinRow): Write {
+  return mustExist('pins', { id, hash, state }, 'pin.unchanged')
+}
+
+function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: number): Write {
+  const decidedFacts = { decidedAt: now, decidedBy: by }
+  const set =
+    decision === 'accept'
+      ? { ...decidedFacts, ...NOTHING_BEFORE, state: 'accepted' as const }
+      : { ...decidedFacts, state: 'rejected' as const }
+  return update('pins', { where: { id, hash, state }, set, guard: 'pin.unchanged' })
+}
