@@ -55,12 +55,12 @@ export async function programDesk(
   project: TempProject,
   { secrets = {}, env = {} }: OpDeskOptions = {},
 ): Promise<OpDesk> {
-  const { createChildHerd, createProgramRunner } = await loadProgramParts()
+  const { createProcessManager, createProgramRunner } = await loadProgramParts()
   const places = { projectDir: project.dir, dataDir: project.path('.quartermaster') }
   const clock = createSystemClock()
-  const herd = createChildHerd({ clock, dataDir: places.dataDir })
-  onTestFinished(() => herd.close())
-  const run = createProgramRunner({ herd, clock, ...places })
+  const processes = createProcessManager({ clock, dataDir: places.dataDir })
+  onTestFinished(() => processes.close())
+  const run = createProgramRunner({ processes, clock, ...places })
   const desk = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
   const services = { programs: desk }
   const unit = builtinUnit(programs, { ...services, paths: places, secrets: { get: name => secrets[name] } })

@@ -2,7 +2,7 @@ import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets, upstreamUnit } from '../../core/kernel/index.ts'
 import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
-import type { ChildHerd } from '../programs/index.ts'
+import type { ProcessManager } from '../programs/index.ts'
 import type { Dismissals } from './dismissals.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import { createChildLog, SHORTEST_SECRET } from './stdio/child-log.ts'
@@ -15,7 +15,7 @@ export interface MountedDeps {
   readonly dataDir: string
   readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
   readonly memory: UpstreamMemory
-  readonly herd: ChildHerd
+  readonly herd: ProcessManager
   readonly auth: UpstreamAuth
   readonly clock: Clock
   readonly random: Random

@@ -16,7 +16,7 @@ import {
 import { createLookingClock } from '../mcp-upstream/testing/looking-clock.ts'
 import { createSystemClock } from '../system/index.ts'
 import { folderMark, newRun } from './marked-processes.ts'
-import { createChildHerd } from './process-manager.ts'
+import { createProcessManager } from './process-manager.ts'
 
 const onLinux = process.platform === 'linux'
 
@@ -265,7 +265,10 @@ describe.skipIf(!onLinux)('a sweep at the start', () => {
   it('knows a folder by what it is, not by how its path is written', async () => {
     const dataDir = await tempFolder()
     const left = await stray(`${folderMark(dataDir)}.${newRun()}.1`)
-    const herd = createChildHerd({ clock: createSystemClock(), dataDir: `${dataDir}/../${dataDir.split('/').at(-1)}/` })
+    const herd = createProcessManager({
+      clock: createSystemClock(),
+      dataDir: `${dataDir}/../${dataDir.split('/').at(-1)}/`,
+    })
     expect(await herd.sweep()).toBe(1)
     expect(await isAlive(left)).toBe(false)
   })

@@ -1,13 +1,13 @@
 export { type Child, type ChildExit, type StopTimes, wait } from './child.ts'
 export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
-export type { ChildHerd } from './process-manager.ts'
+export type { ProcessManager } from './process-manager.ts'
 export { locatedProgram, programPlaces, type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 
 /** Loads what runs programs; a process without upstreams and programs does without it. */
 export async function loadProgramParts() {
-  const [{ createChildHerd }, { createProgramRunner }] = await Promise.all([
+  const [{ createProcessManager }, { createProgramRunner }] = await Promise.all([
     import('./process-manager.ts'),
     import('./program-runner.ts'),
   ])
-  return { createChildHerd, createProgramRunner }
+  return { createProcessManager, createProgramRunner }
 }

@@ -6,7 +6,7 @@ import { createDescendants } from './descendants.ts'
 import { createMarkedProcesses, folderMark, MARK, type Mark, markText, newRun } from './marked-processes.ts'
 import { createReaper } from './reaper.ts'
 
-export interface ChildHerdOptions {
+export interface ProcessManagerOptions {
   readonly clock: Clock
   /** Whoever has its lock is the only one with children of this folder. */
   readonly dataDir: string
@@ -27,7 +27,7 @@ export interface Program {
 }
 
 /** All programs of this gateway. None of them, and nothing they start, outlives it. */
-export interface ChildHerd {
+export interface ProcessManager {
   /** Resolves when it runs. Rejects with the system's error when it cannot. */
   spawn(program: Program): Promise<Child>
   /** Kills what earlier runs have left behind, and answers how many processes that were. */
@@ -38,7 +38,12 @@ export interface ChildHerd {
   readonly reaperPid: () => number | undefined
 }
 
-export function createChildHerd({ clock, dataDir, warn, inherited = process.env }: ChildHerdOptions): ChildHerd {
+export function createProcessManager({
+  clock,
+  dataDir,
+  warn,
+  inherited = process.env,
+}: ProcessManagerOptions): ProcessManager {
   const folder = folderMark(dataDir)
   const run = newRun()
   const children = new Set<Child>()

@@ -7,11 +7,11 @@ import type { Clock } from '../../core/kernel/index.ts'
 import { type Child, type StopTimes, wait } from './child.ts'
 import { isIn } from './exposure/containment.ts'
 import { type Leading, whereForeignLeads } from './exposure/foreign-texts.ts'
-import type { ChildHerd } from './process-manager.ts'
+import type { ProcessManager } from './process-manager.ts'
 import { locatedProgram, workingFolder } from './working-folder.ts'
 
 export interface ProgramRunnerOptions {
-  readonly herd: Pick<ChildHerd, 'spawn'>
+  readonly processes: Pick<ProcessManager, 'spawn'>
   readonly projectDir: string
   readonly dataDir: string
   readonly clock: Pick<Clock, 'now' | 'breathe'>
@@ -22,8 +22,8 @@ const STOP: StopTimes = { graceMs: 0, termMs: 2_000 }
 /** How long what it has started may hold its output open once it has ended itself. */
 const LINGER_MS = 500
 
-/** Runs programs to their end, in the herd, so that nothing of them outlives the run or the gateway. */
-export function createProgramRunner({ herd, ...places }: ProgramRunnerOptions): ProgramDesk['run'] {
+/** Runs programs to their end, in process groups, so that nothing of them outlives the run or the gateway. */
+export function createProgramRunner({ processes, ...places }: ProgramRunnerOptions): ProgramDesk['run'] {
   return async request => {
     const { signal } = request
     if (signal.aborted) throw signal.reason
@@ -33,7 +33,7 @@ export function createProgramRunner({ herd, ...places }: ProgramRunnerOptions): 
     const { program, args, env } = request
     try {
       return await toItsEnd(
-        await herd.spawn({
+        await processes.spawn({
           command: locatedProgram(program, places.projectDir),
           args,
           env,
@@ -55,7 +55,7 @@ type Place = { readonly cwd: string } | { readonly reason: string }
 /** Where it runs. Neither that nor what it is told leads to the data folder, or out of the project. */
 async function placeOf(
   { foreign, cwd, env }: ProgramRequest,
-  { projectDir, dataDir, clock }: Omit<ProgramRunnerOptions, 'herd'>,
+  { projectDir, dataDir, clock }: Omit<ProgramRunnerOptions, 'processes'>,
 ): Promise<Place> {
   try {
     const real = await workingFolder({ cwd, projectDir, dataDir })

@@ -49,7 +49,7 @@ import { createEarlyChanges, lazyStore } from '../project/lazy-store.ts'
 import { openProject, type Project } from '../project/project.ts'
 import { buildExternalPeers } from './external-peers.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
-import { seatedOnce } from './sync-workspaces.ts'
+import { syncWorkspacesOnce } from './sync-workspaces.ts'
 
 export interface QuartermasterOptions {
   /** The project folder, or any folder below it; the working folder when absent. */
@@ -123,7 +123,7 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
     const opened = await storage.open()
     // What its agents give away is sent by this process, as nobody else has the folder.
     ;(await outside()).start()
-    return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
+    return { ...opened, organisation: await syncWorkspacesOnce(runtime, opened.organisation) }
   }
   const runtime: Runtime = await startRuntime(project, {
     log,

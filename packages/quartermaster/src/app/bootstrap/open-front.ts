@@ -27,12 +27,12 @@ import type { Project } from '../project/project.ts'
 import { type BuiltExternalPeers, buildExternalPeers } from './external-peers.ts'
 import { a2aMounts, apiDoor, lentFiles, skillsIn } from './front-handlers.ts'
 import { metricsOf } from './metrics.ts'
-import type { GuestList } from './remote-agents.ts'
+import type { RemoteAgentList } from './remote-agents.ts'
 import type { Runtime } from './runtime.ts'
-import { createSeating, type Seating } from './sync-workspaces.ts'
+import { syncWorkspaces, type WorkspaceSync } from './sync-workspaces.ts'
 
 /** How long what is opened lives. */
-export interface Life {
+export interface Lifecycle {
   onClose(close: () => Promise<void>): void
   /** Stops it all, as the signal does. */
   leave(): void
@@ -45,20 +45,22 @@ const ANSWERS_MS = 1_000
 
 export interface FrontParts {
   readonly options: { host: string; port: number; log: Log; background?: boolean | undefined }
-  readonly life: Life
+  readonly lifecycle: Lifecycle
   readonly project: Project
   readonly folder: DataFolder
   readonly runtime: Runtime
   readonly store: OpenedStore
   /** The list that the runtime was made with. */
-  readonly guests: GuestList
+  readonly remoteAgents: RemoteAgentList
   readonly readiness: Readiness
   readonly tracer: Tracer | undefined
 }
 
 /** Everything that can be reached from outside. */
-export async function openFront(parts: FrontParts): Promise<{ url: string; control: Control; seating: Seating }> {
-  const { options, life, folder, runtime, store, readiness, guests } = parts
+export async function openFront(
+  parts: FrontParts,
+): Promise<{ url: string; control: Control; workspaceSync: WorkspaceSync }> {
+  const { options, lifecycle, folder, runtime, store, readiness, remoteAgents } = parts
   const { log, host, port, background } = options
   const { tokens } = store
   const { agents } = runtime.core
@@ -67,16 +69,16 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
     agents,
     filesOf: lentFiles(runtime),
     ready: readiness.reached,
-    leave: background ? life.leave : undefined,
+    leave: background ? lifecycle.leave : undefined,
     isOver: readiness.isOver,
   })
   const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
   const { answers: storeAnswers } = store
-  const seating = createSeating(runtime, store.organisation, log)
-  life.onClose(seating.stop)
+  const workspaceSync = syncWorkspaces(runtime, store.organisation, log)
+  lifecycle.onClose(workspaceSync.stop)
   store.delegations.events.on('delegation.changed', event => runtime.core.emitter.emit('delegation.changed', event))
   const outside = buildExternalPeers(parts.project, store, log)
-  life.onClose(() => outside.stop())
+  lifecycle.onClose(() => outside.stop())
   outside.start()
   const kept = {
     organisation: async () => store.organisation,
@@ -86,17 +88,17 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   }
   const lent = { tokens: async () => tokens, ...kept, storeAnswers, nodes: () => nodeFacts(store) }
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
-  await guests.open({ organisation: store.organisation, news: store.shared?.news })
+  await remoteAgents.open({ organisation: store.organisation, news: store.shared?.news })
   const mcp = openMcp(parts)
   let requests = () => 0
   const app = await openApp(parts, { control, mcp, feed, outside, requests: () => requests() })
   const listener = await listen({ ...app, host, port, log })
   requests = listener.open
-  life.onClose(() => listener.close())
+  lifecycle.onClose(() => listener.close())
   // Whoever waits for a start that fails would hold the listener's end up.
-  life.onClose(async () => readiness.end())
+  lifecycle.onClose(async () => readiness.end())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
-  life.onClose(async () => {
+  lifecycle.onClose(async () => {
     await answersOut(runtime)
     // Those end with this process, and so do the clients that have them.
     await Promise.all(tokens.lent().map(id => mcp.end(id)))
@@ -106,19 +108,20 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   store.messages.tellUrl(url)
   await store.shared?.nodes.tellUrl(url)
   if (store.shared) {
-    for (const stopFollowing of followOthers(store.shared.news, runtime, log)) life.onClose(async () => stopFollowing())
+    for (const stopFollowing of followOthers(store.shared.news, runtime, log))
+      lifecycle.onClose(async () => stopFollowing())
   }
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
-  life.onClose(() => folder.removeEndpoint())
-  life.onClose(async () => {
+  lifecycle.onClose(() => folder.removeEndpoint())
+  lifecycle.onClose(async () => {
     store.hurry?.()
     runtime.mcp.stop()
     runtime.core.calls.stop()
     runtime.core.readings.stop()
   })
   // First of all: the listener goes on, so that what runs can answer.
-  life.onClose(() => drain(parts, { feed, mcp }))
-  return { url, control, seating }
+  lifecycle.onClose(() => drain(parts, { feed, mcp }))
+  return { url, control, workspaceSync }
 }
 
 /** What people decide and where they sign in on another node counts here too. */
@@ -150,9 +153,9 @@ async function drain(
 const calls = (count: number) => (count === 1 ? '1 call that runs' : `${count} calls that run`)
 
 /** MCP for whoever has a token, and only as long as it is good. */
-function openMcp({ options: { log }, life, runtime, store: { tokens }, guests }: FrontParts): HttpFront {
+function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remoteAgents }: FrontParts): HttpFront {
   const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
-  life.onClose(() => mcp.close())
+  lifecycle.onClose(() => mcp.close())
   const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
     mcp.end(id).catch(failed)
@@ -160,7 +163,7 @@ function openMcp({ options: { log }, life, runtime, store: { tokens }, guests }:
   const { agents, emitter } = runtime.core
   const endOthers = () => void mcp.endAllBut(caller => agents.seatOf(caller) !== undefined).catch(failed)
   emitter.on('agents.reloaded', endOthers)
-  guests.onLeft(endOthers)
+  remoteAgents.onLeft(endOthers)
   return mcp
 }
 
@@ -179,16 +182,16 @@ interface Opened {
 }
 
 async function openApp(parts: FrontParts, { control, mcp, feed, outside, requests }: Opened): Promise<OpenedApp> {
-  const { options, life, project, folder, runtime, store, guests, readiness, tracer } = parts
+  const { options, lifecycle, project, folder, runtime, store, remoteAgents, readiness, tracer } = parts
   const token = await folder.adminToken()
   const metrics = metricsOf(runtime, { mcp, store, peers: outside.peers })
-  life.onClose(async () => metrics.stop())
-  const { leave } = life
+  lifecycle.onClose(async () => metrics.stop())
+  const { leave } = lifecycle
   const { tokens } = store
   const { courier } = outside
   const watched = { project, runtime, tokens, mcp, courier, requests, leave, isReady: readiness.is }
   const idle = options.background ? idleWatch(watched) : undefined
-  life.onClose(async () => idle?.stop())
+  lifecycle.onClose(async () => idle?.stop())
   const { settings } = project
   const door = apiDoor({ runtime, store, peers: outside.peers, settings, onVisit: () => idle?.touch() })
   const a2a = a2aMounts({ store, settings, log: options.log, door, skillsOf: place => skillsIn(runtime, place) })
@@ -204,7 +207,7 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [mcpMount(mcp, { tokens, guests, readiness, onVisit: () => idle?.touch() }), ...a2a],
+    mounts: [mcpMount(mcp, { tokens, remoteAgents, readiness, onVisit: () => idle?.touch() }), ...a2a],
     metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
@@ -216,20 +219,20 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
 
 interface McpMountParts {
   readonly tokens: Tokens
-  readonly guests: GuestList
+  readonly remoteAgents: RemoteAgentList
   readonly readiness: Readiness
   onVisit(): void
 }
 
 /** Every request is a visit: clients without a session or stream are seen by their requests alone. */
-function mcpMount(mcp: HttpFront, { tokens, guests, readiness, onVisit }: McpMountParts): Mount {
+function mcpMount(mcp: HttpFront, { tokens, remoteAgents, readiness, onVisit }: McpMountParts): Mount {
   return {
     path: '/mcp',
     async handle(request, gone) {
       onVisit()
       const token = bearerOf(request.headers.get('authorization'))
       // Where nothing is heard of what other processes do, a token that was taken back there must not count here.
-      if (token !== undefined) await refreshed(token, tokens, guests)
+      if (token !== undefined) await refreshed(token, tokens, remoteAgents)
       return mcp.answer(request, gone)
     },
     short: {
@@ -242,10 +245,11 @@ function mcpMount(mcp: HttpFront, { tokens, guests, readiness, onVisit }: McpMou
   }
 }
 
-async function refreshed(token: string, tokens: Tokens, guests: GuestList): Promise<void> {
+async function refreshed(token: string, tokens: Tokens, remoteAgents: RemoteAgentList): Promise<void> {
   await tokens.fresh(token)
   const holding = tokens.holderOf(token)
-  if (holding?.kind === 'agent') await guests.fresh({ organisation: holding.organisation, workspace: holding.name })
+  if (holding?.kind === 'agent')
+    await remoteAgents.fresh({ organisation: holding.organisation, workspace: holding.name })
 }
 
 function bearerOf(header: string | null): string | undefined {

@@ -22,9 +22,9 @@ export interface PlatformAccess {
   current(): Pick<PlatformStore, 'messages'> | undefined
 }
 
-/** The desks of the platform's tools, and what they are told. */
-export interface PlatformDesks {
-  readonly desks: Platform
+/** The services behind the platform's tools, and what they are told. */
+export interface PlatformServices {
+  readonly services: Platform
   /** A client has gone for good, and what it had in hand is there for others. */
   clientGone(client: string): Promise<void>
 }
@@ -37,12 +37,12 @@ export interface FolderAgents {
   lacksInbox(place: Pick<Actor, 'organisation' | 'workspace'>): boolean
 }
 
-/** The desks of the platform's tools, over the store once it is open. */
+/** The services behind the platform's tools, over the store once it is open. */
 export function createPlatform(
   { open, current }: PlatformAccess,
   { folderOf, lacksInbox }: FolderAgents,
-): PlatformDesks {
-  const desks: Platform = {
+): PlatformServices {
+  const services: Platform = {
     workspace: async () => createWorkspaceDesk((await open()).organisation, lacksInbox),
     async memory() {
       const { memory, organisation } = await open()
@@ -70,7 +70,7 @@ export function createPlatform(
     },
   }
   return {
-    desks,
+    services,
     async clientGone(client) {
       // Also what it took without a tool, over the API.
       await current()?.messages.inbox.leave(readerOf(client))

@@ -5,7 +5,7 @@ import { createEmitter } from '../../core/kernel/index.ts'
 import type { NamedPlace } from '../../core/organisation/index.ts'
 import type { NewsListener, StoreNews } from '../../core/store/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createGuestList } from './remote-agents.ts'
+import { createRemoteAgentList } from './remote-agents.ts'
 
 const ada = (organisation: string, status: NamedPlace['status'] = 'active') => ({
   id: `ws_${organisation}`,
@@ -30,7 +30,7 @@ async function open() {
   const news: StoreNews = { isHeard: () => state.isHeard, listen: one => ((listener = one), () => {}) }
   const events = createEmitter({ onError: error => expect.fail(String(error)) })
   const clock = createFakeClock()
-  const list = createGuestList({ clock, log: silentLog })
+  const list = createRemoteAgentList({ clock, log: silentLog })
   const left = vi.fn<() => void>()
   list.onLeft(left)
   expect(list.has(ada('default'))).toBe(false)

@@ -5,21 +5,21 @@ import type { NamedPlace, Organisation } from '../../core/organisation/index.ts'
 import type { ChangedRows, StoreNews } from '../../core/store/index.ts'
 
 /** Which workspaces of all organisations are there, known without asking the store: every request needs it. */
-export interface GuestList extends GuestBook {
+export interface RemoteAgentList extends GuestBook {
   /** Reads them, and follows what becomes of them. Nobody is there before. */
-  open(source: GuestSource): Promise<void>
+  open(source: RemoteAgentsSource): Promise<void>
   /** Reads one anew where nothing is heard of what other processes do. Nothing to wait for elsewhere. */
   fresh(place: Pick<NamedPlace, 'organisation' | 'workspace'>): Promise<void> | undefined
   stop(): void
 }
 
-export interface GuestSource {
+export interface RemoteAgentsSource {
   readonly organisation: Pick<Organisation, 'places' | 'workspaces' | 'seats' | 'events'>
   /** News of other processes; absent where none shares the store. */
   readonly news: StoreNews | undefined
 }
 
-export interface GuestListDeps {
+export interface RemoteAgentsDeps {
   readonly clock: Pick<Clock, 'after'>
   readonly log: Log
 }
@@ -29,11 +29,11 @@ const PAUSE_MS = 1_000
 /** Of more that have changed at once, all are read. */
 const MOST_IDS = 500
 
-export function createGuestList({ clock, log }: GuestListDeps): GuestList {
+export function createRemoteAgentList({ clock, log }: RemoteAgentsDeps): RemoteAgentList {
   /** By organisation. */
   const there = new Map<string, Set<string>>()
   const listeners = new Set<() => void>()
-  let source: GuestSource | undefined
+  let source: RemoteAgentsSource | undefined
   let changes = 0
   let offs: readonly (Cancel | undefined)[] = []
   let cancelRetry: Cancel = () => {}
@@ -65,7 +65,7 @@ export function createGuestList({ clock, log }: GuestListDeps): GuestList {
     }
   }
 
-  function readSome({ organisation: { places } }: GuestSource, ids: readonly string[]): Promise<void> {
+  function readSome({ organisation: { places } }: RemoteAgentsSource, ids: readonly string[]): Promise<void> {
     return whenCurrent(
       () => places(ids),
       found => {
@@ -75,7 +75,7 @@ export function createGuestList({ clock, log }: GuestListDeps): GuestList {
     )
   }
 
-  function readAll({ organisation: { places } }: GuestSource): Promise<void> {
+  function readAll({ organisation: { places } }: RemoteAgentsSource): Promise<void> {
     return whenCurrent(places, found => {
       there.clear()
       for (const place of found) note(place)
@@ -83,7 +83,7 @@ export function createGuestList({ clock, log }: GuestListDeps): GuestList {
     })
   }
 
-  function lookAgain(from: GuestSource, ids: ChangedRows['ids']): void {
+  function lookAgain(from: RemoteAgentsSource, ids: ChangedRows['ids']): void {
     changes++
     const reading = ids === 'any' || ids.length > MOST_IDS ? readAll(from) : readSome(from, ids)
     reading.catch(error => {

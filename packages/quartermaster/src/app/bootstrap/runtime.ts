@@ -76,7 +76,7 @@ export interface RuntimeOptions {
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
   /** Who has a workspace and runs elsewhere; nobody when absent. */
-  readonly guests?: GuestBook | undefined
+  readonly remoteAgents?: GuestBook | undefined
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
@@ -100,7 +100,7 @@ export async function createRuntime(
     storage,
     platform,
     owner,
-    guests,
+    remoteAgents,
     tracer,
     patienceMs = PATIENCE_MS,
     keepsUpstreams = false,
@@ -113,11 +113,11 @@ export async function createRuntime(
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
-  const { desks, clientGone } = createPlatform(platform, {
+  const { services, clientGone } = createPlatform(platform, {
     folderOf: actor => (isBeside ? workspaceDirOf(actor) : undefined),
     lacksInbox: place => core.agents.isAgent(place) && !core.agents.seat(place.workspace).view().tools.some(isOfInbox),
   })
-  const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
+  const instructionsFor = createInstructions({ memory: services.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth, programs } = buildUpstreams(project, {
     ...outside,
@@ -134,7 +134,7 @@ export async function createRuntime(
   const ports: CorePorts = {
     ...outside,
     owner,
-    guests,
+    guests: remoteAgents,
     mount: named.mount,
     meetUnseen: (unit, withinMs) => meetings.meetUnseen(unit, withinMs),
     compiler: createSchemaCompiler(),
@@ -318,7 +318,7 @@ export async function createRuntime(
       await project.close()
     },
   }
-  project.attach({ registry: registryDesk(runtime), platform: desks, web: reach.web, programs: reach.programs })
+  project.attach({ registry: registryDesk(runtime), platform: services, web: reach.web, programs: reach.programs })
   return runtime
 }
 

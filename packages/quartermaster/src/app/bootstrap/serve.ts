@@ -14,8 +14,8 @@ import { openProject, type Project } from '../project/project.ts'
 import { takeFolder } from '../project/take-folder.ts'
 import { loadUpstreamCode } from '../upstreams/build-upstreams.ts'
 import { connectCommand } from './connect-command.ts'
-import { createReadiness, type Life, openFront } from './open-front.ts'
-import { createGuestList } from './remote-agents.ts'
+import { createReadiness, type Lifecycle, openFront } from './open-front.ts'
+import { createRemoteAgentList } from './remote-agents.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
 export interface ServeOptions extends ProjectPlace {
@@ -68,9 +68,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, 'closed'>> {
+async function start(options: ServeOptions, lifecycle: Lifecycle): Promise<Omit<Serving, 'closed'>> {
   const { env, log, background = false, ownsProcess } = options
-  const { project, folder } = await takeProject(options, life)
+  const { project, folder } = await takeProject(options, lifecycle)
   const early = createEarlyChanges()
   const { settings, storeChoice: choice } = project
   const owner = createIds().next('process')
@@ -78,25 +78,25 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const opening = openStore({ folder, choice, settings, clock, log, owner, onChange: early.note })
   // It may fail before anybody waits for it, and whoever does takes the error.
   opening.catch(() => {})
-  life.onClose(async () => (await opening.catch(() => undefined))?.close())
+  lifecycle.onClose(async () => (await opening.catch(() => undefined))?.close())
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
-  life.onClose(sendTraces)
+  lifecycle.onClose(sendTraces)
   const storage = storageOf(opening)
-  const guests = createGuestList({ clock, log })
-  life.onClose(async () => guests.stop())
+  const remoteAgents = createRemoteAgentList({ clock, log })
+  lifecycle.onClose(async () => remoteAgents.stop())
   const runtime = await createRuntime(project, {
     log,
     clock,
     storage,
     platform: storage,
     owner,
-    guests,
+    remoteAgents,
     tracer,
     patienceMs: PATIENCE_MS,
     keepsUpstreams: true,
     ownsProcess,
   })
-  life.onClose(() => runtime.stop())
+  lifecycle.onClose(() => runtime.stop())
   announce(runtime, options)
   // What is looked at from here on is dated, and a database may have another time than this machine.
   if (choice.databaseUrl !== undefined) await opening
@@ -104,21 +104,21 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   runtime.begin()
   const store = await opening
   const readiness = createReadiness()
-  const { url, control, seating } = await openFront({
+  const { url, control, workspaceSync } = await openFront({
     options,
-    life,
+    lifecycle,
     project,
     folder,
     runtime,
     store,
-    guests,
+    remoteAgents,
     readiness,
     tracer,
   })
   // Only now: a start that fails to listen must not leave a token behind that nobody has seen.
   const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   await runtime.load()
-  await seating.settled()
+  await workspaceSync.settled()
   readiness.open()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
@@ -133,7 +133,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
 /** The project, and its data folder for this process alone. */
 async function takeProject(
   options: ServeOptions,
-  { onClose }: Life,
+  { onClose }: Lifecycle,
 ): Promise<{ project: Project; folder: DataFolder }> {
   const { from, config, data, env, log, background = false } = options
   const project = await openProject({ from, config, data, env, watch: true, log })

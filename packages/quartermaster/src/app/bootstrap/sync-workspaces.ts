@@ -4,14 +4,14 @@ import type { Organisation } from '../../core/organisation/index.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Keeps the workspaces of the folder's agents as the files say. */
-export interface Seating {
+export interface WorkspaceSync {
   /** Resolves when everything that was read so far is written. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Follows the agents of a runtime, and has what happens to workspaces told with everything else. */
-export function createSeating(runtime: Runtime, organisation: Organisation, log: Log): Seating {
+export function syncWorkspaces(runtime: Runtime, organisation: Organisation, log: Log): WorkspaceSync {
   const { agents, emitter } = runtime.core
   let working: Promise<void> = Promise.resolve()
   let failure: unknown
@@ -41,7 +41,7 @@ export function createSeating(runtime: Runtime, organisation: Organisation, log:
 }
 
 /** For a process that answers one command: the organisation after the agents that were read have their places. */
-export async function seatedOnce({ core }: Runtime, organisation: Organisation): Promise<Organisation> {
+export async function syncWorkspacesOnce({ core }: Runtime, organisation: Organisation): Promise<Organisation> {
   await organisation.seats.follow(core.agents.placements())
   return organisation
 }

@@ -30,7 +30,7 @@ import { VERSION } from '../package-info.ts'
 import { storePlace } from '../project/store-choice.ts'
 import { createUpstreamControl } from '../upstreams/upstream-control.ts'
 import { asUpstreams } from '../upstreams/upstream-dependencies.ts'
-import { asKept, recheckWithUpstreams, unseenUpstreams, withSteps } from '../upstreams/upstream-status.ts'
+import { recheckWithUpstreams, unseenUpstreams, withoutRetries, withSteps } from '../upstreams/upstream-status.ts'
 import { createDocsControl } from './docs.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './events.ts'
@@ -233,7 +233,7 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
     tools: { active, disabled: generation.tools.size - active },
     agents: agents.list().length,
     running: runtime.core.operations.running().length,
-    dependencies: asUpstreams(health.dependencies(), asKept(runtime.upstreams.statuses(), from)),
+    dependencies: asUpstreams(health.dependencies(), withoutRetries(runtime.upstreams.statuses(), from)),
     problems: runtime.problems(),
     ...(unseen.length === 0 ? {} : { unseen }),
     store: { ...place, ...(await storeFacts(parts)) },

@@ -38,15 +38,21 @@ export async function openControl(options: OpenControlOptions): Promise<OpenCont
 
 async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
   // Not needed, and so not loaded, when an `up` answers.
-  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }, { seatedOnce }, { buildExternalPeers }] =
-    await Promise.all([
-      import('../project/project.ts'),
-      import('../bootstrap/runtime.ts'),
-      import('./control.ts'),
-      import('../project/lazy-store.ts'),
-      import('../bootstrap/sync-workspaces.ts'),
-      import('../bootstrap/external-peers.ts'),
-    ])
+  const [
+    { openProject },
+    { createRuntime },
+    { createControl },
+    { lazyStore },
+    { syncWorkspacesOnce },
+    { buildExternalPeers },
+  ] = await Promise.all([
+    import('../project/project.ts'),
+    import('../bootstrap/runtime.ts'),
+    import('./control.ts'),
+    import('../project/lazy-store.ts'),
+    import('../bootstrap/sync-workspaces.ts'),
+    import('../bootstrap/external-peers.ts'),
+  ])
   try {
     const project = await openProject({ ...options, watch: false })
     const { dataDir, settings, storeChoice: choice } = project
@@ -55,7 +61,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     const storage = lazyStore({ dataDir, choice, settings, clock, log: options.log, owner })
     const platform = async () => {
       const opened = await storage.open()
-      return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
+      return { ...opened, organisation: await syncWorkspacesOnce(runtime, opened.organisation) }
     }
     const runtime: Runtime = await createRuntime(project, {
       log: options.log,

@@ -165,7 +165,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     sources: [withPages(builtin, log), project, knowledge],
     agentFiles,
     configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
-    upstreams: () => withStandIns(upstreams),
+    upstreams: () => withDisabledConfigs(upstreams),
     upstreamsLeftOut: () => upstreams.leftOut,
     upstreamSecrets: () => upstreams.secrets,
     dependencyOptions: name => read.config.dependencies[name] ?? {},
@@ -205,10 +205,10 @@ async function configFileIn(projectDir: string): Promise<string | undefined> {
   return found.projectDir === projectDir ? found.configFile : undefined
 }
 
-function withStandIns({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, UpstreamConfig> {
+function withDisabledConfigs({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, UpstreamConfig> {
   const named = [...leftOut].filter(([name]) => Name.safeParse(name).success)
-  const standIns = named.map(([name, wrong]) => [name, standInFor(wrong)] as const)
-  return standIns.length === 0 ? configs : new Map([...configs, ...standIns])
+  const disabled = named.map(([name, wrong]) => [name, disabledConfigFor(wrong)] as const)
+  return disabled.length === 0 ? configs : new Map([...configs, ...disabled])
 }
 
 /** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is fixed or gone. */
@@ -262,7 +262,7 @@ export function wrongEntryText({ reason }: LeftOutUpstream): string {
 }
 
 /** Stands for an entry that is wrong, so that an agent that has it keeps everything else. It can never be run. */
-export function standInFor(leftOut: LeftOutUpstream): UpstreamConfig {
+export function disabledConfigFor(leftOut: LeftOutUpstream): UpstreamConfig {
   const wrong = wrongEntryText(leftOut)
   const config = StdioUpstream.parse({ command: 'none', enabled: false, short: wrong.slice(0, LONGEST_SHORT) })
   return { ...config, command: NO_PROGRAM, wrong }

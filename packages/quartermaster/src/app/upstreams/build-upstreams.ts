@@ -79,10 +79,10 @@ export async function loadUpstreamCode(log: Log): Promise<void> {
 type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramDesk['run'] }
 
 async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadeParts> {
-  const [{ createChildHerd, createProgramRunner }, { createMounted, createUpstreamAuth }, core] = await loadCode()
+  const [{ createProcessManager, createProgramRunner }, { createMounted, createUpstreamAuth }, core] = await loadCode()
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
-  const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
+  const processes = createProcessManager({ clock, dataDir, warn: message => log.warn(message) })
   const pins = core.createPinBook({ ...ports, scanner: core.createScanner(ports) })
   const memory = core.createUpstreamMemory(ports)
   const secrets = () => project.upstreamSecrets()
@@ -94,19 +94,19 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
   const toolsOfOthers = core.createToolsOfOthers({ ...ports, ownNameOf: tool => ownNameOf(tool, project) })
   const hasAgent = async (name: string) => (await project.agentFiles.read(name)) !== undefined
-  const known = { herd, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
+  const known = { herd: processes, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
     pins,
     memory,
     auth,
-    runProgram: createProgramRunner({ herd, projectDir, dataDir, clock }),
+    runProgram: createProgramRunner({ processes, projectDir, dataDir, clock }),
     create: options => createMounted(common, options),
     async prepare() {
-      const swept = ports.isOwner ? await herd.sweep() : 0
+      const swept = ports.isOwner ? await processes.sweep() : 0
       if (swept > 0) log.warn('programs of an earlier run were still there and have been ended', { count: swept })
     },
-    close: () => herd.close(),
+    close: () => processes.close(),
   }
 }
 

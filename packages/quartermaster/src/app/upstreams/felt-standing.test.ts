@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { UpstreamStatus } from '../../contracts/index.ts'
-import { asFelt } from './upstream-status.ts'
+import { asHealthDecided } from './upstream-status.ts'
 
 const WENT = 'It ended with exit code 7.'
 const OWES = 'It answers again, but it went away 4 times of late: 1 of 3 good probes, over 5 s at least.'
@@ -15,7 +15,7 @@ it.each([
   ['starting', { state: 'recovering', reason: WENT, since: 40 }, { state: 'starting', reason: WENT, since: 10 }],
 ] as const)('tells of an upstream whose connection is %s the same as the status does', (state, felt, told) => {
   const status = { name: 'crm', state, reason: WENT, since: 10 } as UpstreamStatus
-  expect(asFelt([status], [{ name: 'upstream-crm', ...felt }])).toMatchObject([told])
+  expect(asHealthDecided([status], [{ name: 'upstream-crm', ...felt }])).toMatchObject([told])
 })
 
 it.each([
@@ -25,12 +25,12 @@ it.each([
 ] as const)('tells of one that is up as one that starts where health has looked last %s', (_, felt, state) => {
   const status = { name: 'crm', state: 'up', reason: 'It answers.', since: 10 } as UpstreamStatus
   const dependency = { name: 'upstream-crm', state: 'down', reason: WENT, since: 5, ...felt } as const
-  expect(asFelt([status], [dependency])).toMatchObject([
+  expect(asHealthDecided([status], [dependency])).toMatchObject([
     { state, reason: expect.stringMatching(state === 'starting' ? /about to be there/ : WENT) },
   ])
 })
 
 it('leaves an upstream as it is that nobody has looked at', () => {
   const status = { name: 'crm', state: 'up', reason: 'It answers.', since: 10 } as UpstreamStatus
-  expect(asFelt([status], [])).toEqual([status])
+  expect(asHealthDecided([status], [])).toEqual([status])
 })

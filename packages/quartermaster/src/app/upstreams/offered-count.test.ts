@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { defineInjection } from '../../core/catalogue/index.ts'
 import { createHub, simpleCapability, simplePrompt, simpleTool } from '../../testing/hub.ts'
 import { status } from '../../testing/upstream-desk.ts'
-import { withOfferedCounts } from './upstream-status.ts'
+import { withOffered } from './upstream-status.ts'
 
 const TOOLS = [simpleTool('read'), simpleTool('write')]
 
@@ -20,7 +20,7 @@ async function counted(names: readonly string[], loaded: Record<string, ReturnTy
     ),
   })
   const statuses = names.map(name => ({ ...status(name, 'up'), prompts: 1 }))
-  const told = withOfferedCounts(statuses, catalogue.current(), catalogue.problems())
+  const told = withOffered(statuses, catalogue.current(), catalogue.problems())
   return told.map(({ name, tools: { offered }, prompts, clashes = [] }) => ({ name, offered, prompts, clashes }))
 }
 

@@ -22,7 +22,7 @@ import { isLocked } from '../project/take-folder.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { previewUpstream, secretsFileOf, withOutlines } from './upstream-preview.ts'
-import { asFelt, asKept, clashText, heirText, withOfferedCounts } from './upstream-status.ts'
+import { asHealthDecided, clashText, heirText, withOffered, withoutRetries } from './upstream-status.ts'
 
 /** The part of the control that is about the MCP servers of others. */
 export type UpstreamControl = Pick<
@@ -100,8 +100,8 @@ const isNever = (_status: UpstreamStatus) => false
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
-  const felt = () => asKept(asFelt(upstreams?.statuses() ?? [], deps.dependencies()), deps.from)
-  const running = () => withOfferedCounts(felt(), deps.generation(), deps.definitionProblems())
+  const felt = () => withoutRetries(asHealthDecided(upstreams?.statuses() ?? [], deps.dependencies()), deps.from)
+  const running = () => withOffered(felt(), deps.generation(), deps.definitionProblems())
   const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
   const find = (name: string) => statuses().find(status => status.name === name)
   const { read, shown, judged } = createUpstreamIntake({ ...deps, waitMs: FIRST_LOOK_MS })

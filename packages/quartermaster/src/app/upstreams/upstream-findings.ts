@@ -5,7 +5,7 @@ import type { Catalogue } from '../../core/catalogue/index.ts'
 import { loginStepIn, neededLogin, upstreamUnit, withoutLoginStep } from '../../core/kernel/index.ts'
 import { isAnnotated } from '../../core/upstreams/index.ts'
 import type { Project } from '../project/project.ts'
-import { asKept, withOfferedCounts } from './upstream-status.ts'
+import { withOffered, withoutRetries } from './upstream-status.ts'
 
 export interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
@@ -22,8 +22,8 @@ export interface UpstreamFindingsDeps {
 export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Finding[]> {
   const { upstreams, core, project, from } = deps
   const leftOut = project.upstreamsLeftOut()
-  const running = asKept(upstreams.statuses(), from).filter(({ name }) => !leftOut.has(name))
-  const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
+  const running = withoutRetries(upstreams.statuses(), from).filter(({ name }) => !leftOut.has(name))
+  const statuses = withOffered(running, core.catalogue.current(), core.catalogue.problems())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
   return statuses.flatMap((status, i) => [
     stateFinding(status, from),

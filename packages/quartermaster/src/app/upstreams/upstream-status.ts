@@ -16,18 +16,21 @@ import type { Runtime } from '../bootstrap/runtime.ts'
 import { asUpstreams } from './upstream-dependencies.ts'
 
 /** Upstreams as they stand for whoever looks. What is tried again by nobody does not recover. */
-export function asKept(statuses: readonly UpstreamStatus[], from: StatusReport['from']): UpstreamStatus[] {
+export function withoutRetries(statuses: readonly UpstreamStatus[], from: StatusReport['from']): UpstreamStatus[] {
   const isLost = ({ state }: UpstreamStatus) => from === 'process' && state === 'recovering'
   return statuses.map(status => (isLost(status) ? { ...status, state: 'down' } : status))
 }
 
-type Felt = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since' | 'checkedAt' | 'isProving'>
+type HealthFacts = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since' | 'checkedAt' | 'isProving'>
 
 /**
  * Upstreams as their tools feel them. A connection may be up for a moment again and again; whether that counts, and since when
  * it does not, health has decided, and whoever asks in two ways is to be told the same.
  */
-export function asFelt(statuses: readonly UpstreamStatus[], dependencies: readonly Felt[]): UpstreamStatus[] {
+export function asHealthDecided(
+  statuses: readonly UpstreamStatus[],
+  dependencies: readonly HealthFacts[],
+): UpstreamStatus[] {
   const byName = new Map(dependencies.map(dependency => [dependency.name, dependency]))
   return statuses.map(status => {
     const felt = byName.get(upstreamDependency(status.name))
@@ -41,7 +44,7 @@ export function asFelt(statuses: readonly UpstreamStatus[], dependencies: readon
 }
 
 /** It came up in this moment, and health, which knows it as it was before, is about to look. */
-function isJustUp({ state, since }: UpstreamStatus, felt: Felt): boolean {
+function isJustUp({ state, since }: UpstreamStatus, felt: HealthFacts): boolean {
   return state === 'up' && felt.state === 'down' && !felt.isProving && (felt.checkedAt ?? since + 1) <= since
 }
 
@@ -73,7 +76,7 @@ export async function recheckWithUpstreams(
   const generation = catalogue.current()
   const requires = new Set(requirementsOf(parseAddress(name, generation), generation))
   const needed = health.dependencies().filter(dependency => requires.has(dependency.name))
-  return withUnheard(answer, asUpstreams(needed, asKept(upstreams.statuses(), from)), Math.round(clock.now()))
+  return withUnheard(answer, asUpstreams(needed, withoutRetries(upstreams.statuses(), from)), Math.round(clock.now()))
 }
 
 function withUnheard(answer: RecheckAnswer, needed: readonly DependencyStatus[], now: number): RecheckAnswer {
@@ -96,7 +99,7 @@ function toMissing({ name, state, reason, since, fix }: DependencyStatus, now: n
  * Upstreams with what agents have of them, which is what is loaded now: what was seen a moment ago is still to come, and what
  * could not be taken in, be it for its name or for what is wrong with it, does not.
  */
-export function withOfferedCounts(
+export function withOffered(
   statuses: readonly UpstreamStatus[],
   { capabilities }: Pick<Generation, 'capabilities'>,
   problems: readonly Problem[],

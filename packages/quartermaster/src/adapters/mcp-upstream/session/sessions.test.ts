@@ -9,7 +9,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { freshFolder } from '../../../testing/store-contract/stage.ts'
 import type { Message } from '../../mcp-wire/index.ts'
-import { createChildHerd } from '../../programs/process-manager.ts'
+import { createProcessManager } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
 import { createChildLog } from '../stdio/child-log.ts'
@@ -27,7 +27,7 @@ const FOREVER = new AbortController().signal
 
 async function overStdio(server: string, ...args: string[]): Promise<OpenChannel> {
   const dataDir = await freshFolder()
-  const herd = createChildHerd({ clock, dataDir })
+  const herd = createProcessManager({ clock, dataDir })
   onTestFinished(() => herd.close())
   const program = { command: process.execPath, args: [server, ...args], env: {}, cwd: dataDir }
   return openStdioChannel({ ...program, clock, herd, log: createChildLog({ clock }) })

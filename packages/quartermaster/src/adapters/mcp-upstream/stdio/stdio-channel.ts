@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRequest } from '../../mcp-wire/index.ts'
-import { type Child, type ChildHerd, type StopTimes, wait } from '../../programs/index.ts'
+import { type Child, type ProcessManager, type StopTimes, wait } from '../../programs/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -33,7 +33,7 @@ export interface StdioChannelOptions {
   readonly stop?: StopTimes
   readonly limits?: Partial<StdioLimits>
   readonly log: ChildLog
-  readonly herd: ChildHerd
+  readonly herd: ProcessManager
   readonly clock: Clock
 }
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../../contracts/index.ts'
 import { type Clock, targetText } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
-import { type ChildHerd, programPlaces, workingFolder } from '../../programs/index.ts'
+import { type ProcessManager, programPlaces, workingFolder } from '../../programs/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
 import { keySettings } from '../http/key-settings.ts'
 import { createSessionTrials, type SessionTrials } from '../http/session-trials.ts'
@@ -23,7 +23,7 @@ export interface TargetDeps {
   readonly projectDir: string
   readonly dataDir: string
   readonly clock: Clock
-  readonly herd: ChildHerd
+  readonly herd: ProcessManager
   readonly auth: UpstreamAuth
   readonly log: ChildLog
   /** Whether there is an agent of this name. */

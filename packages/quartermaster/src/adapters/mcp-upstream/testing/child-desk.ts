@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
-import { type ChildHerd, type ChildHerdOptions, createChildHerd } from '../../programs/process-manager.ts'
+import {
+  createProcessManager,
+  type ProcessManager,
+  type ProcessManagerOptions,
+} from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
 import type { Channel, ChannelEnd } from '../session/channel.ts'
 import { type ChildLog, createChildLog } from '../stdio/child-log.ts'
@@ -27,14 +31,14 @@ export async function tempFolder(): Promise<string> {
 }
 
 export interface HerdDesk {
-  readonly herd: ChildHerd
+  readonly herd: ProcessManager
   readonly dataDir: string
 }
 
 /** A herd over a folder of its own. Its children end with the test. */
-export async function herdDesk(options: Partial<ChildHerdOptions> = {}): Promise<HerdDesk> {
+export async function herdDesk(options: Partial<ProcessManagerOptions> = {}): Promise<HerdDesk> {
   const dataDir = await tempFolder()
-  const herd = createChildHerd({ clock: createSystemClock(), dataDir, ...options })
+  const herd = createProcessManager({ clock: createSystemClock(), dataDir, ...options })
   onTestFinished(() => herd.close())
   return { herd, dataDir }
 }
@@ -55,7 +59,7 @@ export interface OpenedChannel {
 }
 
 export interface ChannelDeskOptions extends Partial<Omit<StdioChannelOptions, 'herd'>> {
-  readonly herd?: ChildHerd
+  readonly herd?: ProcessManager
   /** Of the ill-behaved server. */
   readonly flags?: readonly string[]
   readonly secrets?: readonly string[]

@@ -1,4 +1,4 @@
-import { createChildHerd } from '../../programs/process-manager.ts'
+import { createProcessManager } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { createChildLog } from '../stdio/child-log.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
@@ -15,7 +15,7 @@ const { dataDir, servers, looks } = JSON.parse(process.argv[2] ?? '{}') as {
 }
 const clock = createSystemClock()
 const looking = createLookingClock()
-const herd = createChildHerd({ clock: looks ? looking : { ...clock, after: () => () => {} }, dataDir })
+const herd = createProcessManager({ clock: looks ? looking : { ...clock, after: () => () => {} }, dataDir })
 
 async function start([command = '', ...args]: string[]): Promise<void> {
   const log = createChildLog({ clock })
