@@ -17,7 +17,7 @@ export interface Place {
   readonly column: number
 }
 
-export interface ProblemDetails {
+interface ProblemDetails {
   readonly entry: Entry
   readonly root: string
   readonly notes: BuildNotes

@@ -103,7 +103,7 @@ function optionsFor(entries: readonly Entry[], root: string): Esbuild.BuildOptio
 }
 
 /** Which files went into which of the bundles of one build. */
-export interface BuildGraph {
+interface BuildGraph {
   /**
    * The files of one bundle, its entry first. `undefined` when the bundler lists one under another name than its path, as
    * it does for `x.ts?y`, and for JSON that some entries import with attributes and others without.
@@ -111,7 +111,7 @@ export interface BuildGraph {
   filesOf(output: string): string[] | undefined
 }
 
-export function createBuildGraph({ inputs, outputs }: Metafile, root: string, read: readonly string[]): BuildGraph {
+function createBuildGraph({ inputs, outputs }: Metafile, root: string, read: readonly string[]): BuildGraph {
   const isRead = new Set(read)
   const paths = new Map(Object.keys(inputs).map(name => [name, resolve(root, name)]))
 
@@ -134,7 +134,7 @@ export function createBuildGraph({ inputs, outputs }: Metafile, root: string, re
 }
 
 /** What stands for `import.meta` and its kin in every bundled file. */
-export const META = '__quartermaster_meta'
+const META = '__quartermaster_meta'
 const USES_META = /\bimport\s*\.\s*meta\b|\b__dirname\b|\b__filename\b/
 
 const LOADERS: Record<string, Loader> = {
@@ -151,7 +151,7 @@ const LOADERS: Record<string, Loader> = {
 }
 
 /** Binds `quartermaster` to the running package, keeps other packages outside, and notes all that goes in. */
-export function projectPlugin(bindings: Bindings, noteBook: NoteBook): Plugin {
+function projectPlugin(bindings: Bindings, noteBook: NoteBook): Plugin {
   return {
     name: 'quartermaster',
     setup(build) {
@@ -162,7 +162,7 @@ export function projectPlugin(bindings: Bindings, noteBook: NoteBook): Plugin {
 }
 
 /** What names stand for: the running package, other packages as far as they were looked up, and files. */
-export interface Bindings {
+interface Bindings {
   readonly packageEntries: Record<string, string>
   readonly files: Files
   /** Looking a package up costs more than all the rest of a small build, and most files import the same few. */

@@ -23,7 +23,7 @@ export interface Bundle {
 }
 
 /** A bundle or what stands in its way, and in both cases the files that were read for it. */
-export type BundleOutcome = { readonly inputs: readonly Input[] } & (
+type BundleOutcome = { readonly inputs: readonly Input[] } & (
   | { readonly bundle: Bundle }
   | { readonly problems: readonly Problem[] }
 )
@@ -33,7 +33,7 @@ export interface Bundler {
   bundle(entry: Entry): Promise<BundleOutcome>
 }
 
-export interface BundlerOptions {
+interface BundlerOptions {
   /** The project folder. */
   root: string
   packageEntries: Record<string, string>
@@ -167,10 +167,10 @@ export function createBatches<Question, Answer>(
 }
 
 /** Answers a batch, in its order. */
-export type Work<Question, Answer> = (batch: readonly Question[]) => Promise<readonly Answer[]>
+type Work<Question, Answer> = (batch: readonly Question[]) => Promise<readonly Answer[]>
 
 /** Cuts a list into pieces of a size; the last one may be smaller. */
-export function inBatches<T>(items: readonly T[], size: number): T[][] {
+function inBatches<T>(items: readonly T[], size: number): T[][] {
   const count = Math.ceil(items.length / size)
   return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size))
 }

@@ -21,7 +21,7 @@ export interface Files {
   open(path: string): Promise<OpenedFile>
 }
 
-export interface OpenedFile {
+interface OpenedFile {
   readonly input: Input
   readonly contents: string
 }

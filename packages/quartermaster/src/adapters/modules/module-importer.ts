@@ -11,7 +11,7 @@ import { hangingProblem, toImportProblem } from './import-problem.ts'
 import type { Files } from './inputs.ts'
 
 /** Imports the bundles of one entry, each text once. */
-export interface ModuleImporter {
+interface ModuleImporter {
   import(bundle: Bundle, round: Round): Promise<Version | { problem: Problem }>
 }
 
@@ -88,9 +88,9 @@ export interface Round {
 }
 
 /** Says that nobody waits any more; the promise itself may still settle. */
-export class GivenUp extends Error {}
+class GivenUp extends Error {}
 
-export interface Patience {
+interface Patience {
   /** How long to wait; for ever when absent. */
   ms?: number
   /** Resolves when waiting is over whatever the time. */
@@ -116,14 +116,14 @@ export async function settled<T>(promise: Promise<T>, { ms, aborted }: Patience)
 }
 
 /** A private folder from which bundles are imported. One belongs to one load, so every import has an address of its own. */
-export interface Scratch {
+interface Scratch {
   /** Imports a text as a module. The file is gone when the import settles, or when the folder is. */
   import(name: string, code: string): Promise<Started>
   remove(): Promise<void>
 }
 
 /** An import under way. Its promise may never settle, so it is wrapped: awaiting the start does not await the module. */
-export interface Started {
+interface Started {
   readonly file: string
   readonly exports: Promise<Record<string, unknown>>
 }
@@ -155,19 +155,19 @@ async function importOnce(file: string): Promise<Record<string, unknown>> {
 export type GoodUnit = Extract<SourceUnit, { hash: string }>
 
 /** One imported text of an entry, and what it defines once that was collected. */
-export interface Version {
+interface Version {
   readonly exports: Record<string, unknown>
   unit: GoodUnit | undefined
 }
 
 /** The last texts of an entry. Node never forgets a module, so an edit that is undone gets the old one back. */
-export interface VersionMemory {
+interface VersionMemory {
   get(hash: string): Version | undefined
   /** Keeps it as the newest; the one that was not used for longest goes. */
   keep(hash: string, version: Version): Version
 }
 
-export function createVersionMemory(size: number): VersionMemory {
+function createVersionMemory(size: number): VersionMemory {
   const versions = new Map<string, Version>()
   return {
     get: hash => versions.get(hash),

@@ -23,7 +23,7 @@ export interface ProjectModules {
   isStale(): Promise<boolean>
 }
 
-export interface ProjectModulesDeps extends EntryLoaderDeps {
+interface ProjectModulesDeps extends EntryLoaderDeps {
   packageEntries: Record<string, string>
   log: Log
 }
@@ -98,7 +98,7 @@ function whenAborted(signal: AbortSignal): { aborted: Promise<void>; forget: () 
 }
 
 /** Loads one entry again and again, and does no work for what did not change. */
-export interface EntryLoader {
+interface EntryLoader {
   /** The last unit, when nothing that it was made of has changed. */
   unchanged(round: Round): Promise<SourceUnit | undefined>
   /** A new unit. What is built at the same moment is bundled together. */
@@ -109,11 +109,11 @@ export interface EntryLoader {
   inputs(): readonly Input[]
 }
 
-export interface EntryLoaderDeps extends ModuleImporterDeps {
+interface EntryLoaderDeps extends ModuleImporterDeps {
   services: Partial<Services>
 }
 
-export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoader {
+function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoader {
   const importer = createModuleImporter(entry, deps)
   let inputs: readonly Input[] = []
   /** What the inputs make, as long as they stay as they are. A broken entry has none, so it is always tried again. */

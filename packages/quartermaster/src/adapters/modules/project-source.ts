@@ -57,7 +57,7 @@ export function createProjectSource(options: ProjectSourceOptions): ClosableSour
 }
 
 /** Tells listeners that something changed: once for a burst of changes. */
-export interface ChangeNotice {
+interface ChangeNotice {
   changed(): void
   listen(listener: () => void): () => void
   count(): number
@@ -67,7 +67,7 @@ export interface ChangeNotice {
 /** How many quiet times a burst may go on before it is told anyway, so that a file written without pause hides nothing. */
 const LONGEST_BURST = 10
 
-export function createChangeNotice(quietMs: number): ChangeNotice {
+function createChangeNotice(quietMs: number): ChangeNotice {
   const listeners = new Set<{ tell: () => void }>()
   let timer: NodeJS.Timeout | undefined
   let burstSince = 0
@@ -100,14 +100,14 @@ export function createChangeNotice(quietMs: number): ChangeNotice {
 }
 
 /** Watches what modules are made of, as long as someone listens. */
-export interface Watching {
+interface Watching {
   listen(listener: () => void): () => void
   /** Watches what the last load read, from now on. */
   update(): void
   close(): Promise<void>
 }
 
-export interface WatchingDeps {
+interface WatchingDeps {
   dir: string
   log: Log
   notice: ChangeNotice
@@ -120,7 +120,7 @@ export interface WatchingDeps {
  */
 const SECOND_LOOK_MS = 1_000
 
-export function createWatching({ dir, log, notice, modules }: WatchingDeps): Watching {
+function createWatching({ dir, log, notice, modules }: WatchingDeps): Watching {
   let watcher: Watcher | undefined
   let closing: Promise<void> = Promise.resolve()
   let secondLook: NodeJS.Timeout | undefined

@@ -10,7 +10,7 @@ export interface Watcher {
   close(): Promise<void>
 }
 
-export interface WatcherOptions {
+interface WatcherOptions {
   dir: string
   log: Log
   onEvent: () => void

@@ -36,7 +36,7 @@ export interface Child {
 
 export type SpawnedProcess = ChildProcessByStdio<Writable, Readable, Readable> & { readonly pid: number }
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly process: SpawnedProcess
   readonly stop: StopTimes
   /** Finds out what it has started, while that can be known. */

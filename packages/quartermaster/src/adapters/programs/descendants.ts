@@ -3,7 +3,7 @@ import type { Clock } from '../../core/kernel/index.ts'
 import { wait } from './child.ts'
 import { isMarkedOtherwise } from './marked-processes.ts'
 
-export interface DescendantsOptions {
+interface DescendantsOptions {
   readonly clock: Clock
   /** Whose they are, as marks name it. What is marked otherwise is somebody else's, with all that it has started. */
   readonly folder: string
@@ -15,7 +15,7 @@ export interface DescendantsOptions {
  * What children have started, found by descent. Neither a session of its own nor an empty environment hides it, only the
  * end of its parent does; so it is looked for from time to time, and what was found is known until it ends.
  */
-export interface Descendants {
+interface Descendants {
   /** A child, or whoever else is to be ended with all that it has started. */
   add(child: number): void
   /** These are of a child, too, with all that they have started. */
@@ -180,7 +180,7 @@ function groupedBy(all: readonly ProcessEntry[], keyOf: (entry: ProcessEntry) =>
 }
 
 /** A process as Linux shows it. Numbers are given again; a number and a start are one process for ever. */
-export interface ProcessEntry {
+interface ProcessEntry {
   readonly pid: number
   readonly parent: number
   readonly group: number
@@ -189,7 +189,7 @@ export interface ProcessEntry {
 }
 
 /** The processes of this machine, where they are shown as files (Linux); elsewhere there are none. */
-export interface ProcessTable {
+interface ProcessTable {
   /** Whether they are. */
   readonly isShown: boolean
   /** One that runs, if it can be seen. */
@@ -209,7 +209,7 @@ export interface ProcessTable {
 /** Read at one go: half a millisecond, for these files are memory. By threads each of them would cost three times as much. */
 const BATCH = 32
 
-export function createProcessTable(clock: Pick<Clock, 'breathe'>): ProcessTable {
+function createProcessTable(clock: Pick<Clock, 'breathe'>): ProcessTable {
   const isShown = showsUs()
   const buffer = Buffer.alloc(4_096)
 

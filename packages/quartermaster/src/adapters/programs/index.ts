@@ -4,10 +4,7 @@ export type { ProcessManager } from './process-manager.ts'
 export { locatedProgram, programPlaces, type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 
 /** Loads what runs programs; a process without upstreams and programs does without it. */
-export async function loadProgramParts() {
-  const [{ createProcessManager }, { createProgramRunner }] = await Promise.all([
-    import('./process-manager.ts'),
-    import('./program-runner.ts'),
-  ])
-  return { createProcessManager, createProgramRunner }
-}
+export const loadProgramParts = async () => ({
+  ...(await import('./process-manager.ts')),
+  ...(await import('./program-runner.ts')),
+})

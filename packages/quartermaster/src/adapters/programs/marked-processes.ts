@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { wait } from './child.ts'
 
 /** The processes of this machine, where they show their environment (Linux). */
-export interface MarkedProcesses {
+interface MarkedProcesses {
   /** The processes of this user that carry such a mark: none where processes do not show their environment. */
   find(isWanted: (mark: Mark) => boolean): Promise<readonly number[]>
   /** Kills them until there are none, and answers which there were. */
@@ -159,7 +159,7 @@ export function newRun(): string {
 }
 
 /** The mark in an environment as Linux shows it. */
-export function markIn(environ: Buffer): Mark | undefined {
+function markIn(environ: Buffer): Mark | undefined {
   const text = textIn(environ)
   return text === undefined ? undefined : parseMark(text)
 }

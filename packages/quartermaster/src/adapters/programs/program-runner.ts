@@ -32,16 +32,8 @@ export function createProgramRunner({ processes, ...places }: ProgramRunnerOptio
     if (signal.aborted) throw signal.reason
     const { program, args, env } = request
     try {
-      return await toItsEnd(
-        await processes.spawn({
-          command: locatedProgram(program, places.projectDir),
-          args,
-          env,
-          cwd: place.cwd,
-          stop: STOP,
-        }),
-        request,
-      )
+      const command = locatedProgram(program, places.projectDir)
+      return await toItsEnd(await processes.spawn({ command, args, env, cwd: place.cwd, stop: STOP }), request)
     } catch (error) {
       const outcome = startFailure(error, program)
       if (outcome === undefined || signal.aborted) throw error

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/kernel/index.ts'
 import { wait } from './child.ts'
 import { MARK } from './marked-processes.ts'
 
-export interface ReaperOptions {
+interface ReaperOptions {
   /** The mark of this run's children, without the child. */
   readonly run: string
   readonly clock: Clock
@@ -12,7 +12,7 @@ export interface ReaperOptions {
 }
 
 /** A process that outlives us and ends what we started, should we end without doing it ourselves. */
-export interface Reaper {
+interface Reaper {
   /** Starts it unless it runs. To be called before a child is started. */
   ensure(): void
   /** A process group that is ours from now on. */

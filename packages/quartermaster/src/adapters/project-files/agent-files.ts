@@ -147,7 +147,7 @@ const UnresolvedConfig = AgentConfig.extend({
 })
 
 /** Changes an agent's file and leaves everything the change does not touch as it was written. */
-export async function editAgent(
+async function editAgent(
   projectDir: string,
   edit: { name: string; change: AgentChange; create: boolean },
 ): Promise<EditedAgent> {

@@ -47,14 +47,14 @@ export type SetUpstreamOptions = Partial<WrittenSecrets> & {
   readonly consent?: UpstreamConsent | undefined
 }
 
-export interface PreviewOptions extends SetUpstreamOptions {
+interface PreviewOptions extends SetUpstreamOptions {
   readonly env: Environment
   /** Others that would be there by then, in this order. */
   readonly beside: readonly BesideUpstream[]
 }
 
 /** One that would be there by then. */
-export interface BesideUpstream {
+interface BesideUpstream {
   readonly name: string
   readonly entry: Fields
   readonly secrets?: WrittenSecrets['secrets'] | undefined
@@ -62,7 +62,7 @@ export interface BesideUpstream {
 }
 
 /** An upstream as it would be written down. */
-export interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
+interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
   /** With references in place of its secrets. */
   readonly entry: Fields
   /** References replaced; absent where it could not be used yet. */
@@ -96,7 +96,7 @@ export interface ConfigEditor {
   releaseSecrets(names: readonly string[], options: { keep: boolean; spared?: SparedSecrets }): Promise<ReleasedSecrets>
 }
 
-export interface ConfigEditorOptions {
+interface ConfigEditorOptions {
   readonly projectDir: string
   readonly dataDir: string
   /** Where the configuration is; under its usual name in the project folder when there is none yet. */

@@ -10,7 +10,7 @@ import { SERVERS, transportOf } from './upstream-entries.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A configuration that is about to be changed. */
-export interface ConfigText {
+interface ConfigText {
   /** All of it. */
   readonly fields: Fields
   /** The entries of `mcpServers`. */

@@ -11,7 +11,7 @@ export interface Fault {
 }
 
 /** Whose faults these are. */
-export interface FaultSource {
+interface FaultSource {
   readonly file: string
   readonly text: string
   readonly code: Problem['code']

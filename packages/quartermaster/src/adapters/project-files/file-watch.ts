@@ -103,7 +103,7 @@ function changeKind(path: string, { projectDir, configFile }: Places): keyof Pro
 }
 
 /** Collects what happens and tells it once nothing more has happened for a moment. */
-export interface QuietNotice<T> {
+interface QuietNotice<T> {
   add(item: T): void
   cancel(): void
 }

@@ -92,7 +92,7 @@ export const FIRST_AGENT_TEXT = json({
 })
 
 /** The files of a new project, by their path in it. */
-export const STARTING_FILES: Readonly<Record<string, string>> = {
+const STARTING_FILES: Readonly<Record<string, string>> = {
   'quartermaster.config.json': json({ $schema: './.quartermaster/schemas/config.schema.json', settings: {} }),
   [FIRST_AGENT_FILE]: FIRST_AGENT_TEXT,
   'capabilities/hello.ts': `// A first tool of your own. How to go on: the docs folder of the Quartermaster repository.
@@ -117,7 +117,7 @@ const NODE_TYPES = '20.19.43'
  * What an editor and npm need of a new project, by path. `quartermaster` is the very package that makes the project, wherever
  * it is: that works from a clone and from a packed file, without a registry.
  */
-export function packageFiles(packageDir: string): Readonly<Record<string, string>> {
+function packageFiles(packageDir: string): Readonly<Record<string, string>> {
   return {
     'package.json': json({
       private: true,
@@ -140,7 +140,7 @@ export function packageFiles(packageDir: string): Readonly<Record<string, string
 }
 
 /** The command that installs what an editor needs: what a `package.json` that was there already does not name is added to it. */
-export function installCommand(packageDir: string, manifest: string | undefined): string[] {
+function installCommand(packageDir: string, manifest: string | undefined): string[] {
   const wanted = { quartermaster: linkTo(packageDir), '@types/node': `@types/node@${NODE_TYPES}` }
   const missing = Object.entries(wanted).filter(([name]) => !new RegExp(`"${name}"\\s*:\\s*"`).test(manifest ?? ''))
   if (manifest === undefined || missing.length === 0) return ['npm', 'install']

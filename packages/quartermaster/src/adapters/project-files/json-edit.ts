@@ -178,7 +178,7 @@ function skip(text: string, offset: number, trivia: RegExp): number {
 }
 
 /** One step from one value to another. Steps are taken in order, each on what the one before left. */
-export type JsonChange =
+type JsonChange =
   | { readonly kind: 'set'; readonly path: Path; readonly value: unknown }
   | { readonly kind: 'insert'; readonly path: Path; readonly index: number; readonly value: unknown }
   | { readonly kind: 'remove'; readonly path: Path }
@@ -240,7 +240,7 @@ function listChanges(written: readonly unknown[], after: readonly unknown[], pat
 }
 
 /** How a text is laid out. */
-export interface Layout {
+interface Layout {
   /** One level of indentation. */
   readonly unit: string
   readonly eol: string
@@ -263,7 +263,7 @@ export function printLines(value: unknown, layout: Layout, indent = ''): string 
 }
 
 /** JSON on one line, with the spaces people write. */
-export function printInline(value: unknown): string {
+function printInline(value: unknown): string {
   if (isPlain(value)) return JSON.stringify(value)
   const items = itemsOf(value).map(([key, item]) => `${key}${printInline(item)}`)
   if (Array.isArray(value)) return `[${items.join(', ')}]`
@@ -271,7 +271,7 @@ export function printInline(value: unknown): string {
 }
 
 /** The layout that a text already has. */
-export function layoutOf(text: string): Layout {
+function layoutOf(text: string): Layout {
   const unit = /^([ \t]+)["{[]/m.exec(text)?.[1] ?? '  '
   return { unit, eol: text.includes('\r\n') ? '\r\n' : '\n' }
 }

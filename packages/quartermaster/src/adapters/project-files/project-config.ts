@@ -64,7 +64,7 @@ function invalid(problems: readonly Problem[]): AppError {
 }
 
 /** The defaults, overlaid with the configuration file's settings and then with the environment's. */
-export function readSettings(input: SettingsInput, env: Environment): { settings: Settings; problems: Problem[] } {
+function readSettings(input: SettingsInput, env: Environment): { settings: Settings; problems: Problem[] } {
   const settings: Record<string, unknown> = { ...DEFAULT_SETTINGS, ...input }
   const problems: Problem[] = []
   for (const [key, { variable, schema }] of overrides()) {

@@ -13,7 +13,7 @@ export interface ReferenceSources {
 }
 
 /** A reference that leads nowhere. Never holds a value. */
-export interface ReferenceFault {
+interface ReferenceFault {
   readonly path: Path
   readonly message: string
   readonly fix: string

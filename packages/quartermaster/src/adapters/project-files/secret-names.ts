@@ -10,7 +10,7 @@ import { beginsAsText, isAbsent, readText, type TextRead } from './text-file.ts'
 /** Whether something else refers to a secret of this name, there or not: whoever took it would be read by that, too. */
 export type IsSpokenFor = (name: string) => boolean
 
-export interface SpokenForOptions {
+interface SpokenForOptions {
   readonly projectDir: string
   readonly configFile: string
   /** What the configuration says about everything else. */
@@ -74,7 +74,7 @@ function tooMany(name: string): AppError {
   )
 }
 
-export interface SecretUsesOptions {
+interface SecretUsesOptions {
   readonly projectDir: string
   readonly configFile: string | undefined
   /** A file that the caller has looked at. */
@@ -195,7 +195,7 @@ export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecr
  */
 export type SparedSecrets = Readonly<Record<string, readonly string[]>>
 
-export interface ReleaseOptions {
+interface ReleaseOptions {
   /** Which of them are in the secrets file; absent where that cannot be read. */
   readonly there: readonly string[] | undefined
   readonly keep: boolean

@@ -7,7 +7,7 @@ import { type JsonDocument, offsetOf, parseDocument } from './json-document.ts'
 import { readText } from './text-file.ts'
 
 /** The secrets of a file, or `undefined` for them when the file is not fit to be read. */
-export interface SecretsRead {
+interface SecretsRead {
   readonly secrets: Secrets | undefined
   readonly problems: readonly Problem[]
 }

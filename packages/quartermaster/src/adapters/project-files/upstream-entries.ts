@@ -175,7 +175,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** What to write instead of a field that other clients know. */
-export function foreignFix(key: string): string | undefined {
+function foreignFix(key: string): string | undefined {
   return Object.hasOwn(FIXES, key) ? FIXES[key] : undefined
 }
 
@@ -205,7 +205,7 @@ const FIXES: Readonly<Record<string, string>> = {
 }
 
 /** Collects the texts of upstreams that no log may show. */
-export interface MaskList {
+interface MaskList {
   /** Begins with one entry. */
   begin(): {
     readonly onValue: (value: string, kind: 'env' | 'secret') => void
@@ -219,7 +219,7 @@ export interface MaskList {
 const SHORTEST_SECRET = 4
 const SHORTEST_OTHER = 8
 
-export function createMaskList(): MaskList {
+function createMaskList(): MaskList {
   const texts = new Set<string>()
   const add = (text: string) => {
     // A credential is logged with its scheme or without.

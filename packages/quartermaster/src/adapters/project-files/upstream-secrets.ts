@@ -18,7 +18,7 @@ export interface WrittenSecrets {
   readonly missing: readonly string[]
 }
 
-export interface NamingPlace {
+interface NamingPlace {
   readonly secretsFile: string
   readonly projectDir: string
   readonly configFile: string
@@ -76,7 +76,7 @@ function sameNames(entry: Fields, stated: Fields, missing: readonly string[]): R
 }
 
 /** Where secrets went. */
-export interface AddedSecrets {
+interface AddedSecrets {
   /** The name that each one has now, by the name that was asked for. */
   readonly names: Readonly<Record<string, string>>
   /** Those that were not there before. */
@@ -89,7 +89,7 @@ type Texts = Readonly<Record<string, string>>
  * Adds texts to the secrets file, which is made when there is none. A name that has another text, or that something else
  * speaks for, is left alone, and the new text gets the next free one.
  */
-export async function addSecrets(
+async function addSecrets(
   file: string,
   secrets: Texts,
   { isSpokenFor, edit }: { isSpokenFor: IsSpokenFor; edit: Edit },
@@ -130,7 +130,7 @@ async function hasAny(file: string, names: readonly string[]): Promise<boolean> 
 }
 
 /** Names for texts that nobody gave yet: nothing has them, so that nothing of somebody else is taken for them. */
-export async function nameMissing(
+async function nameMissing(
   file: string,
   wanted: readonly string[],
   isSpokenFor: IsSpokenFor,

@@ -232,14 +232,14 @@ export async function openToolbox(options: RemoteToolboxOptions): Promise<OpenTo
   return connectToolbox(options, { clock: createSystemClock(), random: Math.random })
 }
 
-export interface HostToolboxDeps {
+interface HostToolboxDeps {
   readonly caller: Seat['caller']
   readonly results: Pick<KeptResults, 'page'>
   readonly log: Log
 }
 
 /** The tools of an agent of this process as its host program holds them: code of its own that throws is none of our business. */
-export function hostToolbox(toolbox: Toolbox, { caller, results, log }: HostToolboxDeps): OpenToolbox {
+function hostToolbox(toolbox: Toolbox, { caller, results, log }: HostToolboxDeps): OpenToolbox {
   const listeners = createListeners({
     onError: error => log.warn('A listener to changes of a toolbox has thrown.', { error: String(error) }),
   })

@@ -31,7 +31,7 @@ import { VERSION } from '../package-info.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface ApiDoorParts {
+interface ApiDoorParts {
   readonly runtime: Pick<Runtime, 'core'>
   readonly store: Pick<
     OpenedStore,
@@ -44,7 +44,7 @@ export interface ApiDoorParts {
 }
 
 /** Access can end while somebody is there. */
-export type OpenedDoor = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
+type OpenedDoor = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
 
 /** The API over the store and the agents of this folder. */
 export function apiDoor(parts: ApiDoorParts): OpenedDoor {
@@ -92,13 +92,13 @@ export function skillsIn(
   }))
 }
 
-export interface PromptHandlersDeps {
+interface PromptHandlersDeps {
   readonly agents: Pick<Agents, 'seatOf'>
   readonly organisation: Pick<Organisation, 'workspaces'>
 }
 
 /** How the prompt of an agent is answered. */
-export function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_ROUTES> {
+function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_ROUTES> {
   return {
     async agentPrompt(visitor, { params: { name }, query: { shell, withoutDisabled } }) {
       const seat = await seatFor(visitor, name, deps)
@@ -121,7 +121,7 @@ function notItsOwn(own: string): AppError {
   return new AppError('NAME_UNKNOWN', `This token reads its own prompt and no other: that of "${own}".`)
 }
 
-export interface A2aParts {
+interface A2aParts {
   readonly store: Pick<OpenedStore, 'clock' | 'delegations' | 'messages' | 'organisation'>
   readonly settings: Settings
   readonly log: Log
@@ -170,7 +170,7 @@ export function lentFiles({ core, project, folders, upstreams }: LentFilesParts)
   }
 }
 
-export type LentFilesParts = Pick<Runtime, 'core' | 'project' | 'folders' | 'upstreams'>
+type LentFilesParts = Pick<Runtime, 'core' | 'project' | 'folders' | 'upstreams'>
 
 function inputsOf({ name: tool, inputSchema: { properties } }: Tool): LentFiles['inputs'] {
   const marked = Object.entries(properties ?? {}).filter(([, schema]) => isMarked(schema))

@@ -43,7 +43,7 @@ const ANSWER_MS = 10
 /** All of them together have this long to get out. */
 const ANSWERS_MS = 1_000
 
-export interface FrontParts {
+interface FrontParts {
   readonly options: { host: string; port: number; log: Log; background?: boolean | undefined }
   readonly lifecycle: Lifecycle
   readonly project: Project
@@ -108,8 +108,7 @@ export async function openFront(
   store.messages.tellUrl(url)
   await store.shared?.nodes.tellUrl(url)
   if (store.shared) {
-    for (const stopFollowing of followOthers(store.shared.news, runtime, log))
-      lifecycle.onClose(async () => stopFollowing())
+    for (const stop of followOthers(store.shared.news, runtime, log)) lifecycle.onClose(async () => stop())
   }
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   lifecycle.onClose(() => folder.removeEndpoint())
@@ -317,7 +316,7 @@ async function answersOut({ core: { operations } }: Runtime): Promise<void> {
 }
 
 /** How far a start has come. */
-export interface Readiness {
+interface Readiness {
   /** Whether agents and tools are read: before, a token would open what its agent may not have, or nothing. */
   isOpen(): boolean
   /** Rejects when it ends before. */
@@ -370,7 +369,7 @@ export function createReadiness(): Readiness {
   }
 }
 
-export interface IdleWatchDeps {
+interface IdleWatchDeps {
   readonly clock: Clock
   readonly idleMs: number
   /** Whether someone is connected or something runs right now. */
@@ -380,7 +379,7 @@ export interface IdleWatchDeps {
 }
 
 /** Notices that nobody has been there for a while. */
-export interface IdleWatch {
+interface IdleWatch {
   /** Somebody came by, however shortly. */
   touch(): void
   stop(): void
@@ -406,7 +405,7 @@ export function createIdleWatch({ clock, idleMs, isBusy, onIdle }: IdleWatchDeps
 }
 
 /** The processes that share a store, the one that has run for longest first; nothing where none can. */
-export async function nodeFacts({ shared }: Pick<OpenedStore, 'shared'>): Promise<NodeFacts[] | undefined> {
+async function nodeFacts({ shared }: Pick<OpenedStore, 'shared'>): Promise<NodeFacts[] | undefined> {
   if (!shared) return undefined
   return (await shared.nodes.running()).map(row => factsOf(row, shared.nodes.id))
 }

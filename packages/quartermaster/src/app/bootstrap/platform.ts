@@ -9,7 +9,7 @@ import { createWorkspaceDesk } from '../../core/organisation/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 
 /** What of the store the platform's tools work on. */
-export type PlatformStore = Pick<
+type PlatformStore = Pick<
   OpenedStore,
   'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation' | 'settings'
 >
@@ -23,14 +23,13 @@ export interface PlatformAccess {
 }
 
 /** The services behind the platform's tools, and what they are told. */
-export interface PlatformServices {
+interface PlatformServices {
   readonly services: Platform
   /** A client has gone for good, and what it had in hand is there for others. */
   clientGone(client: string): Promise<void>
 }
 
-/** What is known of the agents of the folder. */
-export interface FolderAgents {
+interface FolderAgents {
   /** Where an agent's files are beside us. */
   folderOf(actor: Actor): string | undefined
   /** Whether it is one of them and has none of the tools that take messages. */
@@ -78,12 +77,6 @@ export function createPlatform(
   }
 }
 
-export interface InstructionsDeps {
-  readonly memory: Platform['memory']
-  readonly clock: Clock
-  readonly log: Log
-}
-
 /** A store that is away delays no session: it begins without what is remembered. */
 const PATIENCE_MS = 500
 
@@ -101,7 +94,7 @@ const REST = `A call may wait for a person. You then get a handle with an id ins
  * What a client is told when a session of its agent begins: how to work with what is here, what the agent's file asks for wrongly,
  * and behind that what the agent's workspace remembers, if it has that capability.
  */
-export function createInstructions({ memory, clock, log }: InstructionsDeps) {
+export function createInstructions(memory: Platform['memory'], clock: Clock, log: Log) {
   async function remembered({ caller: { organisation, workspace } }: Seat): Promise<string | undefined> {
     try {
       return await (await memory()).remembered({ organisation, workspace })

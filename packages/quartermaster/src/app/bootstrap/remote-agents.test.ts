@@ -30,7 +30,7 @@ async function open() {
   const news: StoreNews = { isHeard: () => state.isHeard, listen: one => ((listener = one), () => {}) }
   const events = createEmitter({ onError: error => expect.fail(String(error)) })
   const clock = createFakeClock()
-  const list = createRemoteAgentList({ clock, log: silentLog })
+  const list = createRemoteAgentList(clock, silentLog)
   const left = vi.fn<() => void>()
   list.onLeft(left)
   expect(list.has(ada('default'))).toBe(false)

@@ -13,15 +13,10 @@ export interface RemoteAgentList extends GuestBook {
   stop(): void
 }
 
-export interface RemoteAgentsSource {
+interface RemoteAgentsSource {
   readonly organisation: Pick<Organisation, 'places' | 'workspaces' | 'seats' | 'events'>
   /** News of other processes; absent where none shares the store. */
   readonly news: StoreNews | undefined
-}
-
-export interface RemoteAgentsDeps {
-  readonly clock: Pick<Clock, 'after'>
-  readonly log: Log
 }
 
 /** A store that did not answer is asked again then. */
@@ -29,7 +24,7 @@ const PAUSE_MS = 1_000
 /** Of more that have changed at once, all are read. */
 const MOST_IDS = 500
 
-export function createRemoteAgentList({ clock, log }: RemoteAgentsDeps): RemoteAgentList {
+export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): RemoteAgentList {
   /** By organisation. */
   const there = new Map<string, Set<string>>()
   const listeners = new Set<() => void>()

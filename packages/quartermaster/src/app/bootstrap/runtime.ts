@@ -117,7 +117,7 @@ export async function createRuntime(
     folderOf: actor => (isBeside ? workspaceDirOf(actor) : undefined),
     lacksInbox: place => core.agents.isAgent(place) && !core.agents.seat(place.workspace).view().tools.some(isOfInbox),
   })
-  const instructionsFor = createInstructions({ memory: services.memory, clock, log })
+  const instructionsFor = createInstructions(services.memory, clock, log)
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth, programs } = buildUpstreams(project, {
     ...outside,

@@ -82,7 +82,7 @@ async function start(options: ServeOptions, lifecycle: Lifecycle): Promise<Omit<
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
   lifecycle.onClose(sendTraces)
   const storage = storageOf(opening)
-  const remoteAgents = createRemoteAgentList({ clock, log })
+  const remoteAgents = createRemoteAgentList(clock, log)
   lifecycle.onClose(async () => remoteAgents.stop())
   const runtime = await createRuntime(project, {
     log,

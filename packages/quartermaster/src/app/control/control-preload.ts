@@ -227,7 +227,7 @@ function tellOften({ clock, upstreams }: FetchFirstDeps, { onProgress, onAwaitin
 type Operation<I, O> = (input: I, options?: ControlOptions) => Promise<O>
 
 /** An operation before which something else is done. */
-export function controlAfter<I, O>(first: Operation<I, void>, operation: Operation<I, O>): Operation<I, O> {
+function controlAfter<I, O>(first: Operation<I, void>, operation: Operation<I, O>): Operation<I, O> {
   return async (input, options) => {
     await first(input, options)
     return await operation(input, options)

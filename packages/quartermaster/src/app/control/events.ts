@@ -12,7 +12,7 @@ export interface EventFeed {
   stop(): void
 }
 
-export interface EventFeedDeps {
+interface EventFeedDeps {
   readonly emitter: Pick<Emitter, 'on'>
   readonly clock: Pick<Clock, 'now'>
 }
@@ -97,7 +97,7 @@ function aborted(signals: readonly AbortSignal[]): Promise<void> {
   })
 }
 
-export interface Following {
+interface Following {
   readonly table: Table
   readonly log: Log
   /** What the log says when it could not be looked. */

@@ -16,9 +16,9 @@ import type { Clock, Ids } from '../../core/kernel/index.ts'
 import type { LoginOwner, UpstreamLogin } from '../../core/upstreams/index.ts'
 
 /** The part of the control that signs people in at upstreams. */
-export type LoginControl = Pick<Control, 'beginLogin' | 'finishLogin' | 'logout'>
+type LoginControl = Pick<Control, 'beginLogin' | 'finishLogin' | 'logout'>
 
-export interface LoginsDeps {
+interface LoginsDeps {
   auth(): Promise<UpstreamAuth>
   readonly clock: Clock
   readonly ids: Ids
@@ -131,7 +131,7 @@ function refuseUnused({ upstream, agent }: LoginOwner, config: HttpUpstream): vo
   throw new AppError('INPUT_INVALID', message)
 }
 
-export interface LoginRecallDeps {
+interface LoginRecallDeps {
   auth(): Promise<UpstreamAuth>
   readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
 }

@@ -10,13 +10,13 @@ import { brokenConfig, locateProject, type ProjectPlace } from '../project/locat
 import { isLocked } from '../project/take-folder.ts'
 import { fetchFirst, meetFirst, readFirst } from './control-preload.ts'
 
-export interface OpenControlOptions extends ProjectPlace {
+interface OpenControlOptions extends ProjectPlace {
   readonly env: Environment
   readonly log: Log
   readonly ownsProcess: boolean
 }
 
-export interface OpenControl {
+interface OpenControl {
   readonly control: Control
   readonly from: 'up' | 'process'
   close(): Promise<void>
@@ -121,7 +121,7 @@ const LOOK_EVERY_MS = 50
 type Ask = (input: never, options?: never) => Promise<unknown>
 
 /** A control in process that turns to the `up` which took the folder before it did: one may be starting at this very moment. */
-export function orOwner(control: Control, dir: string): Control {
+function orOwner(control: Control, dir: string): Control {
   let owner: Control | undefined
 
   const asker =

@@ -20,7 +20,7 @@ import type {
 } from '../../core/operations/index.ts'
 import type { Organisation } from '../../core/organisation/index.ts'
 
-export interface ConsentControlDeps {
+interface ConsentControlDeps {
   readonly desks: ConsentDesks
   /** The organisation that whoever asks means. Rejects where they have no business there. */
   readonly within: Within
@@ -108,12 +108,12 @@ function present<T extends object>(values: T): Present<T> {
   ) as Present<T>
 }
 
-export type OperationControl = Pick<
+type OperationControl = Pick<
   Control,
   'operations' | 'operation' | 'retryOperation' | 'cancelOperation' | 'verifyOperation' | 'dropOperation' | 'audit'
 >
 
-export interface OperationControlDeps {
+interface OperationControlDeps {
   readonly operations: Pick<Operations, 'list' | 'find' | 'audit'>
   readonly desk: OperationDesk
   readonly within: Within
@@ -161,18 +161,18 @@ export function createOperationControl({ operations, desk, within, emitter }: Op
 }
 
 /** An operation of an organisation. */
-export interface WhichOperation {
+interface WhichOperation {
   readonly organisation: string
   readonly id: string
 }
 
 /** Waits for what becomes of an operation after a step that somebody takes with it. */
-export interface Follower {
+interface Follower {
   /** Resolves when the run that the step leads to is over, or when it has ended without one. */
   takeAndFollow(which: WhichOperation, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
 }
 
-export interface FollowerDeps {
+interface FollowerDeps {
   readonly operations: Pick<Operations, 'find'>
   readonly emitter: Pick<Emitter, 'on'>
 }
@@ -220,7 +220,7 @@ function untilGone(work: Promise<void>, signal: AbortSignal | undefined): Promis
 }
 
 /** Which organisation is meant; the first when none is named. Throws `NAME_UNKNOWN` where there is none of that name. */
-export type Within = (named: string | undefined) => Promise<string>
+type Within = (named: string | undefined) => Promise<string>
 
 /** Whichever the owner of the data folder means. The first is always there, and no store is opened to find out. */
 export function ownersWithin(open: () => Promise<Pick<Organisation, 'organisations'>>): Within {

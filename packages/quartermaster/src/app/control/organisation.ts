@@ -5,7 +5,7 @@ import type { Memory } from '../../core/memory/index.ts'
 import type { Organisation } from '../../core/organisation/index.ts'
 
 /** The part of the control that is about organisations, workspaces, join codes and persons. */
-export type OrganisationControl = Pick<
+type OrganisationControl = Pick<
   Control,
   | 'organisations'
   | 'createOrganisation'
@@ -78,9 +78,9 @@ export function createOrganisationControl(open: () => Promise<Organisation>): Or
 }
 
 /** The part of the control that is about tasks which workspaces give each other. */
-export type DelegationControl = Pick<Control, 'delegations' | 'delegation' | 'cancelDelegation'>
+type DelegationControl = Pick<Control, 'delegations' | 'delegation' | 'cancelDelegation'>
 
-export interface DelegationControlDeps {
+interface DelegationControlDeps {
   delegations(): Promise<Delegations>
   organisation(): Promise<Organisation>
 }
@@ -112,12 +112,12 @@ export function createDelegationControl(open: DelegationControlDeps): Delegation
 }
 
 /** The part of the control that is about A2A agents elsewhere. */
-export type ExternalPeerControl = Pick<
+type ExternalPeerControl = Pick<
   Control,
   'externalPeers' | 'externalPeer' | 'addExternalPeer' | 'refreshExternalPeer' | 'removeExternalPeer'
 >
 
-export interface ExternalPeerControlDeps {
+interface ExternalPeerControlDeps {
   peers(): Promise<ExternalPeers>
   organisation(): Promise<Organisation>
 }
@@ -155,9 +155,9 @@ export function createExternalPeerControl(open: ExternalPeerControlDeps): Extern
 }
 
 /** The part of the control that is about memories. */
-export type MemoryControl = Pick<Control, 'memories' | 'memory' | 'forgetMemory'>
+type MemoryControl = Pick<Control, 'memories' | 'memory' | 'forgetMemory'>
 
-export interface MemoryControlDeps {
+interface MemoryControlDeps {
   memory(): Promise<Memory>
   organisation(): Promise<Organisation>
 }

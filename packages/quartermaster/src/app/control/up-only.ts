@@ -5,7 +5,7 @@ import type { Tokens } from '../../core/organisation/index.ts'
 /** The part of the control that only an `up` can answer. */
 export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 
-export interface UpControlDeps {
+interface UpControlDeps {
   readonly tokens: Tokens
   readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'seatOf'>
   /** What a bridge beside the agent hands in files with. */
@@ -22,7 +22,7 @@ export interface UpControlDeps {
  * How long a lent token is good unless it is extended. A bridge that was killed keeps its sessions, and a background `up`
  * alive, for this long; one that lives extends it three times in it.
  */
-export const LENT_MS = 90_000
+const LENT_MS = 90_000
 
 /** Lends tokens, and gives way when asked to. */
 export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver }: UpControlDeps): UpControl {

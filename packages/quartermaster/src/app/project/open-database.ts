@@ -14,7 +14,7 @@ import {
 } from '../../core/store/index.ts'
 import { refuseMoved, STORE_VARIABLES, type StoreChoice } from './store-choice.ts'
 
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   readonly folder: DataFolder
   readonly choice: StoreChoice
   /** Goes by the time of a store that several processes share. */
@@ -23,7 +23,7 @@ export interface OpenDatabaseOptions {
 }
 
 /** A store with the key to what is sealed in it. */
-export interface OpenedDatabase {
+interface OpenedDatabase {
   readonly store: Store
   readonly sealer: Sealer
   /** Of a store that several processes share: news of what the others do. */
@@ -85,7 +85,7 @@ function givenKey({ sealingKey }: StoreChoice): Uint8Array | undefined {
   throw new AppError('CONFIG_INVALID', `${STORE_VARIABLES.sealingKey} is not a sealing key. ${next}`)
 }
 
-export interface WitnessOptions {
+interface WitnessOptions {
   readonly store: Store
   readonly sealer: Sealer
   readonly clock: Clock

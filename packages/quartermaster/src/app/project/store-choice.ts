@@ -21,7 +21,7 @@ export function readStoreChoice(env: Readonly<Record<string, string | undefined>
 }
 
 /** Where a store is, for people: never with a password. */
-export interface StorePlace {
+interface StorePlace {
   readonly kind: 'sqlite' | 'postgresql'
   readonly place: string
 }

@@ -24,7 +24,7 @@ import type { NamedTool } from '../../core/upstreams/index.ts'
 import { VERSION } from '../package-info.ts'
 import type { Project } from '../project/project.ts'
 
-export interface UpstreamPorts {
+interface UpstreamPorts {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids
@@ -38,7 +38,7 @@ export interface UpstreamPorts {
 }
 
 /** The MCP servers of others, and what people have signed in to. */
-export interface BuiltUpstreams {
+interface BuiltUpstreams {
   readonly upstreams: Upstreams
   auth(): Promise<UpstreamAuth>
   /** Runs programs of the project's tools beside those of upstreams: whoever ends the ones ends the others. */
@@ -46,7 +46,7 @@ export interface BuiltUpstreams {
 }
 
 /** Runs programs, and ends those that run. */
-export interface ProgramRunner {
+interface ProgramRunner {
   readonly run: ProgramDesk['run']
   close(): Promise<void>
 }
@@ -129,14 +129,14 @@ async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts):
 }
 
 /** What modules may reach outside of this process. */
-export interface Outside {
+interface Outside {
   readonly web: WebDesk
   readonly programs: ProgramDesk
   /** Ends what is under way. */
   close(): Promise<void>
 }
 
-export interface OutsideDeps {
+interface OutsideDeps {
   readonly clock: Clock
   readonly runner: ProgramRunner
   readonly projectDir: string
@@ -159,7 +159,7 @@ export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): 
   }
 }
 
-export interface Web extends WebDesk {
+interface Web extends WebDesk {
   close(): Promise<void>
 }
 

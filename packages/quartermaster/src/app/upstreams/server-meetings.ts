@@ -28,7 +28,7 @@ export interface ServerMeetingsDeps {
 }
 
 /** Has servers met that nobody has ever seen, or has not seen lately, and what they have taken in. */
-export interface ServerMeetings {
+interface ServerMeetings {
   /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
   meet(only?: MeetChoice): Promise<void>
   /** For one command: starts all that were seen before, or only this one, and takes in what they list now. Each once. */
@@ -146,7 +146,7 @@ export function hasTools(addresses: readonly string[]): boolean {
   return addresses.some(address => address.startsWith('tool:'))
 }
 
-export interface NamedServersDeps {
+interface NamedServersDeps {
   readonly upstreams: Pick<Upstreams, 'mount' | 'source'>
   readonly digest: Digest
   readonly log: Log
@@ -155,7 +155,7 @@ export interface NamedServersDeps {
 }
 
 /** The MCP servers that capabilities name. */
-export interface NamedServers {
+interface NamedServers {
   readonly mount: Mount
   /** Whether there are any. */
   hasAny(): boolean

@@ -25,7 +25,7 @@ import { previewUpstream, secretsFileOf, withOutlines } from './upstream-preview
 import { asHealthDecided, clashText, heirText, withOffered, withoutRetries } from './upstream-status.ts'
 
 /** The part of the control that is about the MCP servers of others. */
-export type UpstreamControl = Pick<
+type UpstreamControl = Pick<
   Control,
   | 'upstreams'
   | 'upstreamLogs'
@@ -37,7 +37,7 @@ export type UpstreamControl = Pick<
   | 'removeUpstream'
 >
 
-export interface UpstreamControlDeps extends UpstreamGrantDeps {
+interface UpstreamControlDeps extends UpstreamGrantDeps {
   readonly project: Pick<
     Project,
     | 'settings'
@@ -328,7 +328,7 @@ async function releaseReplaced(
 }
 
 /** Lets agents have what is found out of upstreams, for whoever is to be answered with how these are. */
-export interface UpstreamIntake {
+interface UpstreamIntake {
   /** Takes in what is known of upstreams and agents do not have yet. Throws why it cannot be read. */
   read(): Promise<void>
   /** Resolves when agents have what was found out of upstreams. Whoever asks is answered even so if that takes long. */
@@ -337,7 +337,7 @@ export interface UpstreamIntake {
   judged(): Promise<void>
 }
 
-export interface UpstreamIntakeDeps {
+interface UpstreamIntakeDeps {
   /** Absent where none are mounted. */
   readonly upstreams: Pick<Upstreams, 'statuses' | 'readAgain' | 'met' | 'lookAgain'> | undefined
   readonly clock: Clock
@@ -348,7 +348,7 @@ export interface UpstreamIntakeDeps {
   reloadDefinitions(): Promise<unknown>
 }
 
-export function createUpstreamIntake(deps: UpstreamIntakeDeps): UpstreamIntake {
+function createUpstreamIntake(deps: UpstreamIntakeDeps): UpstreamIntake {
   const { upstreams, clock, waitMs } = deps
 
   /** In a moment agents have what is there, and where nobody watches, only by this. */

@@ -7,7 +7,7 @@ import { isAnnotated } from '../../core/upstreams/index.ts'
 import type { Project } from '../project/project.ts'
 import { withOffered, withoutRetries } from './upstream-status.ts'
 
-export interface UpstreamFindingsDeps {
+interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>

@@ -25,7 +25,7 @@ export interface Recipients {
 }
 
 /** What became of giving agents an upstream. */
-export interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | 'madeAgent'> {
+interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | 'madeAgent'> {
   readonly problems: Problem[]
 }
 

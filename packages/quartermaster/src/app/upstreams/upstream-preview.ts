@@ -13,7 +13,7 @@ import { exposureProblems } from './upstream-findings.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
 
 /** An upstream that is only looked at. */
-export interface PreviewRequest
+interface PreviewRequest
   extends Pick<ControlInput<'addUpstream'>, 'name' | 'entry' | 'secrets' | 'missing' | 'replace' | 'consent'> {
   readonly recipients: Recipients
   /** Others that would be there by then, in this order. */
@@ -93,7 +93,7 @@ export function withOutlines(running: readonly UpstreamStatus[], project: Config
 }
 
 /** One that is not there yet. Without its target: which of its texts are secrets is known when they are written. */
-export function foreseen(
+function foreseen(
   name: string,
   config: UpstreamConfig,
   standing: Pick<UpstreamStatus, 'state' | 'reason' | 'since'>,

@@ -51,12 +51,12 @@ function isJustUp({ state, since }: UpstreamStatus, felt: HealthFacts): boolean 
 /** Others tell of something that health does not know, such as that a person has to sign in. */
 const OWN: ReadonlySet<UpstreamStatus['state']> = new Set(['up', 'recovering', 'down'])
 
-export interface UpstreamRecheckDeps {
+interface UpstreamRecheckDeps {
   readonly core: Pick<Core, 'health' | 'catalogue'>
   readonly upstreams: Pick<Runtime['upstreams'], 'statuses'>
 }
 
-export interface RecheckRequest {
+interface RecheckRequest {
   readonly name: string
   readonly force: boolean
   /** Who keeps servers. */

@@ -8,7 +8,7 @@ import type { Services, SourceUnit } from '../../../core/catalogue/index.ts'
 import { type ClosableSource, createProjectSource, type ProjectSourceOptions } from '../index.ts'
 
 /** A project folder of its own for each test, with everything for temporary files beside it. */
-export interface CapabilityProject {
+interface CapabilityProject {
   path(name: string): string
   /** Where the process puts temporary files during the test. */
   temporary(): string

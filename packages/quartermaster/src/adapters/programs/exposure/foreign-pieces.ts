@@ -3,7 +3,7 @@ import type { ForeignText } from '../../../core/catalogue/index.ts'
 import { behindLetters, unquoted } from './paths-in.ts'
 
 /** A piece of a text that may be a path. */
-export interface Piece {
+interface Piece {
   readonly text: string
   /** Whether it stands for itself, and is no word of something longer: a dot or a slash there is a mark. */
   readonly isWhole: boolean
