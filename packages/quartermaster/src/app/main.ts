@@ -65,7 +65,7 @@ function keepOutputClean(): void {
 export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: Log }): CliHost {
   const { stdout, stderr, stdin, env, cwd, isWhole: ownsProcess } = own
   const quiet = processLog(stderr, () => given.data ?? 'silent')
-  // A command answers by its output; whoever wants to see more of the inside says so.
+  // A command answers by its output; the log level is set to see more.
   const given = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env])
   return {
     version: VERSION,
@@ -145,7 +145,7 @@ async function up(options: UpOptions, own: OwnProcess, strays: { log: Log }): Pr
   return { url: serving.url, facts, notes, status: await serving.status(), closed: serving.closed }
 }
 
-/** Calls are many, and stand in the audit: that one begins, or ends with its caller's answer. Whoever debugs sees them. */
+/** Calls are many, and stand in the audit: that one begins, or ends with its caller's answer, is logged at debug level only. */
 function isOrdinary(name: string, event: object): boolean {
   if (name !== 'operation.changed') return name === 'call.settled'
   const { to, isTold } = event as OperationChange

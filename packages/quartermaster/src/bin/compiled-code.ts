@@ -8,7 +8,7 @@ interface CompileCache {
 }
 
 /**
- * Has Node keep what it compiles, which is a fifth of a start. Where it cannot, it says so to nobody and compiles. The folder is
+ * Has Node keep what it compiles, which is a fifth of a start. Where it cannot, it compiles silently. The folder is
  * the user's own: code that is run is not kept where others write.
  */
 export function keepCompiledCode(env = process.env, node: CompileCache = nodeModule as object): void {
@@ -21,7 +21,7 @@ function cacheFolder({ XDG_CACHE_HOME: chosen }: NodeJS.ProcessEnv): string | un
   try {
     return join(homedir(), '.cache')
   } catch {
-    // Whoever has no name on this machine has no home either.
+    // A user without a name on this machine has no home either.
     return undefined
   }
 }

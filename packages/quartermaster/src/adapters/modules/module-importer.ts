@@ -87,7 +87,7 @@ export interface Round {
   readonly aborted: Promise<void>
 }
 
-/** Says that nobody waits any more; the promise itself may still settle. */
+/** The wait has ended; the promise itself may still settle. */
 class GivenUp extends Error {}
 
 interface Patience {
@@ -97,7 +97,7 @@ interface Patience {
   aborted: Promise<void>
 }
 
-/** A promise's outcome, or `GivenUp` when patience ends first. A late rejection is then nobody's. */
+/** A promise's outcome, or `GivenUp` after the timeout. A later rejection is ignored. */
 export async function settled<T>(promise: Promise<T>, { ms, aborted }: Patience): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<never>((_, reject) => {

@@ -48,7 +48,7 @@ export function createProjectSource(options: ProjectSourceOptions): ClosableSour
     kind: 'code',
     load(signal) {
       const units = last.then(() => modules.load(signal)).finally(watching.update)
-      last = units.catch(() => {}) // Told to whoever asked for that load.
+      last = units.catch(() => {}) // The caller of that load receives it.
       return units
     },
     onChange: listener => (options.watch ? watching.listen(listener) : () => {}),

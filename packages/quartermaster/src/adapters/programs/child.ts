@@ -16,7 +16,7 @@ export interface StopTimes {
 }
 
 export const STOP_TIMES: StopTimes = { graceMs: 2_000, termMs: 2_000 }
-/** Calls wait for the next one, and whoever has not answered for seconds will hardly do so now. */
+/** Calls wait for the next process, and a program that has not answered for seconds will hardly do so now. */
 export const HANGING_TIMES: StopTimes = { graceMs: 0, termMs: 500 }
 
 /** A program that runs, with whatever it starts. */
@@ -48,7 +48,7 @@ interface ChildOptions {
 
 /** How often a group is looked at whose leader has ended; nothing tells of the others. */
 const LOOK_MS = 20
-/** After SIGKILL only the kernel can hold it, and nobody is to wait for that. */
+/** After SIGKILL only the kernel can hold it, and that is not waited for. */
 const KILL_MS = 2_000
 
 export function createChild({ process: program, stop, look, sweep, onGone }: ChildOptions): Child {
@@ -66,7 +66,7 @@ export function createChild({ process: program, stop, look, sweep, onGone }: Chi
   let ending: Promise<void> | undefined
 
   async function end({ graceMs, termMs }: StopTimes): Promise<void> {
-    // First of all: a polite one ends at once, and what it leaves descends from nobody; and so does what its group has started.
+    // First of all: a program may end at once, and its children, and those of its group, then have no parent to be found by.
     await look()
     stdin.end()
     if (isRunning) await wait(graceMs, exited)

@@ -5,7 +5,7 @@ import { isMarkedOtherwise } from './marked-processes.ts'
 
 interface DescendantsOptions {
   readonly clock: Clock
-  /** Whose they are, as marks name it. What is marked otherwise is somebody else's, with all that it has started. */
+  /** Whose they are, as marks name it. A process with another mark belongs to another gateway, with all that it has started. */
   readonly folder: string
   /** Told of the children and all that is known of them whenever that has changed: `123:45 678:90`, numbers and starts. */
   onChange(known: string): void
@@ -16,7 +16,7 @@ interface DescendantsOptions {
  * end of its parent does; so it is looked for from time to time, and what was found is known until it ends.
  */
 interface Descendants {
-  /** A child, or whoever else is to be ended with all that it has started. */
+  /** A child, or another process that is to be ended with all that it has started. */
   add(child: number): void
   /** These are of a child, too, with all that they have started. */
   join(child: number, others: readonly number[]): void
@@ -31,7 +31,7 @@ const SOON_MS = 1_000
 const LOOK_MS = 5_000
 /** A process takes 20 µs to look at. Where there are thousands the looks are fewer, and take half a percent of the time. */
 const LOOK_MS_PER_PROCESS = 4
-/** Known of one child. Whoever starts more of them will hardly have taken the mark from each. */
+/** Known of one child. A program that starts more of them will hardly have taken the mark from each. */
 const MOST_KIN = 256
 /** A killed process is seen until it is gone, and one that multiplies is looked for again. */
 const MOST_PASSES = 100
@@ -127,7 +127,7 @@ export function createDescendants({ clock, folder, onChange }: DescendantsOption
       if (!family) return []
       const killed = new Set<number>()
       for (let passes = 0; family.kin.length > 0 && passes < MOST_PASSES; passes++) {
-        // All are known before the first one ends, and leaves its own to nobody.
+        // All are known before the first one ends and leaves its children without a parent.
         await look()
         for (const one of family.kin) if (table.kill(one)) killed.add(one.pid)
         await wait(PAUSE_MS)
@@ -195,8 +195,8 @@ interface ProcessTable {
   /** One that runs, if it can be seen. */
   find(pid: number): ProcessEntry | undefined
   /**
-   * All others that run; we are not among them, so that nothing is found by way of us. Whoever has something to do has a
-   * turn in between. Rejects when it cannot be known.
+   * All other processes; this one is not among them, so that nothing is found through it. Yields to other work in between.
+   * Rejects when they cannot be read.
    */
   all(): Promise<ProcessEntry[]>
   isOurs(entry: ProcessEntry): boolean

@@ -8,7 +8,7 @@ import { createReaper } from './reaper.ts'
 
 export interface ProcessManagerOptions {
   readonly clock: Clock
-  /** Whoever has its lock is the only one with children of this folder. */
+  /** The holder of its lock is the only process with children of this folder. */
   readonly dataDir: string
   /** Something a person should know about all children. */
   warn?(message: string): void
@@ -65,7 +65,7 @@ export function createProcessManager({
     if (isClosed) throw new AppError('STOPPING', 'The gateway is stopping; nothing is started any more.')
     const number = ++started
     const mark = markText({ folder, run, child: number })
-    // First the one that ends it, so that there is no moment in which nobody would.
+    // First the reaper, so that there is no moment in which a crash would leave the program behind.
     reaper.ensure()
     const program = spawn(command, args, {
       cwd,

@@ -17,7 +17,7 @@ export interface ProgramRunnerOptions {
   readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
 
-/** Nobody waits for what it would still say; after SIGTERM it has a moment to put things in order. */
+/** Its remaining output is not waited for; after SIGTERM it has a moment to put things in order. */
 const STOP: StopTimes = { graceMs: 0, termMs: 2_000 }
 /** How long what it has started may hold its output open once it has ended itself. */
 const LINGER_MS = 500
@@ -73,7 +73,7 @@ function refusalOf(leading: Exclude<Leading, { kind: 'elsewhere' }>): string {
   return `"${parameter}" has "${shown}" in it, a path that holds the data folder or lies in it. No tool may reach that. Give another path; ${fix}`
 }
 
-/** Of a piece of a value, for whoever is to find it there. */
+/** How much of a piece of a value is shown, so that the reader can find it. */
 const SHOWN_CHARACTERS = 200
 
 async function toItsEnd(child: Child, { stdin, maxBytes, signal }: ProgramRequest): Promise<ProgramOutcome> {
@@ -93,7 +93,7 @@ async function toItsEnd(child: Child, { stdin, maxBytes, signal }: ProgramReques
   signal.addEventListener('abort', giveUp, { once: true })
   try {
     if (signal.aborted) giveUp()
-    // One that reads nothing breaks the pipe, which is nobody's fault.
+    // A program that reads nothing breaks the pipe, which is no error.
     child.stdin.end(stdin ?? '')
     const { code } = await child.exited
     await wait(LINGER_MS, Promise.all([stdout.ended, stderr.ended]))

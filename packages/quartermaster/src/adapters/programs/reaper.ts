@@ -28,7 +28,7 @@ interface Reaper {
 
 /** One that dies younger is not started again until there is a new child: something kills it, or there is no shell. */
 const GROWN_UP_MS = 1_000
-/** It has nothing to do but to end. One that somebody has stopped, or that finds no processor, must not keep us. */
+/** It only has to end. One that was stopped by a signal, or gets no processor, must not keep us. */
 const HOME_MS = 2_000
 
 export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
@@ -96,7 +96,7 @@ export function createReaper({ run, clock, onMissing }: ReaperOptions): Reaper {
 function launch(run: string): ChildProcess {
   const reaper = spawn('sh', ['-c', REAPER_SCRIPT, 'quartermaster-reaper', MARK, run], {
     cwd: '/',
-    // Whoever ends us by descent must leave it alone: it is the one that ends what we have started.
+    // A process that ends us by descent must leave it alone: it ends what we have started.
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', [MARK]: 'none' },
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -116,8 +116,8 @@ function launch(run: string): ChildProcess {
  * the groups are killed, what is known and all that descends from it, and everything that carries the mark. Where
  * processes are not shown as files the groups have to do.
  *
- * Who descends from whom is found out before anything is killed: afterwards nobody can tell. Whoever is marked as another
- * gateway's is left alone. A process is killed by its number only if it has the start that goes with it and belongs to this user.
+ * Descent is read before anything is killed: afterwards it cannot be known. A process with the mark of another gateway is left
+ * alone. A process is killed by its number only if it has the start that goes with it and belongs to this user.
  *
  * It looks twice for the mark with a second between, for a child that was just about to start. What multiplies is killed
  * again and again; what cannot be killed is given up after half a minute.

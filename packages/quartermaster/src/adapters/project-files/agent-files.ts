@@ -30,7 +30,7 @@ export interface AgentFilesOptions {
 export interface AgentFiles {
   /** All of them, sorted by name. An agent whose text and references are unchanged is the same object as before. */
   load(): Promise<AgentEntry[]>
-  /** One of them, read anew; `undefined` when there is no such file. */
+  /** One of them, read again; `undefined` when there is no such file. */
   read(name: string): Promise<AgentEntry | undefined>
   /** Whether an agent's file may name this capability. Also of one that is wrong, by its text; one that cannot be read may. */
   mayName(name: string, capability: string): Promise<boolean>
@@ -98,7 +98,7 @@ function createEntryReader({
   }
 }
 
-/** The names of the agents of a project, by their files. Throws `CONFIG_INVALID` when nobody can tell. */
+/** The names of the agents of a project, by their files. Throws `CONFIG_INVALID` when the folder cannot be read. */
 export async function agentNames(projectDir: string): Promise<string[]> {
   try {
     const files = await readdir(join(projectDir, 'agents'))

@@ -33,7 +33,7 @@ import { type NamedEntry, nameSecrets, removeSecrets, secretsThere, type Written
 export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome' | 'consent'>, Succession {
   /** The names under which its secrets are kept. */
   readonly secrets: readonly string[]
-  /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
+  /** The name that each secret without a value has now, by the name that was asked for. */
   readonly missing: Readonly<Record<string, string>>
   /** The secrets of the entry that was there before, as far as the new one does not refer to them and they are not spared. */
   readonly unneeded: readonly string[]
@@ -67,7 +67,7 @@ interface PreviewedUpstream extends Omit<SetUpstream, 'unneeded' | 'spared'> {
   readonly entry: Fields
   /** References replaced; absent where it could not be used yet. */
   readonly config: UpstreamConfig | undefined
-  /** Every text of the configuration that nobody may be shown. */
+  /** Every text of the configuration that must not be shown. */
   readonly masks: readonly string[]
   /** What would keep it from being used. */
   readonly problems: readonly Problem[]
@@ -216,7 +216,7 @@ async function previewUpstream(wish: Wish & PreviewOptions, places: Places): Pro
     secrets: Object.keys(texts),
     config: upstreams.configs.get(name),
     masks: upstreams.secrets,
-    // A place in a text that is not written yet would tell nobody anything.
+    // A position in a text that is not written yet would mean nothing.
     problems: problems
       .filter(({ subject }) => subject === upstreamUnit(name))
       .map(problem => ({ ...problem, where: config.file })),
@@ -236,7 +236,7 @@ function withNamesLike(wish: Wish, { name, entry, secrets = {}, missing = [] }: 
   return { name, entry, replace: true, ...(areAlike ? { secrets, missing } : {}) }
 }
 
-/** By the configuration as it would be. What somebody would be asked for counts as answered, so no secret is kept for that. */
+/** By the configuration as it would be. A value that a person would be asked for is taken as given, so no secret is kept for it. */
 async function wouldRelease(
   { unneeded, spared }: Pick<SetUpstream, 'unneeded' | 'spared'>,
   text: string,
@@ -253,7 +253,7 @@ async function wouldRelease(
   return releasable(names, { there, keep: false, spared, uses })
 }
 
-/** Stands for what somebody would be asked for. As an address it is right wherever one is wanted, and elsewhere any text is. */
+/** Stands for a value that a person would be asked for. As an address it is valid where one is needed; elsewhere any text is. */
 export const ANY_ANSWER = 'https://answer.invalid'
 
 /** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
@@ -310,8 +310,8 @@ function refuseName(name: string): void {
 }
 
 /**
- * The place in a text that is not written yet would tell nobody anything, so only the field is told. Nor would the
- * configuration, in which nothing of it stands: it is what was given that is wrong.
+ * A position in a text that is not written yet would mean nothing, so only the field is named. Nor is the configuration named,
+ * which does not contain it: the given value is wrong.
  */
 function refuseFaults(name: string, document: JsonDocument, where: string): void {
   const problems = entryFaults(name, document).map(({ path, message, fix }): Problem => {

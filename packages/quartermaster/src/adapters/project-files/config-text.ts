@@ -78,7 +78,7 @@ export interface EntryParts {
 /** What of an entry goes over into the one that takes its place, and what does not. Absent where there is none. */
 export type Succession = Pick<AddedUpstream, 'keptSettings' | 'goneSettings' | 'keptVersions'>
 
-/** How a server is reached. Whoever names one says all of that: what is not said of it, it does not have. */
+/** How a server is reached. An entry that names one of these replaces all of them: what it leaves out is gone. */
 const REACH: ReadonlySet<string> = new Set(['type', 'command', 'args', 'env', 'cwd', 'url', 'headers'])
 
 /** Tells what an entry would replace from what it leaves alone. */

@@ -31,7 +31,7 @@ export function watchProject({ projectDir, configFile, log, onChange }: WatchOpt
     onChange({ agents: kinds.has('agents'), config: kinds.has('config') }),
   )
   const places = { projectDir: resolve(projectDir), configFile: resolve(configFile) }
-  // What was edited before has been seen by nobody, and whoever listens may have read before that.
+  // An earlier edit was not noticed, and the listener may have read before it.
   const onReady = () => onChange({ agents: true, config: true })
   const started = start(places, log, { add: notice.add, onReady }).catch((error: unknown) => {
     // Without a watcher everything still works, by `reload`.

@@ -24,7 +24,7 @@ const MAX_DEPTH = 64
 
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Names that lead to the prototype instead of to a property, for whoever copies the values carelessly later. */
+/** Names that lead to the prototype instead of to a property, where later code copies the values carelessly. */
 export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Reads JSON with comments and trailing commas. Never throws: what is wrong stands in `faults`. */

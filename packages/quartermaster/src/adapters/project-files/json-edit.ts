@@ -3,7 +3,7 @@ import { applyEdits, type Edit, findNodeAtLocation, type Node, parseTree } from 
 import type { Path } from './faults.ts'
 
 // jsonc-parser's own `modify` is not used: removing the only property before a trailing comma leaves `{,}`, removing any
-// takes the neighbours' comments along, and an insertion lays out the whole line it lands on anew.
+// takes the neighbours' comments along, and an insertion reformats the whole line it lands on.
 
 /** Takes one step in the text of a JSON document and leaves everything around it as it was written. */
 export function applyChange(text: string, change: JsonChange): string {
@@ -191,7 +191,7 @@ interface Versions {
   readonly after: unknown
 }
 
-/** The smallest steps that make the written value say what `after` says. A default that nobody changed is not written down. */
+/** The smallest steps that make the written value say what `after` says. An unchanged default is not written down. */
 export function changesBetween(versions: Versions, path: Path = []): JsonChange[] {
   const { written, before, after } = versions
   if (isDeepStrictEqual(before, after) || isDeepStrictEqual(written, after)) return []

@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ReferenceSources {
   readonly env: Environment
   readonly secrets: Secrets | undefined
-  /** Told every text that took the place of a reference, for whoever has to keep it out of sight. */
+  /** Receives every text that took the place of a reference, so that it can be masked. */
   readonly onValue?: ((value: string, kind: 'env' | 'secret') => void) | undefined
 }
 

@@ -7,7 +7,7 @@ import { parseDocument } from './json-document.ts'
 import { secretNamesIn } from './references.ts'
 import { beginsAsText, isAbsent, readText, type TextRead } from './text-file.ts'
 
-/** Whether something else refers to a secret of this name, there or not: whoever took it would be read by that, too. */
+/** Whether something else refers to a secret of this name, whether it exists or not: that would read a new secret, too. */
 export type IsSpokenFor = (name: string) => boolean
 
 interface SpokenForOptions {
@@ -17,11 +17,11 @@ interface SpokenForOptions {
   readonly others: unknown
 }
 
-/** More of one name than anybody has. */
+/** More of one name than any project has. */
 const MOST_NUMBERS = 100
 
-/** No secret and no file has it, so that only places which nobody could look at seem to name it. */
-const NOBODYS_NAME = '\u0000'
+/** No secret and no file has it, so that only places that could not be searched seem to name it. */
+const UNUSED_NAME = '\u0000'
 
 /** Looks through the configuration, agents and code for these names, and for the numbered ones that could stand in for them. */
 export async function lookWhoSpeaks(
@@ -31,9 +31,9 @@ export async function lookWhoSpeaks(
   const names = new Set(wanted.flatMap(numbered))
   if (names.size === 0) return () => false
   const inConfig = new Set(secretNamesIn(others))
-  const uses = await secretUses([...names, NOBODYS_NAME], { projectDir, configFile: undefined, except: configFile })
+  const uses = await secretUses([...names, UNUSED_NAME], { projectDir, configFile: undefined, except: configFile })
   // What could not be looked at would take every name there is.
-  const unseen = new Set(uses.get(NOBODYS_NAME))
+  const unseen = new Set(uses.get(UNUSED_NAME))
   return name => {
     if (!names.has(name)) throw tooMany(name)
     return inConfig.has(name) || (uses.get(name) ?? []).some(place => !unseen.has(place))
@@ -155,10 +155,10 @@ const isCode = (place: string) => /^capabilities[\\/]/.test(place) || /\.[cm]?[j
 const isLookedAt = (place: string) => isKnowledge(place) || isCode(place) || /\.jsonc?$/.test(place)
 const notLookedAt = (place: string) => `${place} (not looked at)`
 
-/** More than anybody writes by hand. */
+/** More than a person writes by hand. */
 const MOST_ENTRIES = 20_000
 
-/** What may name a secret, and where nobody looked: beyond links, in folders that are closed, and in one that is too large. */
+/** Places that may name a secret and were not searched: beyond links, in closed folders, and in one that is too large. */
 async function filesIn(root: string): Promise<{ files: string[]; unseen: string[] }> {
   const [files, unseen, folders]: [string[], string[], string[]] = [[], [], [root]]
   let entries = 0
@@ -191,7 +191,7 @@ export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecr
 
 /**
  * Secrets that nothing but settings referred to which went on their own, by name, with what these are called. They are never taken
- * out: nobody asked for that, a slip of the pen is enough, and there may be no other copy.
+ * out: no person asked for that, a typo is enough, and there may be no other copy.
  */
 export type SparedSecrets = Readonly<Record<string, readonly string[]>>
 

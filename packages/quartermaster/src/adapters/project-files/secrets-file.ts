@@ -12,7 +12,7 @@ interface SecretsRead {
   readonly problems: readonly Problem[]
 }
 
-/** What is wrong with the secrets file as it is now, for whoever read it earlier. */
+/** What is wrong with the secrets file as it is now, for code that read it earlier. */
 export async function secretsProblems(dataDir: string): Promise<readonly Problem[]> {
   const { problems } = await readSecrets(secretsFileIn(dataDir))
   return problems

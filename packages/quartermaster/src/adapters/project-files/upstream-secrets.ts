@@ -14,7 +14,7 @@ import { readSecrets } from './secrets-file.ts'
 export interface WrittenSecrets {
   /** To be added to the secrets file. */
   readonly secrets: Readonly<Record<string, string>>
-  /** Those that nobody gave yet. What is in the secrets file is never taken for one. */
+  /** Secrets without a value yet. What is in the secrets file is never taken for one. */
   readonly missing: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export interface NamedEntry {
   readonly entry: Fields
   /** Its secrets, by the names under which they are kept. */
   readonly texts: Readonly<Record<string, string>>
-  /** The name that each one which nobody gave yet has now, by the name that was asked for. */
+  /** The name that each one without a value has now, by the name that was asked for. */
   readonly missing: Readonly<Record<string, string>>
 }
 
@@ -62,7 +62,7 @@ export async function nameSecrets(
 
 /**
  * The names that an entry has for them already, where it is the same but for that: what was written into the secrets file
- * since is its own. In any other one they would be somebody else's.
+ * since is its own. In any other entry they would belong to another.
  */
 function sameNames(entry: Fields, stated: Fields, missing: readonly string[]): Record<string, string> | undefined {
   const known = secretNamesIn(stated)
@@ -129,7 +129,7 @@ async function hasAny(file: string, names: readonly string[]): Promise<boolean> 
   return problems.length > 0 || names.some(name => secrets?.get(name) !== undefined)
 }
 
-/** Names for texts that nobody gave yet: nothing has them, so that nothing of somebody else is taken for them. */
+/** Unused names for texts without a value yet, so that no other secret is taken for them. */
 async function nameMissing(
   file: string,
   wanted: readonly string[],
@@ -147,7 +147,7 @@ async function nameMissing(
   return Object.fromEntries(names)
 }
 
-/** Which of these are in the secrets file; nobody knows of one that cannot be read. */
+/** Which of these are in the secrets file; unknown when it cannot be read. */
 export async function secretsThere(file: string, names: readonly string[]): Promise<string[] | undefined> {
   const { secrets } = await readSecrets(file)
   return secrets && names.filter(name => secrets.get(name) !== undefined)

@@ -88,17 +88,17 @@ export interface CorePorts {
   readonly storage: StorageAccess
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
-  /** Nobody follows calls without one. */
+  /** Calls are not traced without one. */
   readonly tracer?: Tracer | undefined
-  /** Has a unit met that nobody has seen yet, for whoever calls what may be its tool; nobody is met so when absent. */
+  /** Connects a unit that was never listed, for a call of what may be its tool; no unit is connected for a call when absent. */
   readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   /** Mounts the servers that capabilities name; without one those are unavailable. */
   readonly mount?: Mount | undefined
-  /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */
+  /** Notifies the caller that an operation has ended, where no client waited for its answer. */
   readonly tellEnd?: TellEnd | undefined
-  /** The callers that have anybody to tell ends to; all of them when absent. */
+  /** The callers with a client to notify of ends; all callers when absent. */
   readonly endListeners?: (() => readonly Caller[]) | undefined
-  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  /** Agents with a workspace that run elsewhere; none when absent. */
   readonly guests?: GuestBook | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
@@ -113,7 +113,7 @@ export interface CorePorts {
     operationDesk: OperationDesk
     follow: Agents['follow']
     seal: OperationSeal
-    /** Has ends told that nobody was there to hear of: somebody has come. */
+    /** A client has connected: delivers the ends that no client was there to receive. */
     lookForEnds(): void
   }): ServerFactory
 }
@@ -198,7 +198,7 @@ export function buildCore(outside: CorePorts): Core {
   const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
   const consentDesks = createConsentDesks({ ...ports, emitter, lastLook, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
-  // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
+  // The two know each other: the operation service stops what runs, and ends a call that is cancelled while it waits.
   const operationDesk: OperationDesk = createOperationDesk({
     ...ports,
     emitter,

@@ -71,12 +71,12 @@ export interface GatewayFinderDeps {
   tell(text: string): void
 }
 
-/** Whoever stopped an `up` may be about to start it again; one of ours would take the folder away from them. */
+/** The person who stopped an `up` may be about to start it again; one of ours would take the folder away from them. */
 const GRACE_MS = 3_000
 const LOOK_EVERY_MS = 50
 /** A first start on a busy machine; what takes longer is looked for again. */
 const START_MS = 10_000
-/** What keeps a token good is answered from memory; whoever takes longer is asked again. */
+/** The `up` extends a token from memory; one that takes longer is asked again. */
 const ANSWER_MS = 5_000
 
 /** Finds the `up` that owns a project's data folder, starts one where there is none, and borrows a token from it. */
@@ -165,7 +165,7 @@ export async function borrow(owner: Owner, { agent, organisation, dataDir }: Bor
   }
 }
 
-/** Whoever lent a token, after it has proved again who it is: it may have ended, and its port may be anyone's by now. */
+/** The `up` that lent a token, after it has proved its identity again: it may have ended, and its port may be taken. */
 async function lender({ url }: Owner, id: string, dir: string): Promise<Owner> {
   const owner = await connectToOwner({ dir })
   if (!owner) throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" does not answer. Start it again: quartermaster up')
@@ -179,7 +179,7 @@ export interface BackgroundUp {
   failure(): AppError | undefined
 }
 
-/** Enough for the starts of months; beyond it the file begins anew. */
+/** Enough for the starts of months; beyond it the file begins again. */
 const MAX_LOG_BYTES = 1024 * 1024
 
 /** Starts an `up` in the background, with the same program and in the same place. What it says goes to `up.log`. */
@@ -213,7 +213,7 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
   }
 }
 
-/** Whoever is started from inside a program of an upstream would end with it, by its mark or by descent, unless it says otherwise. */
+/** A process started inside a program of an upstream would end with it, by its mark or by descent, unless it says otherwise. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, QUARTERMASTER_UPSTREAM: 'none' }
 }

@@ -121,7 +121,7 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
   const outside = remembered(async () => buildExternalPeers(project, await storage.open(), log))
   const platform = async () => {
     const opened = await storage.open()
-    // What its agents give away is sent by this process, as nobody else has the folder.
+    // This process sends what its agents delegate, because no other process has the folder.
     ;(await outside()).start()
     return { ...opened, organisation: await syncWorkspacesOnce(runtime, opened.organisation) }
   }

@@ -11,7 +11,7 @@ import { type Log, remembered } from '../../core/kernel/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 import type { Project } from '../project/project.ts'
 
-/** A2A agents elsewhere: who they are, and whoever sends them what they are to do. */
+/** A2A agents elsewhere, and the worker that sends them their tasks. */
 export interface BuiltExternalPeers {
   readonly peers: ExternalPeers
   readonly courier: Courier

@@ -39,11 +39,11 @@ interface ApiDoorParts {
   >
   readonly peers: ExternalPeers
   readonly settings: Settings
-  /** Somebody with a token is there. */
+  /** A client with a token made a request. */
   onVisit(): void
 }
 
-/** Access can end while somebody is there. */
+/** Access can end while a client is connected. */
 type OpenedDoor = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
 
 /** The API over the store and the agents of this folder. */
@@ -107,7 +107,7 @@ function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_
   }
 }
 
-/** Of whoever else is there, what they can do is told to the owner alone, and whether they are there at all. */
+/** Only the owner learns what another workspace can do, and whether it exists at all. */
 async function seatFor(visitor: Visitor, name: string, { agents, organisation }: PromptHandlersDeps): Promise<Seat> {
   const row = await organisation.workspaces.seek(visitor.organisation, name)
   const isOwn = visitor.kind === 'workspace' && visitor.workspace.id === row?.id
@@ -125,7 +125,7 @@ interface A2aParts {
   readonly store: Pick<OpenedStore, 'clock' | 'delegations' | 'messages' | 'organisation'>
   readonly settings: Settings
   readonly log: Log
-  /** Whoever gets in there gets in here. */
+  /** Who may use the API may use this. */
   readonly door: Required<Pick<ApiDoor, 'identify' | 'onAccessChange'>>
   skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): Skill[] | undefined
 }

@@ -306,7 +306,7 @@ async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promis
       method: 'GET',
       url,
       headers: { accept: 'application/json, application/yaml, text/yaml, */*;q=0.5', 'user-agent': 'quartermaster' },
-      // Whoever writes an address on the command line names it.
+      // An address on the command line was named by the person.
       isNamed: true,
       maxBytes: DOCUMENT_BYTES,
       signal: AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)]),

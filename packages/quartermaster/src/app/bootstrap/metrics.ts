@@ -36,7 +36,7 @@ export function metricsOf(
   })
 }
 
-/** Whoever measures wants to know also, and just then, that the store is stuck. */
+/** Metrics are still needed, and most of all, when the store is stuck. */
 const PATIENCE_MS = 250
 
 async function waitingIn({ store }: Pick<OpenedStore, 'store'>) {

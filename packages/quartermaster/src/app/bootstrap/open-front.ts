@@ -95,7 +95,7 @@ export async function openFront(
   const listener = await listen({ ...app, host, port, log })
   requests = listener.open
   lifecycle.onClose(() => listener.close())
-  // Whoever waits for a start that fails would hold the listener's end up.
+  // A request that waits for a failing start would hold up the end of the listener.
   lifecycle.onClose(async () => readiness.end())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   lifecycle.onClose(async () => {
@@ -151,7 +151,7 @@ async function drain(
 
 const calls = (count: number) => (count === 1 ? '1 call that runs' : `${count} calls that run`)
 
-/** MCP for whoever has a token, and only as long as it is good. */
+/** MCP for clients with a token, and only as long as it is valid. */
 function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remoteAgents }: FrontParts): HttpFront {
   const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
   lifecycle.onClose(() => mcp.close())
@@ -255,7 +255,7 @@ function bearerOf(header: string | null): string | undefined {
   return /^Bearer (\S+)$/i.exec(header ?? '')?.[1]
 }
 
-/** Whom a token lets in: its agent, as long as there is one, or whoever has a workspace and runs elsewhere. */
+/** The agent that a token belongs to: one of the folder, or one that runs elsewhere and has a workspace. */
 function authenticator(
   tokens: Tokens,
   { core: { agents } }: Runtime,
@@ -301,7 +301,7 @@ function idleWatch({ project, runtime, tokens, mcp, courier, requests, isReady, 
     // Sessions and bridges are there between two requests. Streams and those who wait are requests themselves.
     const present = tokens.lent().length + mcp.counts().sessions + requests()
     const working = runtime.core.operations.running().length + courier.counts().held
-    // Whoever started it waits until it is ready.
+    // The bridge that started it waits until it is ready.
     return !isReady() || present + working > 0
   }
   const idleMs = project.settings.backgroundIdleSeconds * 1000
@@ -345,7 +345,7 @@ export function createReadiness(): Readiness {
   const reached = new Promise<void>(resolve => {
     reach = resolve
   })
-  // Whoever waits for it takes the rejection, and mostly nobody does.
+  // A waiting request takes the rejection; mostly none waits.
   opened.catch(() => {})
   return {
     isOpen: () => isOpen,
@@ -374,13 +374,13 @@ interface IdleWatchDeps {
   readonly idleMs: number
   /** Whether someone is connected or something runs right now. */
   isBusy(): boolean
-  /** Called once, when nobody was there for that long. */
+  /** Called once, when no client was there for that long. */
   onIdle(): void
 }
 
-/** Notices that nobody has been there for a while. */
+/** Notices that no client has been there for a while. */
 interface IdleWatch {
-  /** Somebody came by, however shortly. */
+  /** A client made a request, however short. */
   touch(): void
   stop(): void
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { AppError } from '../../contracts/index.ts'
 
-/** npm asks a registry, which may be far away; beyond this nobody waits for it. */
+/** npm asks a registry, which may be far away; this is how long it may take. */
 const PATIENCE_MS = 20_000
 
 /** Of a package with many versions each is a few words. */

@@ -6,9 +6,9 @@ import type { ChangedRows, StoreNews } from '../../core/store/index.ts'
 
 /** Which workspaces of all organisations are there, known without asking the store: every request needs it. */
 export interface RemoteAgentList extends GuestBook {
-  /** Reads them, and follows what becomes of them. Nobody is there before. */
+  /** Reads the workspaces, and follows their changes. The list is empty before. */
   open(source: RemoteAgentsSource): Promise<void>
-  /** Reads one anew where nothing is heard of what other processes do. Nothing to wait for elsewhere. */
+  /** Reads one workspace again where no news of other processes arrive. `undefined` elsewhere. */
   fresh(place: Pick<NamedPlace, 'organisation' | 'workspace'>): Promise<void> | undefined
   stop(): void
 }
@@ -37,7 +37,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
     for (const listener of listeners) listener()
   }
 
-  /** Answers whether somebody has left. */
+  /** Answers whether an agent has left. */
   function note({ organisation, workspace, status }: NamedPlace): boolean {
     const names = there.get(organisation)
     if (status !== 'active') return names?.delete(workspace) ?? false
@@ -46,7 +46,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
     return false
   }
 
-  /** An agent whose file is gone is nobody at once, not a guest for as long as its place is still being taken back. */
+  /** An agent whose file is gone is unknown at once, and not a remote agent until its workspace is archived. */
   function isOfFolder(workspace: string): boolean {
     return source?.organisation.seats.isHeld(workspace) ?? false
   }
@@ -64,7 +64,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
     return whenCurrent(
       () => places(ids),
       found => {
-        // All of them are noted, whoever of them has left.
+        // All are noted, also after the first that has left.
         if (found.filter(note).length > 0) tellLeft()
       },
     )

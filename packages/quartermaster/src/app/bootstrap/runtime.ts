@@ -41,19 +41,19 @@ export interface Runtime {
    */
   readAgain(): Promise<void>
   /**
-   * Starts, where that is for one command, the servers that nobody has ever seen, or only these of them, and waits a while for
-   * what they have. For each once.
+   * For one command: connects the servers that were never listed, or only these of them, and waits a while for their definitions.
+   * Each once.
    */
   meet(only?: MeetChoice): Promise<void>
-  /** Starts, for one command, all servers that were seen before, or only this one, and takes in what they list now. Each once. */
+  /** For one command: connects all servers that were listed before, or only this one, and takes in what they list now. Each once. */
   meetAgain(name?: string): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
-  /** Reads configuration, agents and definitions anew. */
+  /** Reads configuration, agents and definitions again. */
   reload(): Promise<ReloadReport>
   /** Everything that is wrong with configuration, definitions and agents now. */
   problems(): Problem[]
-  /** Has these among the problems, as they are when somebody asks. */
+  /** Adds these to the problems, as they are at the time of asking. */
   alsoProblems(more: () => readonly Problem[]): void
   /** Where an agent lives, for resolvers. */
   readonly folders: CorePorts['folders']
@@ -75,14 +75,14 @@ export interface RuntimeOptions {
   readonly platform: PlatformAccess
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
-  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  /** Agents with a workspace that run elsewhere; none when absent. */
   readonly remoteAgents?: GuestBook | undefined
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
-  /** `up` keeps upstreams running; whoever answers one question starts those it needs. */
+  /** `up` keeps upstreams running; a process for one command starts those it needs. */
   readonly keepsUpstreams?: boolean
-  /** Made for one command: while it runs nobody else gets at the store, so nobody could allow a call that waits. */
+  /** Made for one command: while it runs no other process gets at the store, so no person could allow a call that waits. */
   readonly isBrief?: boolean
   /** Whether agents are in this process, so that what they call a path is one here. Those of `up` are elsewhere. */
   readonly isBeside?: boolean
@@ -175,7 +175,7 @@ export async function createRuntime(
   const core: Core = buildCore(ports)
   if (!mcp) throw new AppError('INTERNAL', 'The core was built without its servers.')
   core.emitter.on('generation.swapped', ({ generation, added }) => {
-    // Whoever does not keep them finds at first what somebody else has looked at.
+    // A process that does not keep upstreams begins with what another process has checked.
     if (generation === 1 && !keepsUpstreams) return
     if (hasTools(added)) void upstreams.lookAgain()
   })
@@ -224,7 +224,7 @@ export async function createRuntime(
     }
   }
 
-  /** Who has an agent's name and is somebody else has none of its folders. */
+  /** An actor that only shares an agent's name has none of its folders. */
   function workspaceDirOf(actor: Actor): string | undefined {
     if (!core.agents.isAgent(actor)) return undefined
     const { workspace: name } = actor
@@ -242,14 +242,14 @@ export async function createRuntime(
   }
 
   async function readDefinitions(): Promise<unknown> {
-    // Whoever keeps them starts the others when it is ready itself: together they would take the processor from it for seconds.
+    // `up` starts the others when it is ready itself: together they would take the processor from it for seconds.
     // Most commands need none, or one that was seen before and is started by its first call.
     if (!isBrief) upstreams.start(keepsUpstreams ? 'first' : 'unseen')
     const mounting = upstreams.configure(project.upstreams())
     const first = core.catalogue.reload()
-    // Whoever has called this is told of a failure.
+    // The caller of this function receives the failure.
     firstRead = first.catch(() => {})
-    // Whoever keeps them does not wait for them: what they have comes when they are there.
+    // `up` does not wait for upstreams: their definitions come once they are connected.
     if (keepsUpstreams || project.upstreams().size === 0) return first
     await Promise.all([first, mounting.then(meetings.settled)])
     return meetings.takeIn()
@@ -329,7 +329,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   enough.abort()
 }
 
-/** A server that is mounted anew may list what it did before, and would else not be told of. */
+/** A server that is mounted again may list what it did before, and would otherwise be missing in the report. */
 function withUpstreams(report: ReloadReport, changes: MountChanges): ReloadReport {
   const told = (which: keyof MountChanges) => [...changes[which].map(upstreamUnit), ...report[which]]
   return { ...report, added: told('added'), changed: told('changed'), removed: told('removed') }

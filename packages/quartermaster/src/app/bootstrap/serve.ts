@@ -24,7 +24,7 @@ export interface ServeOptions extends ProjectPlace {
   readonly env: Environment
   readonly log: Log
   readonly signal: AbortSignal
-  /** Started by a bridge and not by a person: it makes nothing, gives way to another, and leaves when nobody is there. */
+  /** Started by a bridge and not by a person: it creates no agent, gives way to another `up`, and ends when no client is left. */
   readonly background?: boolean | undefined
   readonly ownsProcess: boolean
   /** Told once, as soon as the configuration is read. */
@@ -76,7 +76,7 @@ async function start(options: ServeOptions, lifecycle: Lifecycle): Promise<Omit<
   const owner = createIds().next('process')
   const clock = createSystemClock()
   const opening = openStore({ folder, choice, settings, clock, log, owner, onChange: early.note })
-  // It may fail before anybody waits for it, and whoever does takes the error.
+  // It may fail before anything waits for it; the first that waits receives the error.
   opening.catch(() => {})
   lifecycle.onClose(async () => (await opening.catch(() => undefined))?.close())
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
@@ -115,7 +115,7 @@ async function start(options: ServeOptions, lifecycle: Lifecycle): Promise<Omit<
     readiness,
     tracer,
   })
-  // Only now: a start that fails to listen must not leave a token behind that nobody has seen.
+  // Only now: a start that fails to listen must not leave a token behind that no person has seen.
   const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   await runtime.load()
   await workspaceSync.settled()
@@ -149,7 +149,7 @@ async function takeProject(
 /** A store that is being opened. */
 function storageOf(opening: Promise<OpenedStore>): Pick<LazyStore, 'open' | 'current'> {
   let current: OpenedStore | undefined
-  // Whoever started it takes the rejection.
+  // The code that started it takes the rejection.
   opening.then(store => (current = store)).catch(() => {})
   return { open: () => opening, current: () => current }
 }
@@ -234,7 +234,7 @@ export async function upNotes(serving: Serving, place: ProjectPlace): Promise<Up
   }
 }
 
-/** What stands in the configuration is given to nobody by being there: `add` and `import` give it, and a person does. */
+/** An entry in the configuration is granted to no agent by being there: `add` and `import` grant it, or a person does. */
 async function ungranted({ control }: Serving, agent: string): Promise<string[]> {
   const names = (await control.upstreams({})).map(({ name }) => name)
   if (names.length === 0) return []

@@ -9,9 +9,9 @@ export interface MeetFirstDeps extends Pick<Runtime, 'meet' | 'meetAgain'> {
 }
 
 /**
- * A control for one command that meets servers nobody has ever seen only for whoever asks for all there is, and of a tool that is
- * not there those that may have it: one that hangs holds no command up that has nothing to do with it. Where nobody keeps servers
- * running, nobody hears that one lists a tool again which it had withdrawn or changed: it is asked before the tool is refused.
+ * A control for one command that connects servers without a listing only for commands about everything, and for an unknown tool
+ * those that may have it: one that hangs holds up no unrelated command. Where no `up` keeps servers running, nothing notices that
+ * a server lists a tool again which it had withdrawn or changed: the server is asked before the tool is refused.
  * `doctor` tries all of them, also those that were seen before.
  */
 export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirstDeps): Control {
@@ -31,7 +31,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
     if (options?.onProgress) await meet()
   }
 
-  /** What was seen once may be broken by now, and nobody keeps it who would know. */
+  /** A server that was listed once may be broken by now, and no `up` keeps it that would notice. */
   async function forDoctor(input: unknown, options: ControlOptions | undefined): Promise<void> {
     await forAll(input, options)
     if (options?.onProgress) await meetAgain()
@@ -56,7 +56,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
     else if (kind !== 'capability' && !isWritten && Name.safeParse(name).success) await forTool(name)
   }
 
-  /** What is named may need a server that nobody has seen; what nobody knows may be a tool of one. */
+  /** A named thing may need a server that was never listed; an unknown name may be a tool of one. */
   async function forAddress({ name: text }: ControlInput<'recheck'>): Promise<void> {
     const { kind, name } = nameIn(text)
     const { capabilities, dependencies } = core.catalogue.current()
@@ -84,7 +84,7 @@ export function meetFirst(control: Control, { core, meet, meetAgain }: MeetFirst
     recheck: controlAfter(forAddress, control.recheck),
     tool: controlAfter(({ name }) => forTool(name), control.tool),
     call: controlAfter(({ tool }) => forTool(tool), control.call),
-    // What it said is kept by whoever runs it, and where that is nobody it is tried for this.
+    // The process that runs a server keeps its log; where none does, the server is started for this.
     upstreamLogs: controlAfter(({ name }) => meet({ name }), control.upstreamLogs),
   }
 }
@@ -111,9 +111,9 @@ export interface ReadFirstDeps extends Pick<Runtime, 'readAgain'> {
 }
 
 /**
- * A control for one command that says of no tool that it does not exist, and of no server that nobody has seen it, only because
- * another command had the store when this one began: what is known of servers stands there. It throws `STORE_LOCKED` while that
- * cannot be read, so that whoever asks waits and tries again. `status` and `doctor` answer all the same: they tell how things are.
+ * A control for one command that does not take a tool for missing, or a server for never listed, only because another command
+ * had the store when this one began: listings stand in the store. It throws `STORE_LOCKED` while they cannot be read, so that
+ * the caller waits and tries again. `status` and `doctor` answer all the same: they report the state.
  */
 export function readFirst(control: Control, { core, readAgain }: ReadFirstDeps): Control {
   /** Of a tool that is there nothing more has to be known. */
@@ -157,7 +157,7 @@ const TOLD_AFTER_MS = 8_000
 const LOOK_EVERY_MS = 1_000
 
 /**
- * A control for one command, which has not begun with servers that may have to be downloaded. They are started for whoever asks
+ * A control for one command, which has not begun with servers that may have to be downloaded. They are started for commands that ask
  * for all tools, or for one that is not there without them, and are waited for: to leave would end a download in the midst. Who
  * cannot be told that it goes on, as a shell that completes a word, does without them.
  */
@@ -189,7 +189,7 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
       return await control.call(input, options)
     },
     restartUpstream(input, options = {}) {
-      // Whoever asks waits on for what is being downloaded, and tells of it then.
+      // The command waits on for the download, and reports it then.
       const { onProgress: _, ...others } = options
       const cancel = tellOften(deps, others)
       return control.restartUpstream(input, options).finally(cancel)

@@ -57,13 +57,13 @@ export interface ControlParts {
   /** And the tasks that workspaces gave each other. */
   delegations(): Promise<Delegations>
   peers(): Promise<ExternalPeers>
-  /** Whether the store answers; of one that is not open nobody asks. */
+  /** Whether the store answers; absent where it is not open. */
   storeAnswers?(): Promise<boolean>
-  /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
+  /** The processes that share the store; absent where it is not open, or cannot be shared. */
   nodes?(): Promise<NodeFacts[] | undefined>
   /** What only an `up` can answer; refused when absent. */
   readonly up?: UpControl
-  /** What happens, for whoever follows it; one of its own when absent. */
+  /** The events for followers; a new feed when absent. */
   readonly feed?: EventFeed
 }
 
@@ -184,14 +184,14 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   }
 }
 
-/** An agent of the folder or, by its name, a workspace of somebody elsewhere. Throws `AGENT_NOT_FOUND`. */
+/** An agent of the folder or, by its name, the workspace of a remote agent. Throws `AGENT_NOT_FOUND`. */
 async function holderNamed(
   { core: { agents } }: Runtime,
   { seats, workspaces }: Pick<Organisation, 'seats' | 'workspaces'>,
   { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Promise<string> {
   if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace
-  // It would stand for whoever has joined under this name.
+  // It would stand for the agent that has joined under this name.
   if (seats.isTaken(name)) throw new AppError('NAME_TAKEN', seats.problems().get(name) ?? '')
   const isThere = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
   return isThere ? name : agents.entry(name).name
@@ -201,7 +201,7 @@ function isElsewhere(row: WorkspaceRow | undefined): boolean {
   return row?.status === 'active' && row.origin !== 'folder'
 }
 
-/** Those that are neither agents of the folder nor workspaces of others: their tokens let nobody in. */
+/** Names that are neither agents of the folder nor workspaces of others: their tokens give no access. */
 async function withoutPlace(
   { core: { agents } }: Runtime,
   { organisation: open }: ControlParts,

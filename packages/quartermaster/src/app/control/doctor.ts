@@ -34,7 +34,7 @@ export async function diagnose(runtime: Runtime, outside: DiagnoseOptions): Prom
     ...(await checkExamples(core.catalogue.current())),
     ...fewOfEach(await docsProblems(runtime)),
   ]
-  // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
+  // Nothing watches this file, so it may be unfit for the next start without notice.
   const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
   const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
   const needed = neededDependencies(core.catalogue.current())
@@ -104,7 +104,7 @@ function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: b
   const { name, state, reason, fix } = status
   if (state === 'up') return ok(`Dependency "${name}" is up.`)
   if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
-  // What nothing requires is used where it is there and done without where it is not: somebody may well want it so.
+  // A dependency that nothing requires is used where it is there and done without where it is not, maybe on purpose.
   const level = state === 'recovering' || !isNeeded ? 'warning' : 'error'
   const what = `Dependency "${name}" is ${state}${isNeeded ? '' : ', which disables nothing'}: ${reason}`
   return {
@@ -135,7 +135,7 @@ export function entryFindings(upstreams: ReadonlyMap<string, UpstreamConfig>, ag
   ])
 }
 
-/** Whoever was meant is not kept out: its calls go out with what the entry has for everybody. */
+/** The agent that was meant is not kept out: its calls go out with what the entry has for all agents. */
 function strangeAgent(upstream: string, agent: string, agents: readonly string[]): Finding {
   const hint = didYouMean(agent, agents)
   return {
@@ -162,9 +162,9 @@ export interface LeftBehindFindingsDeps {
   readonly project: Pick<Project, 'storeChoice'>
 }
 
-/** What the store has of upstreams whose entry was taken out by hand: nobody uses it, and nothing else tells of it. */
+/** What the store has of upstreams whose entry was taken out by hand: it is unused, and nothing else reports it. */
 export async function leftBehindFindings({ upstreams, project }: LeftBehindFindingsDeps): Promise<Finding[]> {
-  // What is wrong with the store is told by whoever looks at that.
+  // The finding about the store reports what is wrong with it.
   const all = await upstreams.leftBehind().catch(() => [])
   const isShared = project.storeChoice.databaseUrl !== undefined
   const signedIn = all.filter(({ logins }) => logins > 0)
@@ -178,7 +178,7 @@ export async function leftBehindFindings({ upstreams, project }: LeftBehindFindi
   ]
 }
 
-/** A credential that is of no use, and that whoever gets hold of the store and its key has all the same. */
+/** An unused credential, readable for anyone with the store and its key. */
 function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: boolean }): Finding {
   const [there, used] = logins === 1 ? ['is a login', 'it'] : [`are ${logins} logins`, 'them']
   const here = isShared ? 'nobody here uses' : 'nobody uses'
@@ -212,13 +212,13 @@ export interface LoginFindingsDeps {
   readonly project: Pick<Project, 'upstreams'>
 }
 
-/** Logins of agents that are gone. Nobody uses them, and whoever is given such a name has what was somebody else's. */
+/** Logins of agents that are gone. They are unused, and a new agent of such a name would have the login of another. */
 export async function loginFindings({ upstreamAuth, core, project }: LoginFindingsDeps): Promise<Finding[]> {
   const names = [...project.upstreams()].flatMap(([name, config]) => ('url' in config ? [name] : []))
   if (names.length === 0) return []
   const auth = await upstreamAuth()
   const look = async (name: string) => ({ name, agents: await auth.agentsAt(name) })
-  // What is wrong with the store is told by whoever looks at that.
+  // The finding about the store reports what is wrong with it.
   const found = await Promise.all(names.map(look)).catch(() => [])
   return found.flatMap(({ name, agents }) =>
     agents.filter(agent => !core.agents.has(agent)).map(agent => orphan(name, agent)),

@@ -25,7 +25,7 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
 
   function consentEvents(tell: Tell) {
     const answered = new Set<string>()
-    /** Whether a person need not answer any more, and nobody has: an answer is told right before what it leads to. */
+    /** Whether a question was closed without an answer: an answer is announced right before what it leads to. */
     const isClosing = ({ id, from }: OperationChange) => from === 'waitingForApproval' && !answered.delete(id)
     return [
       emitter.on('approval.opened', ({ id, tool, organisation, agent }) =>

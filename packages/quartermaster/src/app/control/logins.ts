@@ -26,7 +26,7 @@ interface LoginsDeps {
   upstream(name: string): UpstreamConfig | undefined
   /** Throws when there is no agent of this name. */
   expectAgent(name: string): Promise<unknown>
-  /** Has it connected anew for whom this concerns, with whatever credentials there are now. */
+  /** Reconnects the upstream for those concerned, with the credentials there are now. */
   signedAnew(owner: LoginOwner): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
     throw new AppError('INPUT_INVALID', `"${name}" is a program, and takes what it needs to sign in by "env".`)
   }
 
-  /** Whoever begins anew has given up what they began before. */
+  /** A login that begins again cancels the earlier attempt. */
   function makeRoom(owner: LoginOwner): void {
     const earlier = [...begun].filter(([, { owner: other }]) => isSame(owner, other))
     const oldest = [...begun].slice(0, Math.max(0, begun.size - earlier.length - MOST_ATTEMPTS + 1))
@@ -66,7 +66,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
     oldest.forEach(displace(`${MOST_ATTEMPTS} others were begun meanwhile, which are the most at a time.`))
   }
 
-  /** Whoever began it may be gone when the browser comes back. */
+  /** The command that began it may be gone when the browser comes back. */
   async function takeUp({ owner, attempt }: Omit<Begun, 'done'>): Promise<LoginFacts> {
     const login = await attempt.ended
     await signedAnew(owner).catch(() => {
@@ -108,7 +108,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       }
     },
     async logout(owner) {
-      // What somebody has left where there is no entry any more is not to be out of reach.
+      // A login without an entry must not be out of reach.
       const isThere = upstream(owner.upstream) !== undefined
       if (isThere) find(owner.upstream)
       const wasSignedIn = await (await auth()).forget(owner)
@@ -123,7 +123,7 @@ function unknown(name: string, more = ''): AppError {
   return new AppError('NAME_UNKNOWN', `No upstream is named "${name}"${more}. See them: quartermaster upstreams`)
 }
 
-/** Nobody signs in for nothing. */
+/** Refuses a login that would be of no use. */
 function refuseUnused({ upstream, agent }: LoginOwner, config: HttpUpstream): void {
   const setting = keyBeforeLogin(config, agent)
   if (setting === undefined) return
@@ -136,9 +136,9 @@ interface LoginRecallDeps {
   readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
 }
 
-/** Connects those upstreams anew at which somebody has signed in or out on another node. */
+/** Reconnects the upstreams at which a person has signed in or out on another node. */
 export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => Promise<void> {
-  /** Those that are still to be connected anew, where that failed before. */
+  /** Upstreams that are still to be reconnected, where that failed before. */
   const changed = new Set<string>()
 
   async function connectAnew(upstream: string): Promise<void> {
@@ -148,7 +148,7 @@ export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => P
 
   return async () => {
     const names = new Set(upstreams.statuses().map(({ name }) => name))
-    // Where there are none, nobody has read what is known of them.
+    // Without upstreams, their logins were not read.
     if (names.size === 0) return
     for (const name of await (await auth()).recall()) changed.add(name)
     for (const name of changed) if (!names.has(name)) changed.delete(name)

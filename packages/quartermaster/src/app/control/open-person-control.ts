@@ -35,7 +35,7 @@ export async function ownAddress(place: ProjectPlace): Promise<string | undefine
   return (await connectToOwner({ dir: dataDir, timeoutMs: PATIENCE_MS }))?.url
 }
 
-/** The address of an `up` that somebody wrote. Whoever reads the token on its way there can act with it. */
+/** A given address of an `up`. Refuses one where the token could be read on its way. */
 export function givenAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url?.protocol === 'http:'

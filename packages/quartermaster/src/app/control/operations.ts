@@ -22,7 +22,7 @@ import type { Organisation } from '../../core/organisation/index.ts'
 
 interface ConsentControlDeps {
   readonly desks: ConsentDesks
-  /** The organisation that whoever asks means. Rejects where they have no business there. */
+  /** The organisation that the caller means. Rejects where the caller has no access. */
   readonly within: Within
   readonly operations: Pick<Operations, 'find'>
   /** Who answers and takes back. */
@@ -32,7 +32,7 @@ interface ConsentControlDeps {
   readonly follower?: Follower | undefined
 }
 
-/** Whoever has the data folder's credential. */
+/** The holder of the data folder's credential. */
 export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
 /** What a person is asked, answers and takes back. */
@@ -61,7 +61,7 @@ export function createConsentControl(deps: ConsentControlDeps): PersonControl {
 }
 
 /**
- * The same for somebody with a token of their own, in their own organisation. What a tool answered is its agent's and the
+ * The same for a person with a token of their own, in their own organisation. What a tool answered is its agent's and the
  * owner's, and left out.
  */
 export function createPersonControl(
@@ -124,7 +124,7 @@ interface OperationControlDeps {
 export function createOperationControl({ operations, desk, within, emitter }: OperationControlDeps): OperationControl {
   const { takeAndFollow } = createFollower({ operations, emitter })
 
-  /** The desk does not ask whose an operation is. */
+  /** The operation service does not check whose an operation is. */
   async function expected({ organisation: named, id }: { organisation?: string | undefined; id: string }) {
     const organisation = await within(named)
     await operations.find(organisation, id)
@@ -166,7 +166,7 @@ interface WhichOperation {
   readonly id: string
 }
 
-/** Waits for what becomes of an operation after a step that somebody takes with it. */
+/** Waits for what becomes of an operation after a step such as an answer or a retry. */
 interface Follower {
   /** Resolves when the run that the step leads to is over, or when it has ended without one. */
   takeAndFollow(which: WhichOperation, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
@@ -208,7 +208,7 @@ function isOver({ from, to }: OperationChange): boolean {
   return from === 'leased' || (to !== 'leased' && to !== 'queued')
 }
 
-/** Whoever goes away does not wait any more. What was asked for goes on: it is on record. */
+/** A caller that leaves does not wait any more. The operation goes on: it is on record. */
 function untilGone(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work
   return new Promise((resolve, reject) => {

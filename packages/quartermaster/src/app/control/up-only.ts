@@ -10,7 +10,7 @@ interface UpControlDeps {
   readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'seatOf'>
   /** What a bridge beside the agent hands in files with. */
   filesOf?(agent: string): LentFiles
-  /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
+  /** Resolves when agents and definitions are read; before that it is unknown what exists. */
   readonly ready: Promise<void>
   /** Stops this process's server when the calls that run have ended; absent when a person started it. */
   readonly leave: (() => void) | undefined
@@ -63,7 +63,7 @@ const refuse = async (): Promise<never> => {
   )
 }
 
-/** Where no `up` runs there is nothing to lend, and nobody to step aside. */
+/** Where no `up` runs there is nothing to lend, and nothing to drain. */
 export const WITHOUT_UP: UpControl = {
   lendToken: refuse,
   extendToken: refuse,

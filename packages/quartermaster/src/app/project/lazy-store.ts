@@ -35,14 +35,14 @@ export function lazyStore(options: LazyStoreOptions): LazyStore {
         opened = await attempt
         return opened
       } catch (error) {
-        // Whoever owns the folder now may be gone the next time.
+        // The process that owns the folder now may be gone the next time.
         if (opening === attempt) opening = undefined
         throw error
       }
     },
     current: () => opened,
     async close() {
-      // If opening failed there is nothing to close, and whoever opened was told.
+      // If opening failed there is nothing to close, and the caller of `open` received the error.
       const store = await opening?.catch(() => undefined)
       await store?.close()
     },
@@ -64,7 +64,7 @@ async function openLocked({ dataDir, ...options }: LazyStoreOptions): Promise<Op
   }
 }
 
-/** What becomes of operations while the store is opened, which is before anybody can listen. */
+/** Changes of operations while the store is opened, which is before any listener exists. */
 export interface EarlyChanges {
   note(change: OperationChange): void
   /**

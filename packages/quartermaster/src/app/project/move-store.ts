@@ -18,7 +18,7 @@ import { proveSameKey } from './open-database.ts'
 import { refuseMoved } from './store-choice.ts'
 
 export interface MoveStoreOptions extends ProjectPlace {
-  /** The database; it is told to nobody. */
+  /** The address of the database; never shown. */
   readonly to: string
   /** Where it was named. */
   readonly named: DatabaseNaming
@@ -33,14 +33,14 @@ export interface MoveStoreOptions extends ProjectPlace {
 
 /**
  * Copies what is in the file of the data folder into an empty PostgreSQL database. The file stays as it is, and a mark beside it
- * keeps anybody from going on with it.
+ * keeps processes from going on with it.
  */
 export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> {
   const { dataDir } = await locateProject(options)
   const place = parseDatabaseUrl(options.to, options.named).text
   const folder = openDataFolder(dataDir)
   if (isStoreAbsent(dataDir)) throw nothingToMove(dataDir)
-  // Nobody may write to it meanwhile: what came after its page was read would be lost.
+  // No process may write to it meanwhile: what came after its page was read would be lost.
   const lock = await folder.lock()
   try {
     // A copy of what is old by now would be a second history.

@@ -38,7 +38,7 @@ interface OpenedDatabase {
   close(): Promise<void>
 }
 
-/** Said of a store that is made anew although there has been one. */
+/** Warning about a store that is created although there has been one. */
 const LOST =
   'The store was missing and is made anew: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
 
@@ -120,7 +120,7 @@ export async function proveSameKey({ store, sealer, clock, place }: WitnessOptio
 async function leave({ store, sealer, clock }: WitnessOptions) {
   const now = Math.round(clock.now())
   const sealed = sealer.seal('quartermaster', PLACE)
-  // Whoever came first has left the one that counts.
+  // The process that came first has left the valid one.
   await store.commit([
     insert('secrets', { ...WITNESS, sealed, purpose: 'Shows which key is used', createdAt: now, updatedAt: now }),
   ])

@@ -34,7 +34,7 @@ export interface OpenStoreOptions {
   readonly log: Log
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
-  /** Told what became of each operation that somebody left behind. */
+  /** Receives what became of each operation that another process left behind. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
@@ -67,7 +67,7 @@ export interface OpenedStore extends Storage {
 
 const IN_FOLDER: StoreChoice = { databaseUrl: undefined, sealingKey: undefined }
 
-/** Opens the store and ends what others left behind who are gone. Whoever opens it holds the folder's lock. */
+/** Opens the store and ends what processes that are gone left behind. The caller holds the folder's lock. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { dir } = options.folder
   try {
@@ -155,7 +155,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   }
 }
 
-/** Whoever reads it has something to do about those that nobody can tell the end of. */
+/** The reader has something to do about operations with an unknown outcome. */
 function tellLeftBehind({ again, inDoubt, over, orphans }: LeftBehind, log: Log): void {
   const when = 'calls were running when their process ended'
   if (inDoubt > 0)
@@ -220,8 +220,8 @@ export async function joinNodes({
 }
 
 /**
- * Which folder it is, on which machine: a copy of it elsewhere is another one. Whoever holds its lock knows that all who had it
- * before are gone, so to take one for another would end what runs.
+ * Which folder it is, on which machine: a copy of it elsewhere is another one. The holder of its lock takes all earlier holders
+ * for gone, so to mistake one folder for another would end what runs.
  */
 async function folderId(folder: DataFolder): Promise<string> {
   const { ino, dev } = statSync(folder.dir, { bigint: true })

@@ -81,7 +81,7 @@ export interface Project {
   problems(): readonly Problem[]
   /** Says who answers the modules that need parts of the platform. */
   attach(parts: Attachment): void
-  /** Reads the configuration anew. Settings stay as they were at start. */
+  /** Reads the configuration again. Settings stay as they were at start. */
   reload(): Promise<void>
   close(): Promise<void>
 }
@@ -243,7 +243,7 @@ export function createPagesSource(log: Log): Source {
   return createKnowledgeSource({ ...PLACE, dir: fileURLToPath(PAGES.dir), prefix: PAGES_PREFIX, watch: false, log })
 }
 
-/** What is built in and what is written about it, as one: pages are read sooner than modules, and alone they are of no use to anybody. */
+/** The built-in capabilities and their pages, as one source: pages are read sooner than modules, and are of no use alone. */
 export function withPages(builtin: Source, log: Log): Source {
   const sources = [builtin, createPagesSource(log)]
   return {
@@ -268,7 +268,7 @@ export function disabledConfigFor(leftOut: LeftOutUpstream): UpstreamConfig {
   return { ...config, command: NO_PROGRAM, wrong }
 }
 
-/** No program can have this name: whoever overlooks that it is wrong, and switched off, finds nothing to start. */
+/** No program can have this name: code that overlooks that the entry is wrong and switched off finds nothing to start. */
 const NO_PROGRAM = '\0'
 const LONGEST_SHORT = 1024
 

@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 50
 
 /**
  * Makes this process the owner of the data folder. An `up` that runs in the background gives way to one that a person
- * starts; otherwise nobody could tell why their `up` does not start, or find the other to stop it.
+ * starts; otherwise that person could not tell why their `up` does not start, or find the other to stop it.
  */
 export async function takeFolder(
   folder: DataFolder,
@@ -44,7 +44,7 @@ async function askOwner({ dir }: DataFolder): Promise<'leaves' | 'stays' | 'unkn
   }
 }
 
-/** Whether somebody else has the data folder. */
+/** Whether another process has the data folder. */
 export function isLocked(error: unknown): boolean {
   return isAppError(error) && error.code === 'STORE_LOCKED'
 }

@@ -28,7 +28,7 @@ export function createAgentLogins({
     const before = known
     const now = new Set(names)
     known = now
-    // Who is there at first is known to whoever connects first.
+    // The first connection knows which agents are there at first.
     const moved = before ? [...before, ...now].filter(name => before.has(name) !== now.has(name)) : []
     const changed = new Set([...untold, ...moved])
     if (changed.size === 0) return
@@ -45,7 +45,7 @@ export function createAgentLogins({
   return names => {
     const reading = last.then(() => read(names))
     last = reading.catch(() => {
-      // Whoever has called this is told of it.
+      // The caller receives the failure.
     })
     return reading
   }

@@ -41,7 +41,7 @@ interface UpstreamPorts {
 interface BuiltUpstreams {
   readonly upstreams: Upstreams
   auth(): Promise<UpstreamAuth>
-  /** Runs programs of the project's tools beside those of upstreams: whoever ends the ones ends the others. */
+  /** Runs programs of the project's tools beside those of upstreams: both end together. */
   readonly programs: ProgramRunner
 }
 
@@ -120,9 +120,9 @@ function ownNameOf({ name, unit }: NamedTool, project: Project): string {
   return prefix !== false && name.startsWith(`${prefix}_`) ? name.slice(prefix.length + 1) : name
 }
 
-/** Where several processes share a store; nowhere else has anybody to give way to. */
+/** Only where several processes share a store; a single process gives way to no other. */
 async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {
-  // A file in the data folder is opened for this by nobody who has no other use for it.
+  // A file in the data folder is not opened for this alone.
   if (storeChoice.databaseUrl === undefined) return undefined
   const { store, shared } = await storage.open()
   return shared && { store, news: shared.news, time: shared.time, self: shared.nodes.self }

@@ -27,7 +27,7 @@ export interface ServerMeetingsDeps {
   readonly settings: Pick<Settings, 'firstListWaitMs'>
 }
 
-/** Has servers met that nobody has ever seen, or has not seen lately, and what they have taken in. */
+/** Connects servers that were never listed, or not lately, and takes in their definitions. */
 interface ServerMeetings {
   /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
   meet(only?: MeetChoice): Promise<void>
@@ -48,7 +48,7 @@ interface ServerMeetings {
   takeIn(): Promise<ReloadReport>
 }
 
-/** How long servers are waited for that nobody has ever met. */
+/** How long to wait for servers that were never listed. */
 const MEETING_MS = 10_000
 /** How long by a command that could do without them, after the last that came: beside others, one that hangs holds it up no longer. */
 const GRACE_MS = 3_000
@@ -122,7 +122,7 @@ export function createServerMeetings({ upstreams, core, clock, settings }: Serve
     async meetUnseen(unit, withinMs) {
       const name = upstreamIn(unit)
       const isKnown = name !== undefined && (await upstreams.meetNow(name, withinMs))
-      // Whoever waits for its tools is told what is in the way of them.
+      // The call that waits for its tools reports what is in the way.
       if (isKnown) await catalogue.reload().catch(() => {})
     },
     async readAgain() {

@@ -70,7 +70,7 @@ interface UpstreamControlDeps extends UpstreamGrantDeps {
         | 'lookAgain'
       >
     | undefined
-  /** Who keeps them; nobody, where a command looked by itself. */
+  /** The process that keeps them; none, where a command looked by itself. */
   readonly from: StatusReport['from']
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
@@ -92,7 +92,7 @@ interface UpstreamControlDeps extends UpstreamGrantDeps {
   ensureDataFolder(): Promise<void>
 }
 
-/** A server that is there says within this time what it has. Whoever adds one waits no longer: `upstreams` tells the rest. */
+/** A reachable server lists its definitions within this time. `add` waits no longer: `upstreams` shows the rest. */
 const FIRST_LOOK_MS = 8_000
 const LOOK_EVERY_MS = 50
 const USUAL_LINES = 100
@@ -114,10 +114,10 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
 
-  /** Whoever decides about it is to know that it would not be offered even so, or that calls of it go to another. */
+  /** Tells a person who decides about it that it would not be offered even so, or that its calls go to another. */
   function withClash(item: ReviewItem): ReviewItem {
     const { kind, name: ownName, calledAs: name, upstream, state } = item
-    // Where nobody knows what it would be called, nobody is in its way.
+    // As long as its name is unknown, nothing is in its way.
     if ((kind !== 'tool' && kind !== 'prompt') || name === undefined) return item
     const unit = upstreamUnit(upstream)
     const clash = clashWith(deps.generation(), { source: 'upstreams', unit, kind, name, ownName })
@@ -138,12 +138,12 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
 
   /** Of one that has no entry, what only the store knows. One that is mounted all the same is named by a capability. */
   async function leftBehind(name: string): Promise<LeftBehind | undefined> {
-    // Its entry may have been taken out by hand, and nobody here have heard of it yet.
+    // Its entry may have been taken out by hand, unnoticed so far.
     if (project.upstreams().has(name)) await deps.reload()
     return (await upstreams?.leftBehind())?.find(one => one.name === name)
   }
 
-  /** What is to be forgotten of one without an entry; nothing of one that has one. Throws `NAME_UNKNOWN` for what nobody knows. */
+  /** What is to be forgotten of one without an entry; nothing of one that has one. Throws `NAME_UNKNOWN` for an unknown name. */
   async function withoutEntry(name: string): Promise<LeftBehind | undefined> {
     try {
       await project.configEditor.requireUpstream(name)
@@ -175,7 +175,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       known(name)
       await read()
       await mounted(upstreams).restart(name)
-      // Where nobody goes on with it, it has all its time to start; whoever asks waits for a download by himself, and says so.
+      // In a process for one command it has all its time to start; the command waits for a download, and says so.
       const isAwaited = ({ isFetching }: UpstreamStatus) =>
         deps.from === 'process' && !isFetching && signal?.aborted !== true
       return (await settled(name, isAwaited)) ?? known(name)
@@ -233,7 +233,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       // Before anything is written: without the store only half of it could be done.
       await deps.openStore()
       const isOurs = deps.originOf(name) !== 'other'
-      // Read first: where nobody can tell which agents there are, nothing is done.
+      // Read first: where the agents cannot be read, nothing is done.
       const holders = isOurs ? await project.agentFiles.load() : []
       const left = await withoutEntry(name)
       // First, so that no file names what is gone, also where this is cut off half way.
@@ -291,7 +291,7 @@ async function recipientsOf(
 ): Promise<Recipients> {
   if (grant === false) return { names: [] }
   if (grant === undefined && agents.has(FIRST_AGENT)) return { names: [FIRST_AGENT] }
-  // Whoever begins with an upstream has it from the first `up` on. Beside other agents nobody is made.
+  // In a project that begins with an upstream, the first agent has it. Beside other agents none is created.
   if (grant === undefined)
     return (await agentFiles.load()).length === 0 ? { names: [FIRST_AGENT], areFirst: true } : { names: [] }
   for (const name of grant) agents.entry(name)
@@ -323,15 +323,15 @@ async function releaseReplaced(
   { project: { configEditor } }: UpstreamControlDeps,
 ): Promise<Partial<ReleasedSecrets>> {
   if (unneeded.length === 0 && Object.keys(spared).length === 0) return {}
-  // One of them may be what nobody could be asked for this time.
+  // One of them may be a value that could not be asked for this time.
   return configEditor.releaseSecrets(unneeded, { keep: missing !== undefined, spared })
 }
 
-/** Lets agents have what is found out of upstreams, for whoever is to be answered with how these are. */
+/** Takes in what upstreams list, before an answer about their state. */
 interface UpstreamIntake {
   /** Takes in what is known of upstreams and agents do not have yet. Throws why it cannot be read. */
   read(): Promise<void>
-  /** Resolves when agents have what was found out of upstreams. Whoever asks is answered even so if that takes long. */
+  /** Resolves when agents have what upstreams list, or after a while without it. */
   shown(): Promise<void>
   /** Resolves, in the same way, when what upstreams say of tools that came a moment ago has been looked at. */
   judged(): Promise<void>
@@ -341,7 +341,7 @@ interface UpstreamIntakeDeps {
   /** Absent where none are mounted. */
   readonly upstreams: Pick<Upstreams, 'statuses' | 'readAgain' | 'met' | 'lookAgain'> | undefined
   readonly clock: Clock
-  /** How long anybody waits. */
+  /** How long an answer waits. */
   readonly waitMs: number
   generation(): Pick<Generation, 'capabilities'>
   /** Takes in what upstreams bring now. */
@@ -351,7 +351,7 @@ interface UpstreamIntakeDeps {
 function createUpstreamIntake(deps: UpstreamIntakeDeps): UpstreamIntake {
   const { upstreams, clock, waitMs } = deps
 
-  /** In a moment agents have what is there, and where nobody watches, only by this. */
+  /** Agents get new definitions in a moment; in a process that watches nothing, only by this. */
   function isBehind(): boolean {
     const { capabilities } = deps.generation()
     return (upstreams?.statuses() ?? []).some(({ name, state, unseen, tools }) => {

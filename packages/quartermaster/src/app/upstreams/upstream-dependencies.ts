@@ -11,7 +11,7 @@ export function dependencyOptionsIn(
   const options = dependencyOptions(name)
   const upstream = upstreamBehind(name)
   const entry = upstream === undefined ? undefined : upstreams().get(upstream)
-  // One that is wrong was not switched off by anybody.
+  // An invalid entry was not switched off on purpose.
   return entry && !entry.enabled && entry.wrong === undefined ? { ...options, enabled: false } : options
 }
 
@@ -37,9 +37,9 @@ function asUpstream({ fix: logs, ...known }: DependencyStatus, status: UpstreamS
     const { reason } = known
     return { ...known, reason: withoutLoginStep(reason, name), fix: neededLogin({ name, reason }) }
   }
-  // Whoever has said nothing is not to be read.
+  // A server that has written nothing has no log to read.
   const fix = unseen ?? (hasSpoken ? logs : undefined)
-  // Its tools are not disabled while it starts, and nobody knows yet whether it has any.
+  // Its tools are not disabled while it starts, and it is unknown whether it has any.
   const isUnheard = known.state === 'up' && unseen !== undefined && UNHEARD.has(state)
   // What was never there has nothing to recover.
   const isLost = known.state === 'recovering' && unseen !== undefined && state === 'down'

@@ -11,7 +11,7 @@ interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
-  /** Who keeps them; nobody, where a command looked by itself. */
+  /** The process that keeps them; none, where a command looked by itself. */
   readonly from: StatusReport['from']
 }
 
@@ -41,7 +41,7 @@ function fetchingFinding(status: UpstreamStatus, from: StatusReport['from']): Fi
   return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, fix }
 }
 
-/** Nothing is known to be wrong with one that starts. What nobody keeps ends with whoever looks. */
+/** Nothing is known to be wrong with one that starts. Without an `up` it ends with the command. */
 function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from']): string {
   if (unseen !== undefined) return unseen
   return from === 'up'
@@ -50,8 +50,8 @@ function waitingStep({ name, unseen }: UpstreamStatus, from: StatusReport['from'
 }
 
 /**
- * Whoever has said nothing, as a program that never started, is not to be read. Only an `up` tries it again, and keeps what it
- * said; for its log alone, one is only started that was never seen.
+ * A server that has written nothing, as a program that never started, has no log to read. Only an `up` tries it again, and keeps
+ * its log; for its log alone, only a server that was never listed is started.
  */
 function fixOf({ name, hasSpoken, unseen }: UpstreamStatus, from: StatusReport['from']): string {
   const isKept = from === 'up' || unseen !== undefined
@@ -104,7 +104,7 @@ function stateFinding(status: UpstreamStatus, from: StatusReport['from']): Findi
   }
 }
 
-/** One that answers may refuse what it offers, or fail at it, and nobody but its callers would know. It is over when that succeeds. */
+/** A server that answers may refuse its own tools, or fail at them, unseen but by callers. It is over when a call succeeds. */
 function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefined {
   if (!lastError?.isStanding) return undefined
   const { message } = lastError
@@ -162,7 +162,7 @@ async function exposureFinding(name: string, project: UpstreamFindingsDeps['proj
   return problems.map(({ message, where, fix }) => ({ level: 'warning', what: message, where, fix }))
 }
 
-/** Whether a program is given what no agent may see, for whoever adds it and for `doctor`. */
+/** Whether a program is given what no agent may see, for `add` and for `doctor`. */
 export async function exposureProblems(
   name: string,
   { upstreams, projectDir, dataDir }: Pick<Project, 'upstreams' | 'projectDir' | 'dataDir'>,

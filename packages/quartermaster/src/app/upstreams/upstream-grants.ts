@@ -128,7 +128,7 @@ export async function revokeUpstream(
   }
 }
 
-/** Answers what stood there, with its references as they are: their values are nobody's to read. */
+/** Answers what stood there, with its references as they are: their values are never shown. */
 async function takeOut(
   name: string,
   agent: string,

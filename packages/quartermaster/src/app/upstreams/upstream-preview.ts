@@ -60,7 +60,7 @@ interface Surroundings extends Pick<Project, 'projectDir' | 'dataDir'> {
   readonly masks: readonly string[]
 }
 
-/** How one would be that nobody can start. Of all others that is seen when they run. */
+/** The state of an entry that cannot be started. All others show theirs when they run. */
 async function foreseenStanding(
   config: UpstreamConfig,
   { projectDir, dataDir, masks }: Surroundings,

@@ -15,7 +15,7 @@ import type { Core } from '../bootstrap/build-core.ts'
 import type { Runtime } from '../bootstrap/runtime.ts'
 import { asUpstreams } from './upstream-dependencies.ts'
 
-/** Upstreams as they stand for whoever looks. What is tried again by nobody does not recover. */
+/** Upstream states for the caller: in a process for one command nothing retries, so nothing recovers. */
 export function withoutRetries(statuses: readonly UpstreamStatus[], from: StatusReport['from']): UpstreamStatus[] {
   const isLost = ({ state }: UpstreamStatus) => from === 'process' && state === 'recovering'
   return statuses.map(status => (isLost(status) ? { ...status, state: 'down' } : status))
@@ -24,8 +24,8 @@ export function withoutRetries(statuses: readonly UpstreamStatus[], from: Status
 type HealthFacts = Pick<DependencyStatus, 'name' | 'state' | 'reason' | 'since' | 'checkedAt' | 'isProving'>
 
 /**
- * Upstreams as their tools feel them. A connection may be up for a moment again and again; whether that counts, and since when
- * it does not, health has decided, and whoever asks in two ways is to be told the same.
+ * Upstreams with the state of their tools. A connection may be up for a moment again and again; health decides whether and since
+ * when it is usable, and both commands must give the same answer.
  */
 export function asHealthDecided(
   statuses: readonly UpstreamStatus[],
@@ -64,8 +64,8 @@ interface RecheckRequest {
 }
 
 /**
- * Looks again, and answers as `status` tells: health takes a server for there while it starts, and nobody knows yet whether one
- * is that has never answered.
+ * Checks again, and answers as `status` does: health takes a starting server for up, although it is unknown whether one is that
+ * has never answered.
  */
 export async function recheckWithUpstreams(
   { core: { health, catalogue }, upstreams }: UpstreamRecheckDeps,
@@ -168,7 +168,7 @@ export function heirText(
 
 type Unseen = NonNullable<StatusReport['unseen']>
 
-/** The upstreams of which nobody has seen yet what they have, with why and what to do. */
+/** The upstreams that were never listed, with the reason and the next step. */
 export function unseenUpstreams({ upstreams }: { upstreams: Pick<Runtime['upstreams'], 'statuses'> }): Unseen {
   return upstreams
     .statuses()

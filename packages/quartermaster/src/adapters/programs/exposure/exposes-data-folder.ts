@@ -41,5 +41,5 @@ async function isAnyAround(paths: readonly string[], folder: string): Promise<bo
   return false
 }
 
-/** More than anybody writes into one field. Each takes a look at the disk. */
+/** More than a person writes into one field. Each takes a look at the disk. */
 const MOST_PATHS = 2_000

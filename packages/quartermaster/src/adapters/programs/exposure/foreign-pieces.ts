@@ -9,7 +9,7 @@ interface Piece {
   readonly isWhole: boolean
 }
 
-/** All that a program may take for a path, one after the other: a long text has more than anybody wants at once. */
+/** All that a program may take for a path, one after the other: a long text has too many to hold at once. */
 export function* piecesIn({ text, from }: Pick<ForeignText, 'text' | 'from'>): Generator<Piece> {
   const lines = new Set(text.split(/[\r\n\0]+/).filter(line => line.trim() !== ''))
   const areFiles = from === 'input' && lines.size > 1 && [...lines].every(line => FILE_LINE.test(line))
@@ -95,7 +95,7 @@ function isNew(part: string, known: Set<string>): boolean {
 }
 
 const CUTS = /[=:,;@<>?#[\](){}|+!]/g
-/** A path may have such marks itself; behind so many nobody looks for one. */
+/** A path may have such marks itself; behind so many none is looked for. */
 const MOST_CUTS = 8
 
 function* partsOfWord(word: string): Generator<string> {

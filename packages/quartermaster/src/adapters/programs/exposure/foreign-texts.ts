@@ -6,7 +6,7 @@ import { type Relation, relationTo } from './containment.ts'
 import { piecesIn } from './foreign-pieces.ts'
 import { type Standpoint, seenFrom } from './paths-in.ts'
 
-/** What texts of a stranger lead to: the data folder, or so many places that nobody looks at them all. */
+/** What texts of a caller lead to: the data folder, or too many places to check. */
 export type Leading =
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'dataFolder'; readonly parameter: string; readonly piece: string }
@@ -19,7 +19,7 @@ const AT_ONCE = 16
 const LONGEST_PIECE = 65_536
 
 /**
- * Whether texts that a program gets from somebody else have a path in them that lies in the data folder, or are one that holds
+ * Whether texts that a program gets from a caller have a path in them that lies in the data folder, or are one that holds
  * it. In the middle of a text a dot, a slash and the bare name of the folder are words.
  */
 export async function whereForeignLeads(
