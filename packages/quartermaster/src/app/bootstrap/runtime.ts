@@ -13,8 +13,8 @@ import { VERSION } from '../package-info.ts'
 import { effectKindsOf, type Project } from '../project/project.ts'
 import { createAgentLogins, createWithdrawnUpstreams } from '../upstreams/agent-changes.ts'
 import { buildUpstreams, createOutside } from '../upstreams/build-upstreams.ts'
-import { createNamedServers, createServerMeetings, hasTools } from '../upstreams/server-meetings.ts'
 import { dependencyOptionsIn } from '../upstreams/upstream-dependencies.ts'
+import { createNamedServers, createUpstreamListings, hasTools } from '../upstreams/upstream-listings.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { createInstructions, createPlatform, type PlatformAccess } from './platform.ts'
 
@@ -136,7 +136,7 @@ export async function createRuntime(
     owner,
     guests: remoteAgents,
     mount: named.mount,
-    meetUnseen: (unit, withinMs) => meetings.meetUnseen(unit, withinMs),
+    meetUnseen: (unit, withinMs) => listings.meetUnseen(unit, withinMs),
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
     sources: [...project.sources, upstreams.source],
@@ -160,7 +160,7 @@ export async function createRuntime(
         log,
         instructionsFor,
         // Without an `up` servers that were never seen have been waited for already.
-        ...(keepsUpstreams ? { beforeList: (seat: Seat) => meetings.beforeList(seat) } : {}),
+        ...(keepsUpstreams ? { beforeList: (seat: Seat) => listings.beforeList(seat) } : {}),
         clientGone: client =>
           clientGone(client).catch(error => {
             // Its lease ends by itself.
@@ -185,7 +185,7 @@ export async function createRuntime(
     void agentLogins(names)
     withdrawn(names)
   })
-  const meetings = createServerMeetings({ upstreams, core, clock, settings: project.settings })
+  const listings = createUpstreamListings({ upstreams, core, clock, settings: project.settings })
   const startedAt = Math.round(clock.now())
 
   const agentEntries = () => core.agents.names().map(name => core.agents.entry(name))
@@ -251,15 +251,15 @@ export async function createRuntime(
     firstRead = first.catch(() => {})
     // `up` does not wait for upstreams: their definitions come once they are connected.
     if (keepsUpstreams || project.upstreams().size === 0) return first
-    await Promise.all([first, mounting.then(meetings.settled)])
-    return meetings.takeIn()
+    await Promise.all([first, mounting.then(listings.settled)])
+    return listings.takeIn()
   }
 
   /** Looking at the agents has the servers mounted that their capabilities name. */
   async function meetNamed(): Promise<void> {
     core.agents.problems()
     if (!named.hasAny()) return
-    await meetings.settled()
+    await listings.settled()
     await core.catalogue.reload()
   }
 
@@ -277,9 +277,9 @@ export async function createRuntime(
       if (!keepsUpstreams) await meetNamed()
     },
     look: () => core.health.probeNew(),
-    meet: meetings.meet,
-    meetAgain: meetings.meetAgain,
-    readAgain: meetings.readAgain,
+    meet: listings.meet,
+    meetAgain: listings.meetAgain,
+    readAgain: listings.readAgain,
     watch() {
       wasPartial = core.catalogue.current().isPartial
       core.emitter.on('generation.swapped', swap => {

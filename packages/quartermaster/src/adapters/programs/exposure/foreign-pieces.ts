@@ -1,6 +1,6 @@
 import { unescape } from 'node:querystring'
 import type { ForeignText } from '../../../core/catalogue/index.ts'
-import { behindLetters, unquoted } from './paths-in.ts'
+import { afterOptionLetters, unquoted } from './paths-in.ts'
 
 /** A piece of a text that may be a path. */
 interface Piece {
@@ -47,7 +47,7 @@ function* wholesIn(text: string): Generator<string> {
   yield* asFile(text)
   const [, mounted] = /^([~/.][^\s:]*):\//.exec(text) ?? []
   if (mounted !== undefined) yield mounted
-  for (const tail of behindLetters(text)) if (tail !== '.') yield* asFile(tail)
+  for (const tail of afterOptionLetters(text)) if (tail !== '.') yield* asFile(tail)
   const [head = ''] = /^[\w.@<=:,;+-]*/.exec(text) ?? []
   const address = text.search(ADDRESS)
   const end = address < 0 ? head.length : Math.min(address, head.length)
@@ -100,7 +100,7 @@ const MOST_CUTS = 8
 
 function* partsOfWord(word: string): Generator<string> {
   yield* asPath(word)
-  yield* behindLetters(word)
+  yield* afterOptionLetters(word)
   let start = 0
   let count = 0
   const known = new Set<string>()

@@ -68,11 +68,11 @@ const SEPARATORS = /[=:,;]/
 function tailsOf(text: string): string[] {
   const [, ...marked] = text.split(/[@<]/)
   const tails = marked.length > 0 ? [text.slice(text.search(/[@<]/) + 1), ...marked] : []
-  return [...tails, ...behindLetters(text)]
+  return [...tails, ...afterOptionLetters(text)]
 }
 
 /** What may stand behind letters that are options. */
-export function behindLetters(text: string): string[] {
+export function afterOptionLetters(text: string): string[] {
   const tails: string[] = []
   const letters = /^-([A-Za-z0-9]{1,16})/.exec(text)?.[1]?.length ?? 0
   for (let at = 2; at < 2 + letters; at++) {

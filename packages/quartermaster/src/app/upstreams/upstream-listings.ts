@@ -4,7 +4,7 @@ import type { Mount, Seat } from '../../core/agents/index.ts'
 import { type Cancel, type Clock, type Digest, type Log, remembered, upstreamIn } from '../../core/kernel/index.ts'
 import type { Core } from '../bootstrap/build-core.ts'
 
-export interface ServerMeetingsDeps {
+export interface UpstreamListingsDeps {
   readonly upstreams: Pick<
     Upstreams,
     | 'start'
@@ -28,7 +28,7 @@ export interface ServerMeetingsDeps {
 }
 
 /** Connects servers that were never listed, or not lately, and takes in their definitions. */
-interface ServerMeetings {
+interface UpstreamListings {
   /** For one command: starts all of them, or only these, and waits a while for what they have. For all once. */
   meet(only?: MeetChoice): Promise<void>
   /** For one command: starts all that were seen before, or only this one, and takes in what they list now. Each once. */
@@ -49,11 +49,11 @@ interface ServerMeetings {
 }
 
 /** How long to wait for servers that were never listed. */
-const MEETING_MS = 10_000
+const CONNECT_MS = 10_000
 /** How long by a command that could do without them, after the last that came: beside others, one that hangs holds it up no longer. */
 const GRACE_MS = 3_000
 
-export function createServerMeetings({ upstreams, core, clock, settings }: ServerMeetingsDeps): ServerMeetings {
+export function createUpstreamListings({ upstreams, core, clock, settings }: UpstreamListingsDeps): UpstreamListings {
   const { catalogue, health, emitter } = core
   /** Until when the first lists of each agent may wait. */
   const listsUntil = new WeakMap<object, number>()
@@ -85,12 +85,12 @@ export function createServerMeetings({ upstreams, core, clock, settings }: Serve
     // To leave ends what is being downloaded, and may spoil its cache.
     upstreams.start('unseenHere')
     if (!upstreams.statuses().some(({ state }) => state === 'starting')) return
-    await upstreams.met(MEETING_MS, { graceMs: GRACE_MS })
+    await upstreams.met(CONNECT_MS, { graceMs: GRACE_MS })
     await takeInAll()
   }
 
   async function meetOnly(choice: MeetChoice): Promise<void> {
-    if (await upstreams.meetOnly(choice, MEETING_MS)) await takeInAll()
+    if (await upstreams.meetOnly(choice, CONNECT_MS)) await takeInAll()
   }
 
   function untilCome(seat: Pick<Seat, 'agent'>, withinMs: number): Promise<void> {
@@ -112,12 +112,12 @@ export function createServerMeetings({ upstreams, core, clock, settings }: Serve
     })
   }
 
-  const settled = () => upstreams.met(MEETING_MS)
+  const settled = () => upstreams.met(CONNECT_MS)
   const allMet = remembered(meetAll)
   return {
     meet: only => (only ? meetOnly(only) : allMet()),
     async meetAgain(name) {
-      if (await upstreams.meetAgain(name, MEETING_MS)) await takeInAll()
+      if (await upstreams.meetAgain(name, CONNECT_MS)) await takeInAll()
     },
     async meetUnseen(unit, withinMs) {
       const name = upstreamIn(unit)

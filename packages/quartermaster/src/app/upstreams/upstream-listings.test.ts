@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import type { UpstreamStatus } from '../../contracts/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createServerMeetings, type ServerMeetingsDeps } from './server-meetings.ts'
+import { createUpstreamListings, type UpstreamListingsDeps } from './upstream-listings.ts'
 
 /** Servers of which some are being started, and what is done about them in which order. */
 function desk({ isAnyStarting = true, added = [] as string[] } = {}) {
   const done: unknown[] = []
   const note = (...what: unknown[]) => void done.push(what.length === 1 ? what[0] : what)
   const statuses = isAnyStarting ? [{ state: 'starting' } as UpstreamStatus] : []
-  const deps: ServerMeetingsDeps = {
+  const deps: UpstreamListingsDeps = {
     upstreams: {
       start: which => note('start', which),
       statuses: () => statuses,
@@ -35,7 +35,7 @@ function desk({ isAnyStarting = true, added = [] as string[] } = {}) {
     clock: createFakeClock(),
     settings: { firstListWaitMs: 0 },
   }
-  return { meetings: createServerMeetings(deps), done }
+  return { meetings: createUpstreamListings(deps), done }
 }
 
 it('waits for all only a grace longer than the last took that came, and once', async () => {
