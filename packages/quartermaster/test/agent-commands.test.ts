@@ -207,7 +207,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
       for (const line of [['do'], ['call', 'add', 'a=1', 'b=2'], ['tools'], ['prompt'], ['docs']]) {
         const refused = await quartermaster(line, { cwd: dir, env: { QUARTERMASTER_TOKEN: bad } })
         expect({ line, ...refused }).toMatchObject({ line, code: 9, stdout: '' })
-        expect(refused.stderr).toMatch(/Next: Ask the owner for a token that counts.*\n\(TOKEN_INVALID\)\n$/s)
+        expect(refused.stderr).toMatch(/Next: Ask the owner for a valid token.*\n\(TOKEN_INVALID\)\n$/s)
         expect(refused.stderr).not.toContain('Make one')
       }
     const use = () => quartermaster(['do'], { cwd: dir, env: { QUARTERMASTER_TOKEN: expired.token } })

@@ -70,14 +70,14 @@ describe('a call that fails for now', { timeout: 60_000 }, () => {
     await at.up()
     const called = await at.run('call', 'post', 'to=eve')
     expect([called.code, called.stdout]).toEqual([14, ''])
-    expect(called.stderr).toContain('"post" could not be done now. It is tried again by itself, in ')
+    expect(called.stderr).toContain('"post" could not be done now. It is retried automatically, in ')
     const listed = (await at.run('operations', 'list', '--state', 'queued', '--json')).json<OperationPage>()
     expect(listed.operations).toMatchObject([{ tool: 'post', state: 'queued', code: 'DEPENDENCY_UNAVAILABLE' }])
     const id = listed.operations[0]?.id ?? ''
     expect(called.stderr).toContain(`quartermaster operations retry ${id}`)
     const shown = await at.run('operations', 'show', id)
     expect(shown.stdout).toMatch(/^Next attempt +20\d\d-/m)
-    expect(shown.stdout).toMatch(/^Given up +20\d\d-/m)
+    expect(shown.stdout).toMatch(/^Expires +20\d\d-/m)
     expect(shown.stdout).toMatch(/^Arguments +to=•••$/m)
 
     const early = await at.run('operations', 'retry', id)

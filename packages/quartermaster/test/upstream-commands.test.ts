@@ -316,7 +316,7 @@ describe('a secret of one server', () => {
     const servers = { gh: { url: 'http://127.0.0.1:1/mcp', headers: { 'X-Tok': '${input:token}' } } }
     await writeFile(join(dir, 'mcp.json'), JSON.stringify({ inputs, servers }))
     const imported = await run('import', './mcp.json', '--yes')
-    expect(imported.stdout).toContain('Nobody answered "The token". Write it into secrets.json as "GH_TOKEN_2"')
+    expect(imported.stdout).toContain('There is no answer to "The token". Write it into secrets.json as "GH_TOKEN_2"')
     const { mcpServers } = await json('quartermaster.config.json')
     expect(mcpServers.gh.headers).toEqual({ 'X-Tok': '${secret:GH_TOKEN_2}' })
     const added = await run('add', 'z', '--json', '--env', 'GH_TOKEN_2=of-z', '--', process.execPath, 'greeter.mjs')

@@ -18,12 +18,12 @@ type Asked = z.infer<typeof Asked>
 export function consentAsked(error: unknown, tool: string): Asked | undefined {
   if (!isAppError(error) || error.code !== 'CONSENT_REQUIRED') return undefined
   const asked = Asked.safeParse(error.details)
-  // Another tool's arguments cannot be shown here, and nobody allows what they have not seen.
+  // The arguments of another tool cannot be shown here, and a person must see what they allow.
   if (!asked.success || (asked.data.tool ?? tool) !== tool) return undefined
   return asked.data
 }
 
-/** Whether someone is there who sees the question and can answer it. An agent at a terminal is nobody who could. */
+/** Whether a person is at the terminal who sees the question and can answer it. A token means that an agent runs the command. */
 export function canAsk({ host, hasToken }: Session): boolean {
   return !hasToken && host.io.stdin.isTTY && host.io.stderr.isTTY
 }
@@ -50,7 +50,7 @@ export async function ask({ host, untilAborted }: Session, prompt: string): Prom
   return await untilAborted(host.io.stdin.question(prompt, { signal: host.signal })).catch(toCancelled)
 }
 
-/** Whoever leaves at the question has cancelled, however the terminal puts it. */
+/** Leaving at the question cancels, whichever error the terminal raises for it. */
 function toCancelled(error: unknown): never {
   if (error instanceof Error && error.name === 'AbortError')
     throw new AppError('CANCELLED', 'Cancelled.', { cause: error })

@@ -57,7 +57,7 @@ export interface UpOptions {
   config?: string
   /** A program reads along: diagnostics are JSON lines on standard error rather than events for a person. */
   json: boolean
-  /** Started by a bridge: it leaves when nobody is connected. */
+  /** Started by a bridge: it stops when no client is connected. */
   background?: boolean
   onEvent(event: UpEvent): void
   /** Aborts to stop it. */
@@ -83,7 +83,7 @@ export interface ConnectCommand {
   /** What the program is called, when a shell finds it under that name. */
   readonly name?: string | undefined
   readonly args: readonly string[]
-  /** Why it would lead nowhere as things are, for whoever is about to use it. */
+  /** Why it would not work as things are, for the person about to use it. */
   readonly doubts?: readonly string[]
 }
 

@@ -50,7 +50,7 @@ function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliI
       return ''
     },
     async question(prompt, { signal, isHidden = false }) {
-      // What is typed is echoed by whoever writes the line, so nothing is when that goes nowhere.
+      // The output of the line reader echoes what is typed, so a hidden answer gets an output that drops it.
       const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : prompts
       if (isHidden) prompts.write(prompt)
       const terminal = createInterface({ input: stream, output, terminal: isHidden || prompts.isTTY === true })
@@ -76,7 +76,7 @@ interface BrowserSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Shows an address in the person's browser. Answers whether a program took it; whether it is seen nobody knows. */
+/** Shows an address in the person's browser. Answers whether a program took it, not whether it was seen. */
 export function openBrowser(url: string, surroundings: BrowserSurroundings): Promise<boolean> {
   const command = browserCommand(url, surroundings)
   if (!command) return Promise.resolve(false)

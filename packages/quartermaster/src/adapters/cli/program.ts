@@ -90,7 +90,7 @@ export function createProgram({ version, act, output, env = {} }: ProgramOptions
   return program
 }
 
-/** Behind the command of a tool `--version` is the tool's, and nobody asks for that of the program. */
+/** Behind the command of a tool `--version` is the tool's. */
 class Program extends TextCommand {
   protected override textsIn(argv: readonly string[]): Set<number> {
     const { command } = findPlace(this, [...argv, ''])

@@ -95,7 +95,7 @@ function textOf(error: unknown, session: Session): string {
   const { notices, hints, host, from, hasToken } = session
   if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
   const known = toAppError(error)
-  // Whoever pressed Ctrl-C knows what happened, but for what was waited for.
+  // After Ctrl-C only what the command was waiting for is news.
   if (known.code === 'CANCELLED' && host.signal.aborted)
     return known.details?.awaited === undefined ? 'Cancelled.\n' : `${escapeBlock(known.message)}\n`
   return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from, hasToken })

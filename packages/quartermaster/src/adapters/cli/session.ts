@@ -84,14 +84,14 @@ export interface Session {
 
 /** What something that may take long is given. */
 export interface Attending extends ControlOptions {
-  /** Lets somebody use the terminal meanwhile: the line that tells is out of the way. */
+  /** Clears the progress line while something else uses the terminal. */
   aside<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Whoever closes gives up by himself what does not let go, and writes down what he was told. Beyond this nothing is waited for. */
+/** Closing gives up on its own after a time and records what was reported. Beyond this limit it is not waited for. */
 const CLOSE_WITHIN_MS = 10_000
 
-/** The same for what is still being opened when somebody does not want it any more: he waits, and nothing he asked for comes. */
+/** The same for a connection that is still being opened when the command is cancelled: a person waits for nothing then. */
 const OPEN_WITHIN_MS = 2_000
 
 export function createSession(host: CliHost, options: GlobalOptions, line: readonly string[] = []): Session {
@@ -187,15 +187,15 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>, why = () => canc
   })
 }
 
-/** Whoever pressed Ctrl-C knows what happened, but not always what the command was waiting for. */
+/** Says what the command was waiting for, which a person who pressed Ctrl-C does not always know. */
 function cancelled(awaited: readonly string[]): AppError {
   if (awaited.length === 0) return new AppError('CANCELLED', 'Cancelled.')
   const names = awaited.map(name => `"${name}"`).join(', ')
-  const message = `Cancelled while waiting for the first start of ${names}. To have it go on by itself: quartermaster up`
+  const message = `Cancelled while waiting for the first start of ${names}. To let it continue: quartermaster up`
   return new AppError('CANCELLED', message, { details: { awaited: [...awaited] } })
 }
 
-/** Whoever gave up waiting for the door to open still closes it, where it opens soon. */
+/** After giving up on opening, closes the connection if it still opens soon. */
 async function abandon(host: CliHost, opening: Promise<OpenedControl<unknown>>, error: unknown): Promise<never> {
   await within(
     host,
@@ -213,15 +213,15 @@ const OF_AGENTS: ReadonlySet<string> = new Set(['do', 'call', 'tools', 'prompt',
 /** Commands that a person has with theirs, with all below them. */
 const OF_PERSONS: ReadonlySet<string> = new Set(['approvals', 'grants'])
 
-/** Commands that act for nobody: a script for the shell, and what it asks. */
-const OF_NOBODY: ReadonlySet<string> = new Set(['completion', '__complete'])
+/** Commands that act for no caller: a script for the shell, and what it asks. */
+const WITHOUT_CALLER: ReadonlySet<string> = new Set(['completion', '__complete'])
 
-/** What the owner of the data folder may say about a call, and nobody else. */
+/** Options of a call that only the owner of the data folder may give. */
 const OF_THE_OWNER = { agent: '--agent', timeout: '--timeout', evenIfDisabled: '--even-if-disabled' } as const
 
 /**
- * Whoever the environment speaks for. A token that is empty, or an address without one, is a mistake and must not end with the
- * owner's word.
+ * The caller that the environment names. An empty token, or an address without one, is a mistake and must not act as the
+ * owner.
  */
 function tokenIn(env: Environment, given: string | undefined): { token: string; url?: string } | undefined {
   const { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: fromEnv } = env
@@ -236,13 +236,13 @@ function tokenIn(env: Environment, given: string | undefined): { token: string; 
   return undefined
 }
 
-/** Refuses what is the owner's where a token says that somebody else speaks, before anything is opened. */
+/** Refuses commands of the owner when a token names another caller, before anything is opened. */
 export function refuseOwners(command: Command, env: Environment): void {
   if (env.QUARTERMASTER_TOKEN === undefined) return
   tokenIn(env, undefined)
   const words = wordsOf(command)
   const [first = ''] = words
-  if (OF_PERSONS.has(first) || OF_NOBODY.has(first)) return
+  if (OF_PERSONS.has(first) || WITHOUT_CALLER.has(first)) return
   const line = words.join(' ')
   if (!OF_AGENTS.has(line)) throw ownersAlone(`"quartermaster ${line}"`)
   for (const [name, flag] of Object.entries(OF_THE_OWNER))

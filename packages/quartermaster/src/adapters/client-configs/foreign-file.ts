@@ -26,7 +26,7 @@ export interface WrittenServer {
 export interface Refusal {
   /** The folder that it is about; all of them when absent. */
   readonly folder?: string | undefined
-  /** Whoever has these names there. */
+  /** Names of the servers that are refused there. */
   readonly any: readonly string[]
   /** Those of the `.mcp.json` that comes with the folder. */
   readonly shared: readonly string[]
@@ -66,7 +66,7 @@ export function serversIn(text: string): ForeignFile | { problem: string } {
   return { servers: withNotes(groups.flat(), text), refusals: refusalsIn(root) }
 }
 
-/** Whoever reads JSON takes the last of equal keys, and says nothing. */
+/** JSON readers take the last of equal keys, and say nothing. */
 function withNotes(found: readonly FoundServer[], text: string): WrittenServer[] {
   const repeated = found.length > 0 && !isTooDeep(text) ? repeatedKeys(text) : []
   return found.map(server => ({ ...server, notes: repeatNotes([...server.keys], repeated) }))

@@ -283,7 +283,7 @@ function isOurselves(entry: Entry, face: OwnFace): boolean {
   return isOurProgram(entry) || leadsToUs(entry, face)
 }
 
-/** An entry as somebody wrote it. */
+/** An entry as it was written. */
 type Entry = Readonly<Record<string, unknown>>
 
 /** Whether an entry has our address, or a program is given it, as bridges such as mcp-remote are: by itself or behind `--url=`. */

@@ -83,7 +83,7 @@ interface AnswerContext {
 // Progress that cannot be read is no reason to take the whole answer for lost.
 const Line = z.object({
   progress: Progress.optional().catch(undefined),
-  // One that a newer server tells and nobody here knows is passed over.
+  // A question of a newer server that is not known here is skipped.
   event: ControlEvent.optional().catch(undefined),
   asked: z.object({ id: z.string(), question: UrlQuestion }).optional().catch(undefined),
   takenBack: z.object({ id: z.string() }).optional().catch(undefined),
@@ -109,7 +109,7 @@ async function readAnswer(
   throw context.failures.cut()
 }
 
-/** Whoever does not come back from a page has not agreed to anything. */
+/** A person who does not come back from a page has not agreed to anything. */
 async function openPage(
   { id, question }: { id: string; question: UrlQuestion },
   options: RequestOptions,
@@ -120,7 +120,7 @@ async function openPage(
   const answer = await options.openPage?.(question, takenBack.signal).catch((): Answer => ({ action: 'cancel' }))
   pages.delete(id)
   if (takenBack.signal.aborted) return
-  // Where the call has ended meanwhile, nobody waits for it any more.
+  // The call has ended meanwhile, so the answer is not needed any more.
   await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }
 
@@ -215,7 +215,7 @@ function createGatherer(limit: number): Gatherer {
 
 /** The ways in which asking another process can fail, each as the error that says what to do next. */
 interface Failures {
-  /** There was no answer: nothing was sent, or nobody knows what became of it. */
+  /** There was no answer: nothing was sent, or the outcome is unknown. */
   fromSending(error: unknown): AppError
   /** Reading the answer failed. */
   fromStream(error: unknown): AppError

@@ -39,7 +39,7 @@ export const registerComplete: Register = (program, act) => {
 async function complete(session: Session, program: Command, words: readonly string[]): Promise<number> {
   const candidates =
     (await inTime(session, answer(session, program, words))) ??
-    // Nobody answers, and what the program knows by itself can still stand there.
+    // No answer in time: what the program knows without a server can still be completed.
     (await findCandidates(findPlace(program, words), pathsAlone))
   await session.out.write(candidates.filter(isVisible).map(line).join(''))
   return EXIT.done
@@ -48,7 +48,7 @@ async function complete(session: Session, program: Command, words: readonly stri
 async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
   const place = findPlace(program, words)
   const { command, config, data, agent, given } = place
-  // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
+  // A progress line at a Tab would only disturb, so this goes around the one of `attend`.
   const { connectAsAgent: connect } = createSession(session.host, { config, data, json: true })
   if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
   await connect(control => command.grow(command, control, { words, agent, given }))
@@ -58,7 +58,7 @@ async function answer(session: Session, program: Command, words: readonly string
 function inTime<T>(session: Session, work: Promise<T>): Promise<T | undefined> {
   return new Promise(resolve => {
     const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve(undefined))
-    // Whatever is wrong is told when the command runs; here nobody reads it.
+    // An error is reported when the command runs; here there is no one to read it.
     work.then(resolve, () => resolve(undefined)).finally(cancel)
   })
 }
@@ -81,7 +81,7 @@ export function completionScript(shell: Shell): string {
   return SCRIPTS[shell]
 }
 
-// Bash breaks words at `=` and `:`, so the line is split anew at blanks, and what bash holds to be typed already is taken
+// Bash breaks words at `=` and `:`, so the line is split again at blanks, and what bash holds to be typed already is taken
 // off the answers. Nothing newer than bash 3.2 is needed, which macOS ships: it has no compopt, and does without.
 const bash = `# bash completion for quartermaster
 # Put this in ~/.bashrc:  source <(quartermaster completion bash)

@@ -63,7 +63,7 @@ export class CompletingOption extends Option {
   }
 }
 
-/** A command whose own commands are known only to whoever answers. */
+/** A command whose subcommands are known only to the server that answers. */
 export class GrowingCommand extends TextCommand {
   /** Adds them, as far as completing these words needs it. */
   readonly grow: Grow

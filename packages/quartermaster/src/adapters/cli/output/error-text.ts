@@ -36,7 +36,7 @@ export function errorText(error: AppError, hints: Hints, frame: Frame & Look & {
 /** The message, shortened where it is told again below, in words that suit a terminal. */
 function headline(error: AppError, { hasToken }: { hasToken: boolean }): string {
   const { code, message, details } = error
-  // Whoever shows a token that does not count makes none.
+  // With an invalid token the owner's command that makes one is of no use.
   if (code === 'TOKEN_INVALID' && hasToken) return message.replace(/ Make one: .*$/, '')
   const tool = toolOf(error)
   if (code === 'TOOL_DISABLED' && tool && details?.missing) return `"${tool}" is disabled.`
@@ -122,9 +122,9 @@ function giveMoreTime(_: Hints, { details }: AppError): string {
 }
 
 /**
- * A connection that an agent has to itself is told with its upstream, by whoever has it; of everybody's the status tells. Where
- * nobody keeps a server, the status knows nothing of what has just failed, and only another try tells. One that is busy is not to
- * be fixed.
+ * A connection of one agent's own is shown with its upstream, by the process that keeps it; a shared one is in the status. Where
+ * no process keeps a server, the status knows nothing of the failure, and only another try tells. A busy server needs no
+ * fix.
  */
 function seeWhatIsDown(
   { tool }: Hints,
@@ -146,7 +146,7 @@ function seeWhatIsDown(
   return tool === undefined ? look : `${look}, then: ${command('recheck', `tool:${tool}`)}`
 }
 
-/** Whoever does not say where it listens is most often another command. */
+/** A process that does not say where it listens is most often another command. */
 function waitOrShare(_: Hints, { details }: AppError): string {
   if (details?.url !== undefined)
     return 'Another process owns the data folder. Stop it, or name another folder with --data.'
@@ -169,7 +169,7 @@ function seeNames(hints: Hints): string {
 
 function findTool(hints: Hints): string {
   const { agent, tool = '', grant, isAgentBroken, comesAlong } = hints
-  if (comesAlong) return `It comes by itself with ${COMES_WITH[tool] ?? ''}"view": "gateway" in the agent's file.`
+  if (comesAlong) return `It comes automatically with ${COMES_WITH[tool] ?? ''}"view": "gateway" in the agent's file.`
   if (agent === undefined) return `See what there is: ${command('tools')}`
   if (isAgentBroken) return fixAgent(hints)
   if (grant === undefined) return `See what it has: ${command('tools', '--agent', agent)}`
@@ -207,7 +207,9 @@ function allow({ agent = 'AGENT', capability = 'CAPABILITY', tool }: Hints, erro
   const grant = command('grant', agent, capability, '--consent', ...(names.length > 0 ? names : ['OPERATION']))
   // A person is asked about arguments they can see, and those of a nested call cannot be shown.
   const canBeAsked = (toolOf(error) ?? tool) === tool
-  return canBeAsked ? `Run it at a terminal to be asked, or allow it for good: ${grant}` : `Allow it for good: ${grant}`
+  return canBeAsked
+    ? `Run it at a terminal to be asked, or allow it permanently: ${grant}`
+    : `Allow it permanently: ${grant}`
 }
 
 function lookAgain({ upstream, isReview }: Hints): string | undefined {
@@ -228,10 +230,10 @@ function command(...words: string[]): string {
   return ['quartermaster', ...words.map(shellWord)].join(' ')
 }
 
-/** What somebody can do about an error who is not the owner: what only the owner can do is not proposed. */
+/** What a caller who is not the owner can do about an error: what only the owner can do is not proposed. */
 function stepWithToken(error: AppError, hints: Hints, { from }: Pick<Session, 'from'>): string | undefined {
   if (AS_FOR_ALL.has(error.code)) return nextStep(error, hints, { from })
-  // Nobody was reached at all.
+  // No server was reached at all.
   if (error.code === 'DEPENDENCY_UNAVAILABLE' && from === undefined)
     return 'If it listens elsewhere, put its address into QUARTERMASTER_URL.'
   return STEPS[error.code]
@@ -241,9 +243,9 @@ function stepWithToken(error: AppError, hints: Hints, { from }: Pick<Session, 'f
 const AS_FOR_ALL: ReadonlySet<ErrorCode> = new Set(['INPUT_INVALID', 'NAME_UNKNOWN', 'EDIT_CONFLICT'])
 
 const STEPS: { readonly [K in ErrorCode]?: string } = {
-  TOKEN_INVALID: 'Ask the owner for a token that counts, and put it into QUARTERMASTER_TOKEN.',
+  TOKEN_INVALID: 'Ask the owner for a valid token, and put it into QUARTERMASTER_TOKEN.',
   TOOL_NOT_FOUND: 'See what you have: quartermaster do',
-  TOOL_DISABLED: 'It comes back by itself when what it needs is there.',
+  TOOL_DISABLED: 'It comes back automatically when what it needs is there.',
   CONSENT_REQUIRED: 'Ask the owner to allow it.',
   DEPENDENCY_UNAVAILABLE: 'Try it again later.',
   OUTCOME_UNKNOWN: 'It may have happened. Look at what it changes before you run it again.',

@@ -18,12 +18,12 @@ export function escapeBlock(text: string): string {
     .replace(UNSEEN, escapeCharacter)
 }
 
-/** What somebody has written to be read: beside that nothing is pushed off the screen. */
+/** Text that others wrote to be read: escaped, and with no gap that pushes the rest off the screen. */
 export function escapeProse(text: string): string {
   return withoutGaps(escapeBlock(text))
 }
 
-/** Spaces that would push the rest of a line off the screen are told in words. Fewer are somebody's indentation. */
+/** Runs of spaces that would push the rest of a line off the screen become a note. Fewer may be indentation. */
 export function withoutGaps(text: string): string {
   return text.replace(/\p{Zs}{40,}/gu, inWords)
 }
@@ -41,7 +41,7 @@ function inWords(spaces: string): string {
 const HIDDEN = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /**
- * A text of somebody who may want to hide something: what cannot be seen is an escape, and what would push the rest off the
+ * Text whose author may want to hide something: what cannot be seen is an escape, and what would push the rest off the
  * screen is told in words.
  */
 export function escapeHidden(text: string): string {

@@ -7,7 +7,7 @@ export interface Printer extends Frame {
   write(text: string): Promise<void>
 }
 
-/** Whoever read our output has gone. There is nobody left to tell. */
+/** The reader of our output has closed it, so there is nothing left to write. */
 export class ClosedPipe extends Error {}
 
 /** Terminals that do not say how wide they are get this. */

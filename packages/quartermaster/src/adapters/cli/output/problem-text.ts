@@ -50,7 +50,7 @@ export function missingBlock(missing: MissingDependency, look: Look, frame: Fram
   ].join('')
 }
 
-/** A wait is only real where an `up` remembers when it last looked; a command that looks by itself always looks anew. */
+/** The next recheck is known only where an `up` remembers the last one; a command without `up` always probes again. */
 function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame: Frame): string {
   const { nextRecheckAt: at } = missing
   if (from !== 'up' || at === undefined || isSwitchedOff(missing)) return ''
@@ -61,7 +61,7 @@ function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame:
   )
 }
 
-/** What its author says about fixing helps nobody while it is switched off. */
+/** The author's advice for fixing does not help while the dependency is switched off. */
 function fixOf({ dependency, state, fix }: MissingDependency): string | undefined {
   if (state !== 'optedOut') return fix
   const upstream = /^upstream-(.+)$/.exec(dependency)?.[1]

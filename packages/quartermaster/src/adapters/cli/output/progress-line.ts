@@ -6,9 +6,9 @@ import type { Printer } from './printer.ts'
 
 interface ProgressLine {
   update(progress: Progress): void
-  /** Leaves the terminal to somebody else. Returns how to go on. */
+  /** Clears the line while something else uses the terminal. Returns how to go on. */
   pause(): () => void
-  /** Clears the line. Whoever prints afterwards finds the cursor where it was before. */
+  /** Clears the line, with the cursor back where it was before. */
   stop(): void
 }
 
@@ -22,7 +22,7 @@ interface ProgressLineDeps {
 
 /** Quicker than this is no wait, and a line that flashes up only irritates. */
 const PATIENCE_MS = 1_000
-/** Whoever reads a log of nothing new for longer thinks that nothing goes on. */
+/** A log that stays silent for longer looks as if nothing goes on. */
 const AGAIN_MS = 30_000
 const CLEAR = '\r\u001b[2K'
 

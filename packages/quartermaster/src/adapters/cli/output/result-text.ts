@@ -19,7 +19,7 @@ function joinBlocks(blocks: readonly string[]): string {
   )
 }
 
-/** A kind that nobody here knows is shown as it came. */
+/** A kind of content that is not known here is shown as it came. */
 function blockText(given: ContentBlock): string {
   const { success, data: block } = ContentBlock.safeParse(given)
   if (!success) return toJsonText(given, { pretty: false })

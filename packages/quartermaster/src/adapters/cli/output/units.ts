@@ -1,6 +1,6 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** The longest that somebody waits. */
+/** The longest wait that can be asked for. */
 const DAY = { longest: '24h', longestMs: UNITS.d } as const
 /** The longest that something counts. */
 export const MONTH = { longest: '30d', longestMs: 30 * UNITS.d } as const

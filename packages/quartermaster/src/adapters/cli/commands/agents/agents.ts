@@ -123,7 +123,7 @@ export const registerGrant: Register = (program, act) => {
     .option('--set <KEY=JSON...>', "keys of the capability's configuration; the others stay as they are")
     .option(
       '--consent <OPERATION...>',
-      'allow these consent operations for good, without being asked; with --revoke no longer',
+      'allow these consent operations permanently, without being asked; with --revoke no longer',
     )
     .addOption(new Option('--revoke', 'take the capability away').conflicts(['tools', 'set', 'create']))
     .option('--create', 'make the agent when there is none of this name')
@@ -232,7 +232,7 @@ function withheldLines({ withheld = [] }: AgentPrompt): string[] {
   return more > 0 ? [...lines, `Nor are ${more} more; all of them: the same with --json`] : lines
 }
 
-/** Beside the text and not in it: whoever puts it into a file wants the block alone. */
+/** Goes beside the text, not into it, so that a file gets the block alone. */
 function sizeText({ tools, estimatedTokens }: AgentPrompt): string {
   const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
   return `${count}, about ${estimatedTokens.toLocaleString('en')} tokens (estimated; models count differently).`

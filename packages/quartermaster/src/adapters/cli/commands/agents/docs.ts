@@ -60,7 +60,7 @@ const registerCheck: Register = (docs, act) => {
   addExamples(check, [['quartermaster docs check --strict', 'for a build: nothing may be wrong']])
 }
 
-/** Somebody may ask in words of which the first is the name of this command. */
+/** A question in plain words may begin with the name of this command. */
 function notWords(args: readonly string[]): string {
   const words = ['check', ...args].join(' ')
   return `"docs check" takes no words. To look for words that begin with "check", put them in quotes: quartermaster docs "${words}"`
@@ -98,7 +98,7 @@ interface Asked {
   readonly answer: DocsAnswer
 }
 
-/** Whoever names something wants to read it, and has not to say that it is a path. */
+/** A name opens its page without --path. */
 async function opened(question: Question, ask: Ask): Promise<Asked> {
   const { query, offset, ...rest } = question
   if (query === undefined || question.depth !== undefined) return { question, answer: await ask(question) }

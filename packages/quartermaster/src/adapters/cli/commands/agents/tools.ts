@@ -79,7 +79,7 @@ function toRow({ name, state, recovering, section, short, missing }: ToolSummary
   return { cells: [name, stateCell, section, short], notes: missing.map(missingInWords) }
 }
 
-/** Whoever connects as this agent is shown something else than this list, and should not wonder. */
+/** Clients that connect as this agent see another list, so the difference is explained. */
 async function viewText(control: Control, { agent }: ToolsOptions): Promise<string> {
   if (agent === undefined) return ''
   const { view } = await control.checkAgent({ name: agent })
@@ -103,7 +103,7 @@ async function emptyText(control: Control, { state, section, agent }: ToolsOptio
   return 'No tools yet. Write one in the folder capabilities, then: quartermaster reload (a first one is made by: quartermaster init)\n'
 }
 
-/** Whoever has nothing because of a mistake gets nothing by being given more. */
+/** An agent whose file is wrong has no tools, and granting more does not help. */
 async function emptyAgentText(control: Control, agent: string): Promise<string> {
   const { ok } = await control.checkAgent({ name: agent })
   return ok

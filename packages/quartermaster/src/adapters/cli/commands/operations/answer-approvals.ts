@@ -46,7 +46,7 @@ export const registerAnswers: Register = (approvals, act) => {
   const deny = withLasting(
     approvals
       .command('deny')
-      .description('Do not allow a call that waits. Whoever called is told.')
+      .description('Deny a call that waits. The caller is notified.')
       .argument('<ID>', 'the operation that waits, by its id'),
     'deny',
   ).action((id: string, _: object, command: Command) =>
@@ -54,7 +54,7 @@ export const registerAnswers: Register = (approvals, act) => {
   )
   addExamples(deny, [
     ['quartermaster approvals deny op_9fGk', 'this call; the next one asks again'],
-    ['quartermaster approvals deny op_9fGk --for 1h', 'and for an hour nobody is asked again'],
+    ['quartermaster approvals deny op_9fGk --for 1h', 'and no question like it for an hour'],
   ])
 }
 
@@ -106,7 +106,7 @@ function toAnswer(decision: GivenAnswer['decision'], { once, for: ms, always }: 
   return { decision, lasting: always ? 'always' : 'once' }
 }
 
-/** Shown where the question stands, whoever else reads the results. One that is over is not asked about: the answer says so. */
+/** Shown on standard error, where the question is. A request that is over is not asked about: the answer says so. */
 async function isWanted(
   session: Session,
   control: PersonControl,
@@ -153,7 +153,7 @@ interface WalkOptions extends Within {
 async function walk(session: Session, { agent, ...options }: WalkOptions): Promise<number> {
   const within = withinOf(options)
   if (!canAsk(session))
-    throw new UsageError('nobody can be asked without a terminal. Use approvals show, allow and deny.')
+    throw new UsageError('without a terminal no person can be asked. Use approvals show, allow and deny.')
   return await session.connectAsPerson(async control => {
     const open = await session.attend('Looking', options => control.approvals(defined({ agent, ...within }), options))
     await session.notices.write(open.length === 0 ? 'Nothing waits for you.\n' : `${waitingLine(open.length)}\n`)
@@ -184,7 +184,7 @@ async function answerEach(
   return answered
 }
 
-/** Somebody else may have answered meanwhile, and some answers do not fit; that is told, and no reason to stop. */
+/** Another person may have answered meanwhile, or the answer does not fit: report it and go on. */
 async function give(session: Session, control: PersonControl, id: string, answer: GivenAnswer): Promise<object[]> {
   try {
     const facts = await sendAnswer(session, control, id, answer)
@@ -247,7 +247,7 @@ function answeredText(facts: OperationFacts, answer: GivenAnswer, { out, from }:
 
 function lastingText({ lasting, minutes = 0 }: GivenAnswer): string {
   if (lasting === 'time') return `and what is like it for ${inWords(minutes * 60_000)}`
-  return lasting === 'always' ? 'and what is like it for as long as an answer counts' : 'this once'
+  return lasting === 'always' ? 'and what is like it for as long as an answer is valid' : 'this once'
 }
 
 /** A no undoes nothing. */

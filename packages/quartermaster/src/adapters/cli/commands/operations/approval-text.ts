@@ -16,7 +16,7 @@ export function approvalsText(approvals: readonly ApprovalSummary[], { out, host
     { title: 'Weight' },
     { title: 'Asks for', flexible: true },
     { title: 'Asked' },
-    { title: 'Given up' },
+    { title: 'Expires' },
   ]
   const rows = approvals.map(({ id, agent, tool, asks, createdAt, expiresAt, calls }) => {
     const weight = heaviest(asks)
@@ -40,7 +40,7 @@ export function approvalLine({ id, agent, tool, asks }: ApprovalSummary): string
   return `${tool} of ${agent} (${heaviest(asks)}): ${asks.map(askInShort).join(', ')} (${id})`
 }
 
-/** Everything about one, for whoever decides. */
+/** Everything about one approval, for the person who decides. */
 export function approvalText(facts: ApprovalFacts, { host }: Session, printer: Printer): string {
   const { id, agent, tool, asks, createdAt, expiresAt, state, calls } = facts
   const now = host.clock.now()
@@ -48,7 +48,7 @@ export function approvalText(facts: ApprovalFacts, { host }: Session, printer: P
   const title = `${escapeLine(tool)}, called by ${escapeLine(agent)}, ${verb} for your consent:`
   const asked = `Asked ${agoText(createdAt, now)}${callsText(calls)}`
   const end =
-    state === 'open' ? `${asked}; given up ${aheadText(expiresAt, now)}.` : `${asked}. ${answerText(facts, now)}`
+    state === 'open' ? `${asked}; expires ${aheadText(expiresAt, now)}.` : `${asked}. ${answerText(facts, now)}`
   return `${consentText({ title, asks, input: facts.arguments }, printer)}${escapeLine(`${end} (${id})`)}\n`
 }
 
@@ -108,7 +108,7 @@ function byText(name: string, via: GrantFacts['via'] = 'owner'): string {
 }
 
 function answerText({ state, answeredBy, answeredAt, via, lasting }: ApprovalFacts, now: number): string {
-  if (answeredBy === undefined || answeredAt === undefined) return 'It is over, and nobody answered.'
+  if (answeredBy === undefined || answeredAt === undefined) return 'It expired or was cancelled without an answer.'
   return `It was ${state} by ${byText(answeredBy, via)} ${agoText(answeredAt, now)}, for ${LASTS[lasting ?? 'once']}.`
 }
 

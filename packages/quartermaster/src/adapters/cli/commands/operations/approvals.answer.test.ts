@@ -62,7 +62,7 @@ describe('approvals answer', () => {
   it('needs a terminal', async () => {
     const { code, stderr } = await runApprovals(['answer'])
     expect(code).toBe(2)
-    expect(stderr).toContain('nobody can be asked without a terminal')
+    expect(stderr).toContain('without a terminal no person can be asked')
   })
 
   it('is only about one agent where that is said, before or after', async () => {

@@ -56,7 +56,7 @@ describe('approvals', () => {
         '    "text": "one·\\n',
         '    │ \\ttwo\\u200b"',
         '  }',
-        'Asked 2 minutes ago; given up in 23 hours. (op_1)',
+        'Asked 2 minutes ago; expires in 23 hours. (op_1)',
         '',
       ].join('\n'),
     )
@@ -105,7 +105,7 @@ describe('approvals allow', () => {
     {
       argv: ['--always'],
       answer: { lasting: 'always' },
-      line: 'is allowed, and what is like it for as long as an answer counts.',
+      line: 'is allowed, and what is like it for as long as an answer is valid.',
     },
   ])('answers with $argv, without a terminal and without --yes', async ({ argv, answer, line }) => {
     const { code, answers, stdout, questions } = await runApprovals(['allow', 'op_1', ...argv])

@@ -40,7 +40,7 @@ export const registerApprovals: Register = (program, act) => {
   registerWalk(approvals, act)
 }
 
-/** The same as the command above alone, for whoever looks for it under this name. */
+/** The same as `approvals` alone, for people who look for it under this name. */
 const registerList: Register = (approvals, act) => {
   const listing = approvals
     .command('list')
@@ -96,7 +96,7 @@ async function list(
   return EXIT.done
 }
 
-/** Whoever answers these sees the others. */
+/** Once these are answered, the others are listed. */
 const MORE = `\nMore than ${MOST_APPROVALS} may wait; these are the oldest of each agent. --agent lists those of one.\n`
 
 async function showOne(session: Session, id: string, within: Within): Promise<number> {
@@ -116,7 +116,7 @@ type Wanted = ControlInput<'approvals'>
 /** Shows what waits, and then each request and each answer as it comes, until Ctrl-C or the end of the `up`. */
 async function watchApprovals(session: Session, wanted: Wanted): Promise<number> {
   return await session.connectAsPerson(async control => {
-    if (session.from !== 'up') throw new UsageError('--watch needs a running "up": nobody else hears of what is asked.')
+    if (session.from !== 'up') throw new UsageError('--watch needs a running "up", which is told of new requests.')
     const watch = createWatch(session, control, whatCounts(session, wanted))
     // Ctrl-C is how this ends and no failure.
     await Promise.race([follow(session, control, watch.tell), watch.failed]).catch(error => {
@@ -166,7 +166,7 @@ function createWatch(session: Session, control: PersonControl, wanted: Wanted) {
       printing = printing.then(() => print(event)).catch(fail)
     },
     printed: () => printing,
-    /** Rejects when what is to be shown cannot be had: nobody should go on looking at a silent screen. */
+    /** Rejects when approvals cannot be read, so that a person does not watch a screen that stays silent. */
     failed,
   }
 }
@@ -195,7 +195,7 @@ function lineOf(event: ControlEvent): string | undefined {
     case 'approval.answered':
       return `${event.state}  ${event.tool} of ${event.agent}, by ${event.by.name} (${event.id})`
     case 'approval.closed':
-      return `over  ${event.tool} of ${event.agent}; nobody answered (${event.id})`
+      return `over  ${event.tool} of ${event.agent}; not answered (${event.id})`
     case 'grants.revoked':
       return `taken back  ${event.count === 1 ? '1 grant' : `${event.count} grants`}, by ${event.by}`
     default:

@@ -26,7 +26,7 @@ describe('approvals --watch', () => {
       stdout: [
         'asks  write_file of ada (high): files.write for "a\\u202eb.txt", files.delete (op_1)',
         'denied  write_file of ada, by eve\\u{202e} (op_1)',
-        'over  write_file of bob; nobody answered (op_2)',
+        'over  write_file of bob; not answered (op_2)',
         '',
       ].join('\n'),
       stderr: 'The "up" has ended.\n',

@@ -83,7 +83,7 @@ describe('call: consent at the terminal', () => {
       'Error: "write_file" needs a person\'s consent.\n  files.write (moderate): Writes a file in a folder of yours.',
     )
     expect(stderr).toContain(
-      'Next: Run it at a terminal to be asked, or allow it for good: quartermaster grant default files --consent files.write files.delete\n',
+      'Next: Run it at a terminal to be asked, or allow it permanently: quartermaster grant default files --consent files.write files.delete\n',
     )
   })
 
@@ -119,7 +119,9 @@ describe('call: consent at the terminal', () => {
       control: { tool },
     })
     expect(asked).toEqual(['delete_everything'])
-    expect(stderr).toContain('Next: Allow it for good: quartermaster grant default demolition --consent files.delete\n')
+    expect(stderr).toContain(
+      'Next: Allow it permanently: quartermaster grant default demolition --consent files.delete\n',
+    )
   })
 
   it('says how to allow it although the tool cannot be looked up', async () => {

@@ -114,9 +114,12 @@ describe('call: a tool the agent does not have', () => {
   })
 
   it.each([
-    ['read_docs', /^It comes by itself with a page of the project's own in knowledge\/, or with "view": "gateway" in /],
-    ['get_status', /^It comes by itself with a tool whose calls may have to wait, or with "view": "gateway" in /],
-    ['find_tools', /^It comes by itself with "view": "gateway" in the agent's file\.$/],
+    [
+      'read_docs',
+      /^It comes automatically with a page of the project's own in knowledge\/, or with "view": "gateway" in /,
+    ],
+    ['get_status', /^It comes automatically with a tool whose calls may have to wait, or with "view": "gateway" in /],
+    ['find_tools', /^It comes automatically with "view": "gateway" in the agent's file\.$/],
   ])('is not given where it comes by itself: %s', async (name, says) => {
     const control: Partial<Control> = {
       tool: async () => ({ ...READ_FILE_DETAIL, name, capability: 'docs' }),

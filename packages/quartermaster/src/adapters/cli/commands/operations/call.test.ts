@@ -282,7 +282,7 @@ describe('call: a call that waits', () => {
     expect([code, stdout]).toEqual([14, ''])
     expect(stderr).toBe(
       [
-        '"read_file" could not be done now. It is tried again by itself, now. Do not call it again.',
+        '"read_file" could not be done now. It is retried automatically, now. Do not call it again.',
         'See how it is: quartermaster operations show op1',
         'To have it tried now: quartermaster operations retry op1',
         '',
@@ -292,7 +292,7 @@ describe('call: a call that waits', () => {
 
   it('is not tried again by itself while no up runs, and that is told', async () => {
     const { stderr } = await run(['read_file'], { control: { call: async () => answer }, from: 'process' })
-    expect(stderr).toContain('It is tried again by itself, once an `up` runs.')
+    expect(stderr).toContain('It is retried automatically, once an `up` runs.')
   })
 
   it('is told of by what it waits for', async () => {

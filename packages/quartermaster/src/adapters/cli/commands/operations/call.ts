@@ -83,7 +83,7 @@ async function toInput(
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['TOOL_DISABLED', 'TOOL_NOT_FOUND'])
 
-/** What it takes. Of a tool that is held back or not there nobody needs to know: its call is refused, and is on record as such. */
+/** The input schema. For a tool that is held back or missing it is not needed: the call is refused, and recorded as refused. */
 async function schemaOf(session: Session, control: AgentControl, tool: string): Promise<JsonSchema> {
   try {
     return (await session.attend('Looking', options => control.tool({ name: tool }, options))).input
@@ -97,7 +97,7 @@ interface WrittenCall {
   readonly tool: string
   readonly input: Record<string, unknown>
   readonly options: CallOptions
-  /** Whether somebody is here who can be asked. */
+  /** Whether a person is at the terminal who can be asked. */
   readonly mayAsk: boolean
 }
 
@@ -123,7 +123,7 @@ export async function runCall(
       whenDisabled: options.whenDisabled,
       timeoutMs: options.timeout,
       idempotencyKey: options.idempotencyKey,
-      // Nobody is here who could be asked, so somebody else may be, as for an agent.
+      // Without a person here the call waits for one elsewhere, as an agent's call does.
       waits: mayAsk ? undefined : true,
     }),
   }
@@ -194,7 +194,7 @@ export function addCallOptions(command: Command): Command {
         'your name for this call: a repeat under it gets the first answer, and nothing is done twice',
       ).argParser(toKey),
     )
-    .option('--all', 'print a result that was cut to its end (done by itself where standard output is no terminal)')
+    .option('--all', 'print a result that was cut to its end (done automatically where standard output is no terminal)')
 }
 
 function toMs(text: string): number {
@@ -233,7 +233,7 @@ async function hintsAfter(session: Session, control: Control, call: FailedCall):
 
 /**
  * Why an agent does not have a tool that exists; nothing when it does have it, and the error means another. Asked without word of
- * progress, so that nobody waits here for servers that have nothing to do with it.
+ * progress, so that unrelated servers are not waited for.
  */
 async function lackOf(
   session: Session,
@@ -249,7 +249,7 @@ async function lackOf(
   if (all?.every(({ key }) => key !== capability)) return { comesAlong: true }
   const agents = await orNothing(session.attend('Looking', () => control.agents({}, { signal })))
   const isNarrowed = agents?.some(each => each.name === agent && each.capabilities.includes(capability))
-  // Whoever has the capability without the tool has it narrowed, and a grant leaves that as it is unless it says otherwise.
+  // An agent that has the capability without the tool has it narrowed, and a grant keeps that unless it says otherwise.
   return { grant: isNarrowed ? { capability, tools: [...own, ownName] } : { capability } }
 }
 

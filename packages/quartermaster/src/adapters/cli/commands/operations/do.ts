@@ -33,7 +33,7 @@ export const registerDo: Register = (program, act) => {
     .usage('[COMMAND] [ARGUMENTS...] [options]')
     .argument('[COMMAND]', 'the command of a tool; --help behind it says what it takes')
     .argument('[ARGUMENTS...]', 'what it takes; - as the last text reads it from standard input')
-    // The commands are known to whoever answers, and so are their options and their help.
+    // The server that answers knows the commands, their options and their help.
     .allowUnknownOption()
     .helpOption(false)
     .helpCommand(false)
@@ -83,7 +83,7 @@ interface Controls {
   readonly owner: Control | undefined
 }
 
-/** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
+/** Looks among all tools, also those of other agents: for a tool that the agent does not have, the call says how it gets it. */
 async function findCommand(session: Session, controls: Controls, word: string): Promise<FoundCommand> {
   const { control } = controls
   const known = await lookedUp(session, control, word)
@@ -106,7 +106,7 @@ async function chosen(
   }
 }
 
-/** Servers that nobody has seen yet are waited for only where nothing that is known has the word. */
+/** Servers that were never connected are waited for only when no known tool has the word. */
 async function lookedUp(session: Session, control: AgentControl, word: string): Promise<readonly ToolSummary[]> {
   const { signal } = session.host
   const known = await session.attend('Looking', () => control.tools({ along: true }, { signal }))
@@ -129,7 +129,7 @@ function toFound(tool: ToolDetail, others: readonly SameWord[]): FoundCommand {
 /** Reads the line once more, now that the command is known, with the same options before and behind it. */
 async function parse(line: readonly string[], program: Command, { command, usage }: FoundCommand): Promise<void> {
   const whole = new TextCommand(program.name()).copyInheritedSettings(program)
-  // Nobody who uses a tool asks for our version, and the tool may have a parameter of that name.
+  // Behind a tool's command `--version` is not ours: the tool may have a parameter of that name.
   for (const option of program.options) if (option.long !== '--version') whole.addOption(option)
   const outer = addCallOptions(new TextCommand('do').copyInheritedSettings(whole))
   whole.addCommand(outer.addCommand(command.copyInheritedSettings(whole)))
@@ -267,7 +267,7 @@ function isToolOf({ name }: ToolSummary, word: string): boolean {
   return name === word || name.replaceAll('_', '-') === word
 }
 
-/** Somebody may have written the tool's own name, which `call` takes. */
+/** The word may be the tool's own name, which `call` takes. */
 function unknownWord(tools: readonly ToolSummary[], word: string, line: readonly string[]): Error {
   const tool = tools.find(one => isToolOf(one, word))
   if (!tool) {
@@ -321,7 +321,7 @@ function namesOf(word: string): Set<string> {
   return new Set([word.replaceAll('-', '_'), word.replace('-', '_'), word])
 }
 
-/** A server of which nobody has seen yet what it has, and why. */
+/** A server whose tools are not known yet, and why. */
 interface Unseen {
   readonly name: string
   readonly reason: string
@@ -334,10 +334,10 @@ interface AskedForWord {
   readonly owner: Pick<Control, 'upstreams'> | undefined
 }
 
-/** Why no tool has a word: one that nobody has seen yet may have it, and whoever wrote the word cannot know that. */
+/** Why no tool has a word: a server that was never connected may have it, and the person who wrote the word cannot know that. */
 async function withUnseen(session: Session, error: unknown, asked: AskedForWord): Promise<unknown> {
   if (!isAppError(error) || error.code !== 'NAME_UNKNOWN') return error
-  // What is in the way of this is told by whoever is asked for it.
+  // A failure here must not hide the error itself.
   const unseen = await session.attend('Looking', () => unseenFor(session, asked)).catch(() => [])
   if (unseen.length === 0) return error
   return new AppError(error.code, `${error.message} ${unseenText(unseen, asked)}`)

@@ -74,7 +74,7 @@ describe('grants revoke', () => {
 
   it('ends with 1 when there was none', async () => {
     const { code, stderr } = await run(['revoke', 'grant_9'], { count: 0 })
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'There is no such grant that counts.\n' })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'There is no such valid grant.\n' })
     const json = await run(['revoke', 'grant_9', '--json'], { count: 0 })
     expect([json.code, JSON.parse(json.stdout)]).toEqual([1, { count: 0 }])
   })

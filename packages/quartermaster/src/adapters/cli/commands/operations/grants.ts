@@ -25,7 +25,7 @@ export const registerGrants: Register = (program, act) => {
 const registerList: Register = (grants, act) => {
   const list = grants
     .command('list')
-    .description('List the answers that count now. What the files of agents allow for good is not among them.')
+    .description('List the answers that are valid now. What the files of agents allow permanently is not among them.')
     .addOption(agentOption('only those of this agent'))
     .addOption(new Option('--operation <NAME>', 'only those for this consent operation'))
     .addOption(new Option('--by <NAME>', 'only those that this person gave, or "owner"'))
@@ -33,7 +33,7 @@ const registerList: Register = (grants, act) => {
     .addOption(urlOption())
     .action((options: GrantFilter) => act(session => listGrants(session, options)))
   addExamples(list, [
-    ['quartermaster grants list', 'all that counts'],
+    ['quartermaster grants list', 'all that are valid'],
     ['quartermaster grants list --agent default --operation files.write', 'what one agent may do unasked'],
   ])
 }
@@ -84,7 +84,7 @@ async function revokeGrants(
     session.attend('Revoking', on => control.revokeGrants({ ...filter, ...withinOf(defined({ organisation })) }, on)),
   )
   if (session.json) await session.printJson(revoked)
-  else if (revoked.count === 0) await session.notices.write('There is no such grant that counts.\n')
+  else if (revoked.count === 0) await session.notices.write('There is no such valid grant.\n')
   else await session.out.write(`${session.out.paint.green('✓')} ${count(revoked.count, 'grant')} taken back.\n`)
   return revoked.count === 0 ? EXIT.no : EXIT.done
 }

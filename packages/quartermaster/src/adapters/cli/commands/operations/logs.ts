@@ -144,7 +144,7 @@ interface LogsOf {
 }
 
 const USUAL_LINES = 100
-/** More is not kept of any upstream, so whoever follows misses nothing that could be had. */
+/** More lines are not kept of any upstream, so following with this limit misses nothing. */
 const MOST_LINES = 10_000
 const LOOK_EVERY_MS = 500
 
@@ -163,11 +163,11 @@ async function upstreamLogs(session: Session, { name, lines = USUAL_LINES, follo
   })
 }
 
-/** Lines are kept by whoever runs the server, and a command that looks by itself runs none for long. */
+/** The process that runs the server keeps its lines, and a command without `up` runs none for long. */
 function silence({ from }: Session): string {
   return from === 'up'
     ? 'It has said nothing.\n'
-    : 'Nobody has listened: lines are kept while "quartermaster up" runs.\n'
+    : 'Nothing was recorded: lines are kept while "quartermaster up" runs.\n'
 }
 
 type Read = () => ReturnType<Control['upstreamLogs']>

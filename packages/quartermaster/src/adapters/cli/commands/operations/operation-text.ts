@@ -52,7 +52,7 @@ export function operationText(facts: OperationFacts, given: string | undefined, 
       ['Digest', facts.digest],
       ['Attempts', String(facts.attempts)],
       ['Next attempt', nextAttempt(facts)],
-      ['Given up', timeText(facts.expiresAt)],
+      ['Expires', timeText(facts.expiresAt)],
       ['Begun', timeText(facts.createdAt)],
       ['Ended', timeText(facts.endedAt)],
       ['End told', endTold(facts)],
@@ -88,7 +88,7 @@ function nextAttempt({ state, nextAttemptAt }: OperationFacts): string | undefin
   return timeText(nextAttemptAt) ?? 'when what it needs is there'
 }
 
-/** Whoever got the end as the answer to a call has it; anybody else is told. */
+/** The caller that waited for the answer has it; any other caller is notified. */
 function endTold({ endedAt, announcedAt }: OperationFacts): string | undefined {
   if (endedAt === undefined) return undefined
   return timeText(announcedAt) ?? 'not yet'
@@ -141,7 +141,7 @@ function waitingText(session: Session, tool: string, waiting: WaitingHandle): st
   const lines = {
     approval: `"${tool}" waits for a person to allow it.`,
     dependency: `"${tool}" waits for ${missingText(session, waiting)}.`,
-    retry: `"${tool}" could not be done now. It is tried again by itself, ${nextAttemptText(session, nextAttemptAt)}.`,
+    retry: `"${tool}" could not be done now. It is retried automatically, ${nextAttemptText(session, nextAttemptAt)}.`,
     run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
   const look = session.hasToken ? `call ${TOLD_TOOLS.status} id=${id}` : `operations show ${id}${nextStep(what, id)}`

@@ -109,7 +109,7 @@ describe('operations', () => {
     const { stdout } = await run(['show', 'op_1'], { operation: async () => queued })
     expect(stdout).toContain('Attempts         2\n')
     expect(stdout).toContain('Next attempt     2023-11-14T22:13:30.000Z\n')
-    expect(stdout).toContain('Given up         2023-11-14T23:13:20.000Z\n')
+    expect(stdout).toContain('Expires          2023-11-14T23:13:20.000Z\n')
     expect(stdout).toContain('Idempotency key  mail-1\n')
     expect(stdout).not.toContain('End told')
     const { nextAttemptAt: _time, ...blocked } = queued
@@ -148,7 +148,7 @@ describe('operations retry', () => {
   it('tells when it is tried once more', async () => {
     const { code, stdout, stderr } = await retry({ ...OPEN, nextAttemptAt: 0 })
     expect([code, stdout]).toEqual([14, ''])
-    expect(stderr).toContain('"send_mail" could not be done now and is tried again by itself, now.')
+    expect(stderr).toContain('"send_mail" could not be done now and is retried automatically, now.')
     expect(stderr).toContain('OUTCOME_UNKNOWN: Look first.')
   })
 
@@ -156,7 +156,7 @@ describe('operations retry', () => {
     const { code, stdout, stderr } = await retry({ state: 'exhausted' })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      '"send_mail" was tried and given up. OUTCOME_UNKNOWN: Look first. (op_1)\nSee all of it: quartermaster operations show op_1\n',
+      '"send_mail" ran out of attempts. OUTCOME_UNKNOWN: Look first. (op_1)\nSee all of it: quartermaster operations show op_1\n',
     )
   })
 
@@ -247,7 +247,7 @@ describe('operations verify', () => {
       expect.stringContaining('Look again when the reasons above are gone.'),
     ])
     const waiting = await verify({ verdict: 'absent' }, { ...OPEN, nextAttemptAt: 0 })
-    expect([waiting.code, waiting.stderr]).toEqual([1, expect.stringContaining('is tried again by itself, now.')])
+    expect([waiting.code, waiting.stderr]).toEqual([1, expect.stringContaining('is retried automatically, now.')])
   })
 
   it('gives a program all of it', async () => {

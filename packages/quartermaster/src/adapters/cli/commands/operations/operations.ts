@@ -30,7 +30,7 @@ import { nextAttemptText, operationsText, operationText } from './operation-text
 export const registerOperations: Register = (program, act) => {
   const operations = program
     .command('operations')
-    .description('Show calls that may have changed something, wait or were given up, and tasks; have them tried again.')
+    .description('Show calls that may have changed something, wait or have expired, and tasks; retry them.')
     .usage('list | show | retry | cancel | drop | verify [options]')
   registerList(operations, act)
   registerShow(operations, act)
@@ -52,7 +52,10 @@ const registerList: Register = (operations, act) => {
     .description('List operations, newest first.')
     .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
     .addOption(new Option('--state <STATE>', 'only those in this state').choices(OperationState.options))
-    .option('--dead', 'only those that were given up, or whose outcome nobody knows, and that can be tried again')
+    .option(
+      '--dead',
+      'only those that expired, ran out of attempts or have an unknown outcome, and that can be retried',
+    )
     .addOption(limitOption())
     .addOption(cursorOption())
     .addOption(organisationOption())
@@ -126,7 +129,7 @@ const registerChanges: Register = (operations, act) => {
 const registerRetry: Register = (operations, act) => {
   const retry = operations
     .command('retry')
-    .description('Have an operation tried now that waits, or tried again that was given up, and wait for how it goes.')
+    .description('Retry an operation now that waits, expired or ran out of attempts, and wait for the outcome.')
     .argument('<ID>', 'the operation, by its id')
     .addOption(organisationOption())
     .action((id: string, within: Within) => act(session => retryOperation(session, defined({ id, ...within }))))
@@ -149,11 +152,11 @@ const registerCancel: Register = (operations, act) => {
 const registerDrop: Register = (operations, act) => {
   const drop = operations
     .command('drop')
-    .description('Give up for good what could be tried again: its arguments are forgotten, its record stays.')
+    .description('Give up an operation permanently: its arguments are deleted, its record stays.')
     .argument('<ID>', 'the operation, by its id')
     .addOption(organisationOption())
     .action((id: string, within: Within) => act(session => dropOperation(session, defined({ id, ...within }))))
-  addExamples(drop, [['quartermaster operations drop op_9fGk', 'nobody wants it done any more']])
+  addExamples(drop, [['quartermaster operations drop op_9fGk', 'it is not needed any more']])
 }
 
 interface Which extends Within {
@@ -214,7 +217,7 @@ async function printChanged(
 
 function againLine(session: Session, facts: OperationFacts): string {
   const next = nextAttemptText(session, facts.nextAttemptAt)
-  return `could not be done now and is tried again by itself, ${next}.${why(facts)}`
+  return `could not be done now and is retried automatically, ${next}.${why(facts)}`
 }
 
 function why({ error }: OperationFacts): string {
@@ -226,10 +229,10 @@ const UNDONE: Readonly<Record<Exclude<OperationState, 'succeeded' | 'queued'>, s
   leased: 'is running.',
   failed: 'was tried and failed.',
   denied: 'was not allowed.',
-  exhausted: 'was tried and given up.',
-  expired: 'was given up.',
+  exhausted: 'ran out of attempts.',
+  expired: 'expired.',
   cancelled: 'was cancelled.',
-  unknown: 'was tried, and nobody knows how it ended. Look before you have it tried again.',
+  unknown: 'was tried, and its outcome is unknown. Check before you retry it.',
 }
 
 const CANCELLED: { readonly [S in OperationState]?: string } = {
@@ -249,7 +252,7 @@ const registerVerify: Register = (operations, act) => {
     .addOption(organisationOption())
     .action((id: string, within: Within) => act(session => verifyOperation(session, id, within)))
   addExamples(verify, [
-    ['quartermaster operations list --state unknown', 'those of which nobody knows whether they were done'],
+    ['quartermaster operations list --state unknown', 'those whose outcome is unknown'],
     ['quartermaster operations verify op_9fGk', 'what of it is there'],
   ])
 }
@@ -278,7 +281,7 @@ const VERDICTS: Readonly<Record<OperationVerification['verdict'], string>> = {
   verified: 'all it was to leave behind is there.',
   partial: 'only a part of what it was to leave behind is there.',
   absent: 'nothing of what it was to leave behind is there.',
-  indeterminate: 'nobody can tell whether all it was to leave behind is there.',
+  indeterminate: 'it cannot be determined whether all it was to leave behind is there.',
 }
 
 function findingsText({ effects, operation }: OperationVerification, out: Printer): string {
@@ -302,7 +305,7 @@ function became(session: Session, { verdict, changedFrom, operation }: Operation
   if (changedFrom !== undefined) return `It was ${changedFrom}, and is on record as ${state} now.`
   if (state === 'queued') {
     const next = nextAttemptText(session, nextAttemptAt)
-    return `It is still queued, and is tried again by itself, ${next}. That looks first, too.`
+    return `It is still queued, and is retried automatically, ${next}. That looks first, too.`
   }
   const still = `It is still on record as ${state}.`
   if (verdict === 'indeterminate') return `${still} Look again when the reasons above are gone.`

@@ -23,7 +23,7 @@ export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: reado
   const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
   const command = new ToolCommand(usage.name).description(texts.join('\n\n'))
   for (const argument of usage.positional) command.addArgument(toArgument(argument))
-  // Whoever copies the line has what must be written, the flag that tells it from the other tool included.
+  // The usage line is complete when copied, including the flag that tells this tool from another one.
   command.usage(`${usage.words.slice(usage.name.length)} [options]`.trimStart())
   if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
   for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
@@ -156,7 +156,7 @@ const INDENT = '  '
 
 /**
  * The help of a tool's command: names, choices and words are the server's, and are shown as escapes where they could steer a
- * terminal or cannot be seen. What is compared with what somebody writes stays as it is.
+ * terminal or cannot be seen. What is compared with typed words stays as it is.
  */
 class ToolHelp extends Help {
   override commandUsage(command: Command): string {

@@ -145,7 +145,7 @@ async function showDelegation(session: Session, input: ControlInput<'delegation'
   return EXIT.done
 }
 
-/** Every line of what somebody said has a bar before it. */
+/** Every line of quoted text has a bar before it. */
 function delegationText({ id, state, from, to, task, result, ...facts }: DelegationDetail): string {
   const { progress, error, createdAt, startedAt, endedAt, deadlineAt, parentId } = facts
   const said = result?.text ?? progress?.text
@@ -154,7 +154,7 @@ function delegationText({ id, state, from, to, task, result, ...facts }: Delegat
     `given by ${from.name} to ${to.name} on ${timeOf(createdAt)}`,
     ...(parentId === null ? [] : [`for the task ${parentId}`]),
     ...(startedAt === null ? [] : [`taken on ${timeOf(startedAt)}`]),
-    endedAt === null ? `ends by itself on ${timeOf(deadlineAt)}` : `ended on ${timeOf(endedAt)}`,
+    endedAt === null ? `expires on ${timeOf(deadlineAt)}` : `ended on ${timeOf(endedAt)}`,
     ...(error === null || result ? [] : [error]),
     'the task:',
     ...barred(task),

@@ -22,7 +22,7 @@ const registerCreate: Register = (codes, act) => {
   const create = codes
     .command('create')
     .description('Make a code. It is shown once.')
-    .option('--name <NAME>', 'what the workspace will be called; whoever joins chooses without')
+    .option('--name <NAME>', 'what the workspace will be called; without it the agent that joins chooses')
     .addOption(parentOption())
     .option('--role <TEXT>', 'what it is there for')
     .addOption(abilityOption())
@@ -49,11 +49,11 @@ const registerList: Register = (codes, act) => {
 const registerRevoke: Register = (codes, act) => {
   const revoke = codes
     .command('revoke')
-    .description('Take a code back. Whoever has joined with it stays.')
+    .description('Revoke a code. An agent that has joined with it stays.')
     .argument('<ID>', 'the code, by its id')
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => revokeCode(session, defined({ id, ...options }))))
-  addExamples(revoke, [['quartermaster join-codes revoke join_5kQw', 'nobody joins with it any more']])
+  addExamples(revoke, [['quartermaster join-codes revoke join_5kQw', 'no agent joins with it any more']])
 }
 
 interface Within {

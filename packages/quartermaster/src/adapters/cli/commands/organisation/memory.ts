@@ -54,11 +54,11 @@ const registerShow: Register = (memory, act) => {
 const registerForget: Register = (memory, act) => {
   const forget = memory
     .command('forget')
-    .description('Forget a memory for good, whoever wrote it.')
+    .description('Forget a memory permanently, no matter which agent wrote it.')
     .argument('<ID>', 'the memory')
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => forgetMemory(session, defined({ id, ...options }))))
-  addExamples(forget, [['quartermaster memory forget mem_5kQw', 'nobody recalls it any more']])
+  addExamples(forget, [['quartermaster memory forget mem_5kQw', 'no agent recalls it any more']])
 }
 
 interface Within {
@@ -116,7 +116,7 @@ async function showMemory(session: Session, input: ControlInput<'memory'>): Prom
   return EXIT.done
 }
 
-/** Every line of the content has a bar before it: it is somebody's words. */
+/** Every line of the content has a bar before it, because it is quoted. */
 function memoryText({ id, scope, version, content, provenance }: MemoryFacts): string {
   const { workspaceName, operationId, conversationId, createdAt, updatedAt, updatedBy } = provenance
   const facts = [

@@ -10,7 +10,7 @@ import type { Session } from '../../session.ts'
 export const registerOrganisations: Register = (program, act) => {
   const organisations = program
     .command('organisations')
-    .description('Show and make organisations. Whoever belongs to one never learns of another.')
+    .description('Show and make organisations. Members of one cannot see another.')
     .usage('list | create [options]')
   registerList(organisations, act)
   registerCreate(organisations, act)

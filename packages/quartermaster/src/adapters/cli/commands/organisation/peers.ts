@@ -64,7 +64,7 @@ const registerShow: Register = (peers, act) => {
 const registerRefresh: Register = (peers, act) => {
   const refresh = peers
     .command('refresh')
-    .description('Look at the card of one now. This happens by itself every ten minutes.')
+    .description('Look at the card of one now. This happens automatically every ten minutes.')
     .argument('<PEER>', 'by its id or name')
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => refreshPeer(session, defined({ id, ...options }))))
@@ -159,7 +159,7 @@ function factsText(facts: ExternalPeerFacts, now: number): (readonly [string, st
     ['Hosts', facts.hosts.join(', ')],
     ['Skills', facts.skills.map(({ name }) => name).join(', ')],
     ['Card seen', `${inWords(Math.max(0, now - facts.checkedAt))} ago`],
-    ['Trouble', facts.error ?? undefined],
+    ['Error', facts.error ?? undefined],
   ]
 }
 

@@ -63,7 +63,7 @@ async function removePerson(session: Session, input: ControlInput<'removePerson'
   else {
     const text = `"${gone.name}" is removed, and so are all tokens of theirs.`
     await session.out.write(`${session.out.paint.green('✓')} ${escapeLine(text)}\n`)
-    const next = `What they allowed still counts; take it back with: quartermaster grants revoke --by ${gone.name}`
+    const next = `What they allowed stays valid; take it back with: quartermaster grants revoke --by ${gone.name}`
     await session.notices.write(`${escapeLine(next)}\n`)
   }
   return EXIT.done

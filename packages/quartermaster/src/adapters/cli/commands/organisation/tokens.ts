@@ -46,7 +46,7 @@ const registerCreate: Register = (tokens, act) => {
   addExamples(create, [
     ['quartermaster tokens create default', 'a token for the agent "default"'],
     ['quartermaster tokens create default --label laptop --for 8h --json', 'for programs: { "token": … }'],
-    ['quartermaster tokens create --person eve', 'for somebody who decides about approvals'],
+    ['quartermaster tokens create --person eve', 'for a person who decides about approvals'],
   ])
 }
 
@@ -62,7 +62,7 @@ const registerRevoke: Register = (tokens, act) => {
     .description('Take a token back, at once. What it has open ends.')
     .argument('<ID>', 'the token, by its id')
     .action((id: string) => act(session => revokeToken(session, id)))
-  addExamples(revoke, [['quartermaster tokens revoke tok_9fGk', 'nobody gets in with it any more']])
+  addExamples(revoke, [['quartermaster tokens revoke tok_9fGk', 'it is refused from then on']])
 }
 
 const registerRotate: Register = (tokens, act) => {

@@ -11,7 +11,7 @@ import type { Session } from '../../session.ts'
 export const registerWorkspaces: Register = (program, act) => {
   const workspaces = program
     .command('workspaces')
-    .description('Show and make workspaces: the seats of agents in the organisation, as a tree.')
+    .description('Show and make workspaces: the places of agents in the organisation, as a tree.')
     .usage('list | show | create | archive | restore [options]')
   registerList(workspaces, act)
   registerShow(workspaces, act)
@@ -61,7 +61,7 @@ const registerCreate: Register = (workspaces, act) => {
 const registerArchive: Register = (workspaces, act) => {
   const archive = workspaces
     .command('archive')
-    .description('Archive a workspace: nobody reaches it, and its tokens are refused.')
+    .description('Archive a workspace: it cannot be reached, and its tokens are refused.')
     .argument('<WORKSPACE>', 'by its id or name')
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => archiveWorkspace(session, defined({ id, ...options }))))
@@ -71,7 +71,7 @@ const registerArchive: Register = (workspaces, act) => {
 const registerRestore: Register = (workspaces, act) => {
   const restore = workspaces
     .command('restore')
-    .description('Bring back a workspace that was archived. Its tokens count again.')
+    .description('Restore a workspace that was archived. Its tokens are valid again.')
     .argument('<WORKSPACE>', 'by its id or name')
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => restoreWorkspace(session, defined({ id, ...options }))))

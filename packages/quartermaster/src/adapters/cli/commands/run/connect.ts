@@ -27,7 +27,7 @@ export const registerConnect: Register = (program, act) => {
   ])
 }
 
-/** Whoever types the command at a terminal has probably looked for the other form of it. */
+/** A person who types the command at a terminal probably wants the other form. */
 const FOR_CLIENTS = 'This speaks MCP with a client that starts it. To tell one: quartermaster connect --print claude\n'
 
 async function connect(session: Session, { agent, organisation, print }: ConnectFlags): Promise<number> {

@@ -222,8 +222,8 @@ describe('up', () => {
       ).toEqual([
         'send of worker: waits to be tried again (op_1)',
         'send of worker: runs (op_1)',
-        'send of worker: given up after too many tries; to try it again: quartermaster operations retry op_1',
-        'send of worker: given up after too long a time; to try it again: quartermaster operations retry op_1',
+        'send of worker: failed after too many attempts; to try it again: quartermaster operations retry op_1',
+        'send of worker: expired; to try it again: quartermaster operations retry op_1',
         'send of worker: cancelled (op_1)',
       ])
     })
@@ -251,7 +251,7 @@ describe('up', () => {
         'worker asks for consent to send: quartermaster approvals show op_1',
         'send of worker: allowed by owner (op_1)',
         'send of worker: denied by owner (op_1)',
-        'send of worker: given up after too long a time (op_1)',
+        'send of worker: expired (op_1)',
         '1 grant taken back by owner',
       ])
     })

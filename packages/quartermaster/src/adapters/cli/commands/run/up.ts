@@ -22,7 +22,7 @@ export const registerUp: Register = (program, act) => {
     .description('Run everything in this process, until Ctrl-C.')
     .addOption(new Option('--host <HOST>', 'the address to listen on').default('127.0.0.1').argParser(toHost))
     .addOption(new Option('--port <PORT>', 'the port to listen on; 0 picks a free one').default(7420).argParser(toPort))
-    .addOption(new Option('--background', 'leave when nobody is connected').hideHelp())
+    .addOption(new Option('--background', 'stop when no client is connected').hideHelp())
     .action((options: Listen) => act(session => up(session, options)))
   addExamples(command, [
     ['quartermaster up', 'on http://127.0.0.1:7420'],
@@ -83,7 +83,7 @@ async function up(session: Session, { host, port, background }: Listen): Promise
 
 async function announce(session: Session, started: UpStarted): Promise<void> {
   const { url, facts } = started
-  // Whoever started us reads one line, so this is a line even on a terminal.
+  // The program that started us reads one line, so this is one line even on a terminal.
   if (session.json)
     return await session.out.write(`${JSON.stringify({ url, version: session.host.version, ...facts })}\n`)
   await session.out.write(announcement(session, started))
@@ -118,7 +118,7 @@ function isLoopback(host: string): boolean {
 }
 
 function exposureWarning({ notices }: Session, host: string): string {
-  return `${notices.paint.yellow('Warning:')} ${escapeLine(host)} can be reached from other machines. Whoever gets hold of a credential can use every tool from there; listen on 127.0.0.1 unless you mean that.\n`
+  return `${notices.paint.yellow('Warning:')} ${escapeLine(host)} can be reached from other machines. Anyone with a credential can use every tool from there; listen on 127.0.0.1 unless you mean that.\n`
 }
 
 interface UpLog {
@@ -177,7 +177,7 @@ function describe(happened: UpEvent): readonly string[] {
     case 'operation.changed':
       return operationLines(happened.event)
     case 'operation.dropped':
-      return [`${happened.event.tool} of ${whose(happened.event.caller)}: given up for good (${happened.event.id})`]
+      return [`${happened.event.tool} of ${whose(happened.event.caller)}: dropped (${happened.event.id})`]
     case 'approval.opened':
       return [askLine(happened.event)]
     case 'approval.answered':
@@ -243,7 +243,7 @@ function problemLine(problem: Problem): string {
   return `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemInWords(problem)}`
 }
 
-/** What the line about the call does not say: that somebody has to wait, or to decide. */
+/** What the line about the call does not say: that it has to wait, or that a person has to decide. */
 const AFTER_A_RUN: ReadonlySet<OperationState> = new Set(['queued', 'exhausted', 'expired'])
 
 /** What the line about the question, or about its answer, says already. */
@@ -259,7 +259,7 @@ function isToldOtherwise({ from, to }: OperationChange): boolean {
 function operationLines(change: OperationChange): readonly string[] {
   const { id, tool, caller, from, to } = change
   if (isToldOtherwise(change)) return []
-  // What nobody allowed is not to be tried, however often somebody says so.
+  // A call that no person allowed cannot be retried.
   const next =
     GIVEN_UP.has(to) && from !== 'waitingForApproval'
       ? `; to try it again: quartermaster operations retry ${id}${againWithin(caller.organisation)}`
@@ -276,8 +276,8 @@ const OPERATION_STATES: Readonly<Record<OperationState, string>> = {
   succeeded: 'done',
   failed: 'failed',
   denied: 'not allowed',
-  exhausted: 'given up after too many tries',
-  expired: 'given up after too long a time',
+  exhausted: 'failed after too many attempts',
+  expired: 'expired',
   cancelled: 'cancelled',
   unknown: 'outcome unknown',
 }

@@ -106,7 +106,7 @@ export function addGrantOptions(command: Command): Command {
     'give it to this agent instead of "default"; repeat for more',
     'agent',
   )
-  return command.addOption(agent.argParser(repeated)).addOption(new Option('--no-grant', 'give it to nobody'))
+  return command.addOption(agent.argParser(repeated)).addOption(new Option('--no-grant', 'give it to no agent'))
 }
 
 /** As the control takes it. */

@@ -197,7 +197,8 @@ interface Given extends Pick<AddedUpstream, 'alsoHave' | 'madeAgent'> {
 /** Who got what was added. */
 export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: Given): string {
   const [other] = alsoHave
-  if (granted.length === 0 && other === undefined) return `Given to nobody. Give it: quartermaster grant AGENT ${name}`
+  if (granted.length === 0 && other === undefined)
+    return `Given to no agent. Give it: quartermaster grant AGENT ${name}`
   const made =
     madeAgent === undefined ? '' : ' (made now, as the first agent here; it may also read the project folder)'
   const given = granted.length === 0 ? [] : [`Given to: ${granted.join(', ')}${made}.`]
@@ -209,9 +210,9 @@ export function givenLine(name: string, { granted, alsoHave = [], madeAgent }: G
 export function wouldGiveLine({ granted, alsoHave = [], madeAgent }: Given): string {
   const made =
     madeAgent === undefined ? '' : ' (made then, as the first agent here; it may also read the project folder)'
-  const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'nobody'
+  const given = granted.length > 0 ? `${granted.join(', ')}${made}` : 'no agent'
   const had = alsoHave.length > 0 ? `Still with: ${alsoHave.join(', ')}.` : ''
-  // Whoever has it already is given nothing.
+  // An agent that has it already is given nothing.
   return granted.length === 0 && had !== '' ? had : `Would be given to ${given}. ${had}`.trimEnd()
 }
 

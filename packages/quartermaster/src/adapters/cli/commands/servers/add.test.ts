@@ -160,7 +160,7 @@ describe('add', () => {
   })
 
   it.each([
-    [{ granted: [] }, 'Given to nobody. Give it: quartermaster grant AGENT notes'],
+    [{ granted: [] }, 'Given to no agent. Give it: quartermaster grant AGENT notes'],
     [{ granted: [], alsoHave: ['ada'] }, 'Still with: ada. Take it away: quartermaster grant ada notes --revoke'],
     [
       { granted: ['bob'], alsoHave: ['ada', 'eve'] },
@@ -321,7 +321,7 @@ describe('add', () => {
     const { code, stdout } = await run(['notes', '--', 'nots'], { answer: { status, granted: [] } })
     expect(code).toBe(0)
     expect(stdout).toContain('! "notes" is added; it is down: spawn nots ENOENT\\x1b[2J.')
-    expect(stdout).toContain('Given to nobody. Give it: quartermaster grant AGENT notes')
+    expect(stdout).toContain('Given to no agent. Give it: quartermaster grant AGENT notes')
   })
 
   it('shows what keeps it from being used', async () => {

@@ -49,7 +49,7 @@ interface AddOptions extends GrantChoice {
 export const registerAdd: Register = (program, act) => {
   const command = program
     .command('add')
-    .description('Add an MCP server of somebody else: a program, or an address. It is written to the configuration.')
+    .description('Add an MCP server: a program, or an address. It is written to the configuration.')
     .usage('NAME [options] -- COMMAND [ARGUMENTS...]\n       quartermaster add NAME URL [options]')
     .argument('<NAME>', 'what it is called here; its tools begin with it')
     .argument('[COMMAND...]', 'the program and its arguments behind --, or the address')

@@ -148,7 +148,7 @@ interface End {
   readonly others: string
 }
 
-/** Whoever leaves is told what was done until then, and where it was that he left. */
+/** After Ctrl-C the report says what was done until then, and at which server it stopped. */
 const LEFT: End = {
   reason: 'It was cut off. See whether it is there: quartermaster upstreams',
   others: 'It was not reached before Ctrl-C.',
@@ -204,7 +204,7 @@ async function importOne(control: Control, wish: Import): Promise<Imported> {
     return { ...about, ...told(added), plan, notes: [...notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
     if (isWrongHere(error)) throw error
-    // A taken name is nobody's fault, and everything else may still work for the next one.
+    // A taken name is no failure, and the next server may still be added.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
     const more = isTaken ? { notes: [...server.notes, otherNameNote(entry)] } : {}
     // What was to be written down was not: neither its secrets nor its version.
@@ -229,7 +229,7 @@ function isComing({ outcome }: Imported): boolean {
   return outcome === 'wouldBeAdded' || outcome === 'wouldBeReplaced'
 }
 
-/** What is there already and given to nobody else needs no answer. */
+/** An entry that exists already and is given to no other agent needs no confirmation. */
 function isNews(one: Imported): boolean {
   return isComing(one) || (one.outcome === 'unchanged' && one.granted.length > 0)
 }
@@ -260,13 +260,13 @@ function askedNote({ prompt }: ForeignQuestion): string {
   return `It asks for "${prompt}".`
 }
 
-/** Nobody finds out by themselves under which name an answer is looked for. */
+/** The name under which an answer is stored cannot be guessed, so it is told. */
 function missingNotes(unanswered: readonly ForeignQuestion[], missing: AddedUpstream['missing'] = {}): string[] {
   return unanswered.flatMap(({ secret, prompt }) => {
     const name = Object.hasOwn(missing, secret) ? missing[secret] : undefined
     return name === undefined
       ? []
-      : [`Nobody answered "${prompt}". Write it into secrets.json as "${name}", then: quartermaster reload`]
+      : [`There is no answer to "${prompt}". Write it into secrets.json as "${name}", then: quartermaster reload`]
   })
 }
 
@@ -276,13 +276,13 @@ async function withFirstStates(session: Session, control: Control, imported: rea
   return withStatuses(imported, await firstStates(session, control, names))
 }
 
-/** With what each has now that all are there. Whoever leaves is told what was known before. */
+/** The status of each once all are there. After Ctrl-C the last known one stays. */
 async function withLastStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
   const statuses = await session.attend('Looking', () => control.upstreams({})).catch(() => [])
   return withStatuses(imported, new Map(statuses.map(status => [status.name, status])))
 }
 
-/** Those who have something of the import, and see it through the gateway view. Nobody's import fails for this. */
+/** Agents that got something of the import and see it through the gateway view. The import does not fail when this cannot be read. */
 async function gatewayViews(session: Session, control: Control, imported: readonly Imported[]) {
   const having = new Set(imported.flatMap(({ granted, alsoHave = [] }) => [...granted, ...alsoHave]))
   const agents = await session.attend('Looking', () => control.agents({})).catch(() => [])

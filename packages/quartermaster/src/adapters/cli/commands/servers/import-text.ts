@@ -89,7 +89,7 @@ function commonText(planned: readonly Imported[], printer: Printer): string {
 
 const WOULD_COME: ReadonlySet<Imported['outcome']> = new Set(['wouldBeAdded', 'wouldBeReplaced'])
 
-/** Whoever counts them in a client should not think that the others are lost. */
+/** A person who counts the tools in a client should not think that the others are lost. */
 function gatewayLine(agent: string, granted: number): string {
   return `"${agent}" has ${count(granted, 'tool')} now: its clients list five, which find and call all of them.`
 }
@@ -117,7 +117,7 @@ const MARKS = {
   failed: ['red', '✗'],
 } as const satisfies Record<Imported['outcome'], readonly [keyof Printer['paint'], string]>
 
-/** What is not taken over is given to nobody, and nobody is told to give it. */
+/** Servers that were not added are given to no agent, and no grant is proposed for them. */
 const IS_THERE = {
   added: true,
   replaced: true,
@@ -162,7 +162,7 @@ function oneText(one: Imported, { printer, asked, isDryRun }: Telling): string {
   const state = isDryRun ? wouldBeText(one) : stateText(one.status, asked)
   const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? state : `: ${one.reason}`}`
   const lines = [...(isDryRun ? wouldBeLines(one) : doneLines(one)), ...one.notes]
-  // A client's names and questions are somebody else's words: one with a line break in it would pass for another server.
+  // Names and questions come from another client: one with a line break would look like another server.
   return [
     `${printer.paint[style](mark)} ${paragraph(escapeLine(head), wide)}`,
     ...lines.filter(line => line !== '').map(line => paragraph(escapeLine(line), wide, '  ')),

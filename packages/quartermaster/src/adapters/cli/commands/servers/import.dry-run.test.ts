@@ -88,7 +88,7 @@ describe('import that is only tried', () => {
     expect(stdout).toContain(message)
     expect(stdout.match(/made then/g)).toHaveLength(1)
     expect((await run(['claude', '--dry-run', '--no-grant'], { given: { granted: [] } })).stdout).toContain(
-      '  Would be given to nobody.\n',
+      '  Would be given to no agent.\n',
     )
   })
 })

@@ -151,7 +151,7 @@ describe('import', () => {
     expect(unasked).toMatchObject({ code: 2, asked: [], stdout: '' })
     expect(unasked.stderr).toMatch(/\nError: nothing was run or written: /)
     expect(unasked.stderr.split('\nError: ')[0]).toBe(said)
-    expect(unasked.stderr).toContain('To have it, add --yes.\n')
+    expect(unasked.stderr).toContain('To run it anyway, add --yes.\n')
     const terminal = { stdin: true, stderr: true }
     for (const answers of [[''], ['no'], ['yess']]) {
       const refused = await run(['claude', '--no-color'], { ...situation, terminal, answers })
@@ -226,7 +226,7 @@ describe('import', () => {
       code: 0,
       stdout: expect.stringContaining('- git-hub (Claude Desktop, "git hub" there): There is another upstream'),
     })
-    expect(skipped.stdout).not.toContain('Given to nobody')
+    expect(skipped.stdout).not.toContain('Given to no agent')
     const pinned = await run(['claude', 'files', '--pin'], { taken: ['files'] })
     expect(pinned.stdout).not.toMatch(/Pinned|has no version/)
     const failed = await run(['claude'], { broken: ['git-hub'] })
@@ -266,7 +266,7 @@ describe('import', () => {
 
   it('says when nobody got it, and when the first agent was made for it', async () => {
     const nobody = await run(['claude', 'files', '--no-grant'], { given: { granted: [] } })
-    expect(nobody.stdout).toContain('  Given to nobody. Give it: quartermaster grant AGENT files\n')
+    expect(nobody.stdout).toContain('  Given to no agent. Give it: quartermaster grant AGENT files\n')
     const first = await run(['claude', 'files'], { given: { granted: ['default'], madeAgent: 'default' } })
     expect(first.stdout).toContain('  Given to: default (made now, as the first agent here; it may also read')
   })
@@ -312,7 +312,7 @@ describe('import', () => {
     const asks = [{ id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true }]
     const found = { ...FOUND, servers: [server('a', { asks })] }
     expect((await run(['vscode'], { found, renames: { KEY: 'KEY_2' } })).stdout).toContain(
-      'Nobody answered "API key". Write it into secrets.json as "KEY_2", then: quartermaster reload',
+      'There is no answer to "API key". Write it into secrets.json as "KEY_2", then: quartermaster reload',
     )
     expect((await run(['vscode', '--dry-run'], { found })).stdout).toContain('It asks for "API key".')
   })

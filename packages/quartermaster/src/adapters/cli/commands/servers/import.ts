@@ -53,7 +53,7 @@ export const registerImport: Register = (program, act) => {
   addExamples(command, [
     ['quartermaster import', 'see what other clients have'],
     ['quartermaster import claude --pin', 'take over all of Claude Code and Claude Desktop'],
-    ['quartermaster import .vscode/mcp.json github --no-grant', 'one server of one file, for nobody yet'],
+    ['quartermaster import .vscode/mcp.json github --no-grant', 'one server of one file, for no agent yet'],
   ])
   registerImportOpenapi(command, act)
 }
@@ -115,7 +115,7 @@ async function askFolder(session: Session, { newProject }: ForeignServers): Prom
   return folder === newProject ? undefined : folder
 }
 
-/** Shown where the question stands, whoever else reads the results, and before anything of it runs. */
+/** Shown on standard error, where the question is, before anything of it runs. */
 async function isWanted(session: Session, planned: readonly Imported[], { yes }: ImportOptions): Promise<boolean> {
   if (!session.json) await session.notices.write(plannedText(planned, session))
   if (yes) return true
@@ -127,7 +127,7 @@ async function isWanted(session: Session, planned: readonly Imported[], { yes }:
 }
 
 const UNASKED =
-  'nothing was run or written: an import runs the programs of another client, and nobody can be asked without a terminal. To have it, add --yes.'
+  'nothing was run or written: an import runs the programs of another client, and without a terminal no person can be asked. To run it anyway, add --yes.'
 
 const LOOK_FIRST = 'To see the programs first, add --dry-run.'
 
@@ -148,7 +148,7 @@ function noneText({ source }: ImportRequest, { servers, places }: ForeignServers
 function refuseAbsent({ source }: ImportRequest, { places, servers }: ForeignServers): void {
   const [place] = places
   if (source === undefined || place?.client !== 'file') return
-  // No fault of our configuration, so nobody is sent to look there.
+  // Not an error of our configuration, so the message does not point there.
   if (!place.found) throw new AppError('INPUT_INVALID', `There is no file "${place.file}". Check the path.`)
   if (place.problem !== undefined)
     throw new AppError('INPUT_INVALID', `"${place.file}": ${place.problem} ${ONE_BY_ONE}`)

@@ -126,7 +126,7 @@ describe('quartermaster logout', () => {
       stdout: 'The login at tracker is forgotten.\n',
     })
     const nobody = await run(['logout', 'tracker'], { control: { logout: async () => ({ wasSignedIn: false }) } })
-    expect(nobody.stdout).toBe('Nobody was signed in at tracker.\n')
+    expect(nobody.stdout).toBe('There was no login at tracker.\n')
   })
 })
 

@@ -35,7 +35,7 @@ export const registerLogout: Register = (program, act) => {
     .argument('<NAME>', 'the upstream')
     .addOption(new CompletingOption('--agent <NAME>', 'the one of this agent alone', 'agent'))
     .action((name: string, flags: { agent?: string }) => act(session => logout(session, name, flags)))
-  addExamples(command, [['quartermaster logout tracker', 'forget the login; nobody is asked']])
+  addExamples(command, [['quartermaster logout tracker', 'forget the login, without a question']])
 }
 
 async function login(session: Session, upstream: string, flags: LoginFlags): Promise<number> {
@@ -60,7 +60,7 @@ async function waitForBrowser(
   control: Control,
   { begun, isShown }: { begun: Begun; isShown: boolean },
 ) {
-  // Whoever reads this in a pipe has no use for a window that comes up.
+  // When this is read in a pipe, a browser window is of no use.
   const isOpened = isShown && session.notices.isTerminal && (await session.host.openBrowser(begun.url))
   if (isOpened) await session.notices.write('Your browser shows it now.\n')
   return session.attend('Waiting for you to sign in', options =>
@@ -93,7 +93,7 @@ async function takePasted(session: Session, control: Control, { attempt }: Begun
 
 function loginText(facts: LoginFacts, { out }: Session): string {
   const whose = facts.agent === undefined ? '' : ` for ${facts.agent}`
-  const until = facts.renewable ? 'until you log out; it is renewed by itself' : untilText(facts.expiresAt)
+  const until = facts.renewable ? 'until you log out; it is renewed automatically' : untilText(facts.expiresAt)
   return [
     `${out.paint.green('✓')} ${paragraph(`Signed in at ${facts.upstream}${whose}.`, { ...out, width: undefined })}`,
     fields(
@@ -116,7 +116,7 @@ async function logout(session: Session, upstream: string, { agent }: { agent?: s
   const answer = await session.connect(control => control.logout(defined({ upstream, agent })))
   if (session.json) await session.printJson(answer)
   else {
-    const text = answer.wasSignedIn ? `The login at ${upstream} is forgotten.` : `Nobody was signed in at ${upstream}.`
+    const text = answer.wasSignedIn ? `The login at ${upstream} is forgotten.` : `There was no login at ${upstream}.`
     await session.out.write(`${escapeLine(text)}\n`)
   }
   return EXIT.done

@@ -42,7 +42,7 @@ export async function pinEntry(
     return place && version !== undefined ? [[place, `${name}@${version}`] as const] : []
   })
   const pinned = withTexts(words, changes)
-  // Whoever warns has the last word on what is pinned.
+  // The check that warns also decides what counts as pinned.
   const left = find(pinned)
   const verb = isDryRun ? 'Would be pinned' : 'Pinned'
   const done = unpinned.flatMap(({ wanted, package: name }) => {
@@ -113,7 +113,7 @@ function once(texts: readonly string[]): string[] {
   return [...new Set(texts)]
 }
 
-/** Programs that run packages and that a command names, in a way in which nobody can say which packages. */
+/** Programs that run packages and that a command names in a form from which the packages cannot be read. */
 function findUnread(command: string, args: readonly string[]): string[] {
   const named = [command, ...args].flatMap(word => [...word.matchAll(PACKAGE_PROGRAM)].map(([program]) => program))
   const read = new Set(packageRunsOf(command, args).map(({ program }) => program))
@@ -122,7 +122,7 @@ function findUnread(command: string, args: readonly string[]): string[] {
 
 const PACKAGE_PROGRAM = /(?<![\w.@-])(?:npx|bunx|pnpx|uvx)(?![\w/@=-]|\.(?!cmd|exe|ps1|$))/g
 
-/** What to tell whoever adds such a command. */
+/** What to tell the person who adds such a command. */
 function unpinnedWarning({ runner, wanted, package: name, place }: Unpinned): string {
   const how = {
     npm: `${name}@VERSION${place ? ', or --pin for the present one' : ' by hand'}`,

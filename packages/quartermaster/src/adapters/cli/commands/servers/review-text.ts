@@ -8,7 +8,7 @@ import type { Session } from '../../session.ts'
 const MOST_SHOWN = 10_000
 
 const STATES = {
-  new: 'It was added or put in other words after the first look, and nobody has accepted it.',
+  new: 'It was added or reworded after the first look, and has not been accepted.',
   changed: 'It is not what was accepted.',
   suspicious: 'It is held for what was found in it.',
   rejected: 'It was rejected.',
@@ -62,7 +62,7 @@ function itemText(item: ReviewItem, printer: Printer): string {
   ].join('')
 }
 
-/** Whoever accepts it is to know that it is not offered even so. */
+/** The person who accepts it must know that it is still not offered. */
 function clashText(clash: string, printer: Printer): string {
   return `  ${printer.paint.yellow('!')} ${block(clash, '    ', printer).slice(4)}`
 }
@@ -123,7 +123,7 @@ export async function watchReview(
 
 type States = ReadonlyMap<string, ReviewItem['state']>
 
-/** What a server that nobody has seen brings at first sight is not for what others bring. */
+/** What a server shows on its first connection was not caused by servers added now. */
 async function knownNow(control: Asked): Promise<{ seen: ReadonlySet<string>; states: States }> {
   const statuses = await control.upstreams({})
   const seen = new Set(statuses.filter(({ unseen }) => unseen === undefined).map(({ name }) => name))
@@ -131,7 +131,7 @@ async function knownNow(control: Asked): Promise<{ seen: ReadonlySet<string>; st
   return { seen, states: new Map(items.map(item => [keyOf(item), item.state])) }
 }
 
-/** Whoever adds something is told of that, whatever is in the way of what this is about. */
+/** The person who adds something gets that answer, even when the review cannot be read. */
 async function quietly<T>(session: Session, look: () => Promise<T>, otherwise: T): Promise<T> {
   return session.attend('Looking', look).catch(() => otherwise)
 }

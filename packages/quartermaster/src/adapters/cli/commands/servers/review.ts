@@ -76,7 +76,7 @@ async function showReview(session: Session, wish: Wanted): Promise<number> {
   const { items, statuses } = await session.connect(control =>
     session.attend('Looking', async options => ({
       items: await control.reviewItems(wanted(session, wish), options),
-      // Those that it is about have been waited for by now, and nobody asks for others.
+      // The servers in question were waited for already; the others need not be.
       statuses: await control.upstreams({}),
     })),
   )
@@ -155,13 +155,13 @@ async function decide(session: Session, { name, items, all, yes, decision }: Dec
   })
 }
 
-/** Nobody offers agents by mistake what they have not seen. */
+/** Without having seen it, a person could offer it to agents by mistake. */
 function unasked(name: string): string {
   const look = `quartermaster upstreams review ${escapeLine(name)}`
-  return `nobody can be asked without a terminal. Look at it with "${look}", then name what you have seen (NAME@HASH), or say --yes.`
+  return `without a terminal no person can be asked. Look at it with "${look}", then name what you have seen (NAME@HASH), or say --yes.`
 }
 
-/** Shown where the question stands, whoever else reads the results. */
+/** Shown on standard error, where the question is. */
 async function isWanted(
   session: Session,
   chosen: readonly ReviewItem[],
@@ -227,7 +227,7 @@ function choose(word: string, items: readonly ReviewItem[]): ReviewItem {
 }
 
 /**
- * A tail that looks like a hash always is one. A server could otherwise name a tool like a version of another, and whoever
+ * A tail that looks like a hash always is one. A server could otherwise name a tool like a version of another, and a person who
  * accepts that version would accept the tool.
  */
 function readWord(word: string): { name: string; hash?: string } {
@@ -253,7 +253,7 @@ function changedMeanwhile(name: string): AppError {
   return new AppError('EDIT_CONFLICT', `"${name}" is not what you looked at any more. Nothing was decided.`)
 }
 
-/** What was decided on, or is offered, can be named too, and waits for nobody. */
+/** What is decided or offered can be named too, but does not wait. */
 const WAITING: ReadonlySet<ReviewItem['state']> = new Set(['new', 'changed', 'suspicious'])
 
 function unknown(word: string, items: readonly ReviewItem[]): AppError {

@@ -70,7 +70,7 @@ function unlistedText({ name, unlisted = [] }: UpstreamStatus): string | undefin
   return `It does not list its ${unlisted.join(' and ')}, and none of them is used until it does: quartermaster logs ${name}`
 }
 
-/** What there is more of nobody has read: how much of it is used is with the problems. */
+/** What lies beyond the limit was not read; the problems say how much of it is used. */
 function cutText({ isCut }: UpstreamStatus): string | undefined {
   return isCut ? 'It lists more than is used: quartermaster doctor' : undefined
 }
@@ -115,7 +115,7 @@ function reasonOf(status: UpstreamStatus): string {
 function nextStepOf(status: UpstreamStatus, from: Session['from']): string | undefined {
   const { name, state, reason, tools, othersHeld = 0, warned = 0, hasSpoken, unseen } = status
   if (state === 'needsLogin') return neededLogin({ name, reason })
-  // Whoever keeps one that starts waits for it.
+  // Where an `up` keeps a server that starts, it waits for it.
   if (unseen !== undefined && (state !== 'starting' || from === 'process'))
     return `Not seen yet. ${isReasonTold(status) ? '' : `${reason} `}${unseen}`
   if (tools.held + othersHeld > 0) return `Look at what is held: quartermaster upstreams review ${name}`
@@ -128,7 +128,7 @@ function isReasonTold({ state, isFetching = false }: UpstreamStatus): boolean {
   return state === 'starting' ? isFetching : state !== 'idle'
 }
 
-/** Those of which nobody has seen yet what they have, each in a line with why and what to do. */
+/** The servers that were never connected, each in a line with the reason and what to do. */
 export function unseenText(unseen: readonly { name: string; reason: string; fix: string }[]): string {
   const line = ({ name, reason, fix }: (typeof unseen)[number]) =>
     `"${name}" has not been seen yet: ${sentence(reason)} ${fix}`
@@ -186,7 +186,7 @@ function unaskedText({ unasked }: UpstreamStatus, ago: (at: number) => string): 
   if (!unasked) return undefined
   const questions = `${count(unasked.questions, 'question')}, the last ${ago(unasked.lastAt)}`
   const next = 'Each agent has its own now, and its clients share it: give each client an agent of its own.'
-  const why = 'several clients had calls under way, or had given some up shortly before'
+  const why = 'several clients had calls under way, or had cancelled some shortly before'
   return `${questions}: ${why}. ${next}`
 }
 
@@ -245,7 +245,7 @@ export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 
   return `it ${state === 'keyRefused' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`
 }
 
-/** Whoever adds a server should know before its tools are used, and not from whoever looks for trouble later. */
+/** A person who adds a server should know before its tools are used, and not only once they look for a cause. */
 function reviewText({ name, tools, othersHeld = 0, warned = 0 }: UpstreamStatus): string {
   const amount = tools.held + othersHeld
   const what = othersHeld === 0 ? String(amount) : count(amount, 'definition')
@@ -268,8 +268,8 @@ function rounded(ms: number): string {
 }
 
 /**
- * What is to be said of servers that nobody has seen yet, where no `up` goes on with them: of what a command shows, what they have
- * is missing. Where it shows one capability, only of that.
+ * A notice about servers that were never connected, where no `up` goes on with them: a command lists
+ * nothing of theirs. Where a command shows one capability, only about that one.
  */
 export async function leftUnseenText(
   { from }: Session,
@@ -277,7 +277,7 @@ export async function leftUnseenText(
   only?: string,
 ): Promise<string> {
   if (from !== 'process') return ''
-  // Whoever asked has been answered already, and `upstreams` tells what is wrong here.
+  // The question was answered already, and `upstreams` says what is wrong here.
   const statuses = await control.upstreams({}).catch(() => [])
   const isLeft = ({ name, state }: UpstreamStatus) => state !== 'up' && (only === undefined || name === only)
   return unseenText(unseenAmong(statuses.filter(isLeft)))
@@ -315,7 +315,7 @@ export async function firstStates(
   try {
     await session.attend(label, on => watch(session, { look, tell: told(names.length, on), forMs }))
   } catch (error) {
-    // Whoever leaves has added them all the same, and is told so.
+    // After Ctrl-C the servers are added all the same, and the report says so.
     if (!session.host.signal.aborted) throw error
   }
   return seen

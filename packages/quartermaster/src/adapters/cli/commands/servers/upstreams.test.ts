@@ -66,7 +66,7 @@ describe('upstreams', () => {
     const crowded = { ...NOTES, unasked: { questions: 2, lastAt: 0 } }
     expect((await runUpstreams(['show', 'notes'], { statuses: [crowded] })).stdout).toMatch(
       // A token of its own tells a client from another one, and leaves both on the agent's connection.
-      /^Not asked +2 questions, the last .* ago: several clients had calls under way, or had given some up shortly before\. .*give each client an agent of its own\.$/m,
+      /^Not asked +2 questions, the last .* ago: several clients had calls under way, or had cancelled some shortly before\. .*give each client an agent of its own\.$/m,
     )
     expect(await runUpstreams(['show', 'nots'])).toMatchObject({
       code: 4,

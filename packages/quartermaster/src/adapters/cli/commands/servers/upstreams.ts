@@ -67,7 +67,7 @@ async function setConsent(session: Session, name: string, consent: UpstreamConse
 const registerRestart: Register = (upstreams, act) => {
   const restart = upstreams
     .command('restart')
-    .description('End its connections and start it anew, at once. Ends with 1 when it is not up then.')
+    .description('End its connections and start it again, at once. Ends with 1 when it is not up then.')
     .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
     .action((name: string) => act(session => restartOne(session, name)))
   addExamples(restart, [['quartermaster upstreams restart github', 'after you fixed it']])
@@ -91,7 +91,7 @@ async function list(session: Session, [unknown]: readonly string[]): Promise<num
   return EXIT.done
 }
 
-/** Whoever did not ask for a lazy one should not wonder. What was never seen says itself how it is started. */
+/** Explains idle servers that were not configured as lazy. A server that was never connected says how it is started. */
 function idleText(statuses: readonly UpstreamStatus[], { from }: Session): string {
   const isAnyIdle = statuses.some(({ state, unseen }) => state === 'idle' && unseen === undefined)
   return from === 'process' && isAnyIdle
@@ -198,7 +198,7 @@ function forgottenLines(forgotten: RemovedUpstream['forgotten']): string[] {
   return [`Forgotten: ${named === '' ? 'that it was ever seen' : named}.`]
 }
 
-/** Of a list that somebody has written for an agent there is no other copy, so it is shown as it stood. */
+/** A list of tools that a person wrote for an agent has no other copy, so it is shown as it was. */
 function takenLines(name: string, { taken }: RemovedUpstream): string[] {
   const all = Object.entries(taken)
   const whole = all.flatMap(([agent, had]) => (Object.keys(had).length === 0 ? [agent] : []))
