@@ -85,7 +85,7 @@ describe('an import that nobody has said yes to', LONG, () => {
     expect(refused.stderr).toContain(
       `Would be written to ${join(cwd, 'quartermaster.config.json')} (a new file: there is none in this folder or above), secrets to ${join(cwd, '.quartermaster', 'secrets.json')}.\n`,
     )
-    expect(refused.stderr).toContain('To have it, add --yes.\n')
+    expect(refused.stderr).toContain('To run it anyway, add --yes.\n')
     expect(refused.stderr).not.toMatch(/ghp_|--no-warnings/)
     expect((await run('import', 'claude', '--json')).json()).toMatchObject({
       error: { message: expect.stringContaining('add --yes') },

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { Ability, DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
+import { parseDuration } from './output/units.ts'
 
 /** Which organisation is meant. */
 export function organisationOption(): Option {
@@ -52,7 +53,7 @@ export function limitOption(): Option {
 
 /** The same, where it depends on what is asked how many there are without it. */
 export function openLimitOption(): Option {
-  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').argParser(toLimit)
+  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').argParser(wholeNumber(1, 1_000))
 }
 
 /** `--offset`: where the text before ended. */
@@ -76,10 +77,22 @@ function toOffset(text: string): number {
   throw new InvalidArgumentError('Write a whole number.')
 }
 
-function toLimit(text: string): number {
-  const limit = Number(text)
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 1_000) return limit
-  throw new InvalidArgumentError('Write a whole number from 1 to 1000.')
+/** Parses the whole number of an option. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return text => {
+    const number = text.trim() === '' ? Number.NaN : Number(text)
+    if (Number.isSafeInteger(number) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
+  }
+}
+
+/** Parses the duration of an option as milliseconds. */
+export function durationOf(limit?: Parameters<typeof parseDuration>[1]): (text: string) => number {
+  return text => {
+    const parsed = parseDuration(text, limit)
+    if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
+    return parsed.ms
+  }
 }
 
 /** Where persons ask who have no access to the data folder. */

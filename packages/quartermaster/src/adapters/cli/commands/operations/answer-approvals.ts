@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   type ApprovalFacts,
   type ApprovalSummary,
@@ -11,7 +11,7 @@ import { ask, askYes, canAsk } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { CompletingOption } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
-import { defined, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
+import { defined, durationOf, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { count } from '../../output/layout.ts'
 import { inWords, parseDuration, YEAR } from '../../output/units.ts'
@@ -65,17 +65,11 @@ function withLasting(command: Command, verb: string): Command {
       new Option(
         '--for <DURATION>',
         `${verb} the same operations and resource for a time, such as 10m, to this agent`,
-      ).argParser(toMs),
+      ).argParser(durationOf(YEAR)),
     )
     .option('--always', `${verb} them as long as the setting grantHours lets any answer last`)
     .addOption(organisationOption())
     .addOption(urlOption())
-}
-
-function toMs(text: string): number {
-  const parsed = parseDuration(text, YEAR)
-  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
-  return parsed.ms
 }
 
 async function answerOne(

@@ -20,13 +20,13 @@ import { askConsent, canAsk, consentAsked } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { CompletingArgument, CompletingOption } from '../../completion/kinds.ts'
 import { EXIT } from '../../errors.ts'
-import { defined } from '../../options.ts'
+import { defined, durationOf } from '../../options.ts'
 import { toolOf } from '../../output/error-text.ts'
 import { escapeBlock, escapeLine } from '../../output/escape.ts'
 import { paragraph } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import { resultText } from '../../output/result-text.ts'
-import { parseDuration, sizeInWords } from '../../output/units.ts'
+import { sizeInWords } from '../../output/units.ts'
 import type { Hints, Session } from '../../session.ts'
 import { tellWaiting } from './operation-text.ts'
 
@@ -185,7 +185,7 @@ export function addCallOptions(command: Command): Command {
     .addOption(new Option('--even-if-disabled', 'the same as --when-disabled run').conflicts('whenDisabled'))
     .addOption(
       new Option('--timeout <DURATION>', "how long to wait, such as 30s; the tool's own limit holds too").argParser(
-        toMs,
+        durationOf(),
       ),
     )
     .addOption(
@@ -195,12 +195,6 @@ export function addCallOptions(command: Command): Command {
       ).argParser(toKey),
     )
     .option('--all', 'print a result that was cut to its end (done automatically where standard output is no terminal)')
-}
-
-function toMs(text: string): number {
-  const parsed = parseDuration(text)
-  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
-  return parsed.ms
 }
 
 function toKey(text: string): string {

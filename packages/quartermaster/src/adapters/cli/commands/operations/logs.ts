@@ -3,7 +3,15 @@ import type { AuditLine, Control, UpstreamLogLine } from '../../../../contracts/
 import { addExamples, type Register } from '../../command.ts'
 import { CompletingArgument, CompletingOption } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
-import { cursorOption, defined, limitOption, nextPage, organisationOption, type Within } from '../../options.ts'
+import {
+  cursorOption,
+  defined,
+  limitOption,
+  nextPage,
+  organisationOption,
+  type Within,
+  wholeNumber,
+} from '../../options.ts'
 import { escapeLine, toJsonText } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import { parseDuration } from '../../output/units.ts'
@@ -35,7 +43,11 @@ export const registerLogs: Register = (program, act) => {
     .addOption(limitOption())
     .addOption(cursorOption())
     .addOption(organisationOption())
-    .addOption(new Option('--lines <NUMBER>', 'of an upstream: the last so many (default: 100)').argParser(toLines))
+    .addOption(
+      new Option('--lines <NUMBER>', 'of an upstream: the last so many (default: 100)').argParser(
+        wholeNumber(1, MOST_LINES),
+      ),
+    )
     .option('--follow', 'of an upstream: go on with what it says, until Ctrl-C; with --json an object per line')
     .action((name: string | undefined, options: LogsOptions, command: Command) =>
       act(session => {
@@ -65,12 +77,6 @@ function refuseMixture(name: string | undefined, command: Command): void {
       ? `--${wrong} needs the name of an upstream.`
       : `--${wrong} is about the audit, not about an upstream.`,
   )
-}
-
-function toLines(text: string): number {
-  const lines = Number(text)
-  if (Number.isInteger(lines) && lines >= 1 && lines <= 10_000) return lines
-  throw new InvalidArgumentError('Write a whole number from 1 to 10000.')
 }
 
 function toSince(text: string): Since {

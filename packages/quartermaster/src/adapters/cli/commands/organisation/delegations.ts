@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import {
   type ControlInput,
   DELEGATION_PAGE,
@@ -8,7 +8,7 @@ import {
 } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { cursorOption, defined, nextPage, organisationOption } from '../../options.ts'
+import { cursorOption, defined, nextPage, organisationOption, wholeNumber } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import { inWords } from '../../output/units.ts'
@@ -50,7 +50,7 @@ const registerShow: Register = (delegations, act) => {
     .argument('<ID>', 'the task')
     .addOption(
       new Option('--offset <NUMBER>', 'from which character of a long result on').argParser(
-        wholeNumber({ least: 0, most: Number.MAX_SAFE_INTEGER }),
+        wholeNumber(0, Number.MAX_SAFE_INTEGER),
       ),
     )
     .addOption(organisationOption())
@@ -86,17 +86,7 @@ interface ShowOptions extends Within {
 
 function limitOption(): Option {
   const { most } = DELEGATION_PAGE
-  return new Option('--limit <NUMBER>', `at most this many, up to ${most}`)
-    .default(20)
-    .argParser(wholeNumber({ least: 1, most }))
-}
-
-function wholeNumber({ least, most }: { least: number; most: number }) {
-  return (text: string): number => {
-    const number = text.trim() === '' ? Number.NaN : Number(text)
-    if (Number.isSafeInteger(number) && number >= least && number <= most) return number
-    throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
-  }
+  return new Option('--limit <NUMBER>', `at most this many, up to ${most}`).default(20).argParser(wholeNumber(1, most))
 }
 
 async function listDelegations(session: Session, input: ControlInput<'delegations'>): Promise<number> {

@@ -1,11 +1,11 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import type { Ability, ControlInput, JoinCodeFacts } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { abilityOption, defined, organisationOption, parentOption } from '../../options.ts'
+import { abilityOption, defined, durationOf, organisationOption, parentOption } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
-import { aheadInWords, MONTH, parseDuration } from '../../output/units.ts'
+import { aheadInWords, MONTH } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
 export const registerJoinCodes: Register = (program, act) => {
@@ -26,7 +26,9 @@ const registerCreate: Register = (codes, act) => {
     .addOption(parentOption())
     .option('--role <TEXT>', 'what it is there for')
     .addOption(abilityOption())
-    .addOption(new Option('--for <TIME>', 'how long it is good, such as 2h; a day without').argParser(toMs))
+    .addOption(
+      new Option('--for <TIME>', 'how long it is good, such as 2h; a day without').argParser(durationOf(MONTH)),
+    )
     .addOption(organisationOption())
     .action(({ ability, for: ttlMs, ...options }: CreateOptions) =>
       act(session => createCode(session, defined({ abilities: ability, ttlMs, ...options }))),
@@ -66,12 +68,6 @@ interface CreateOptions extends Within {
   role?: string
   ability?: Ability[]
   for?: number
-}
-
-function toMs(text: string): number {
-  const parsed = parseDuration(text, MONTH)
-  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
-  return parsed.ms
 }
 
 async function createCode(session: Session, input: ControlInput<'createJoinCode'>): Promise<number> {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import {
   type ControlInput,
   MEMORY_PAGE,
@@ -8,7 +8,7 @@ import {
 } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { cursorOption, defined, nextPage, organisationOption } from '../../options.ts'
+import { cursorOption, defined, nextPage, organisationOption, wholeNumber } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import { inWords } from '../../output/units.ts'
@@ -75,11 +75,7 @@ interface ListOptions extends Within {
 
 function limitOption(): Option {
   const most = MEMORY_PAGE.most
-  return new Option('--limit <NUMBER>', `at most this many, up to ${most}`).default(20).argParser(text => {
-    const limit = Number(text)
-    if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit
-    throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`)
-  })
+  return new Option('--limit <NUMBER>', `at most this many, up to ${most}`).default(20).argParser(wholeNumber(1, most))
 }
 
 async function listMemories(session: Session, input: ControlInput<'memories'>): Promise<number> {

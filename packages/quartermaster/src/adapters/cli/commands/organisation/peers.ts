@@ -1,8 +1,8 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { type ControlInput, EXTERNAL_PEER_CAPACITY, type ExternalPeerFacts } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { EXIT } from '../../errors.ts'
-import { defined, organisationOption, parentOption } from '../../options.ts'
+import { defined, organisationOption, parentOption, wholeNumber } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { fields, renderTable } from '../../output/layout.ts'
 import { inWords } from '../../output/units.ts'
@@ -104,11 +104,7 @@ function capacityOption(): Option {
   return new Option(
     '--capacity <NUMBER>',
     `how many tasks it is given at a time, up to ${most}; ${usual} without`,
-  ).argParser((text: string) => {
-    const number = Number(text)
-    if (Number.isSafeInteger(number) && number >= 1 && number <= most) return number
-    throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`)
-  })
+  ).argParser(wholeNumber(1, most))
 }
 
 async function addPeer(session: Session, input: ControlInput<'addExternalPeer'>): Promise<number> {

@@ -1,13 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { IssuedToken, TokenFacts } from '../../../../contracts/index.ts'
 import { didYouMean } from '../../../../core/kernel/index.ts'
 import { addExamples, type Register } from '../../command.ts'
 import { CompletingArgument } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
-import { defined, organisationOption, type Within } from '../../options.ts'
+import { defined, durationOf, organisationOption, type Within } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
-import { aheadInWords, inWords, parseDuration, YEAR } from '../../output/units.ts'
+import { aheadInWords, inWords, YEAR } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
 export const registerTokens: Register = (program, act) => {
@@ -32,7 +32,11 @@ const registerCreate: Register = (tokens, act) => {
     .addArgument(new CompletingArgument('[AGENT]', 'the agent', 'agent'))
     .option('--person <NAME>', 'for this person instead: it answers approvals, and calls no tools')
     .option('--label <TEXT>', 'what you call it')
-    .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h or 90d; for ever without').argParser(toMs))
+    .addOption(
+      new Option('--for <TIME>', 'how long it is good, such as 8h or 90d; for ever without').argParser(
+        durationOf(YEAR),
+      ),
+    )
     .addOption(organisationOption())
     .action((agent: string | undefined, _: object, command: Command) =>
       act(session => {
@@ -70,7 +74,9 @@ const registerRotate: Register = (tokens, act) => {
     .command('rotate')
     .description('Make a successor of a token; the old one stays good for a while.')
     .argument('<ID>', 'the token, by its id')
-    .addOption(new Option('--overlap <TIME>', 'how long both are good').default(HOUR_MS, '1h').argParser(toMs))
+    .addOption(
+      new Option('--overlap <TIME>', 'how long both are good').default(HOUR_MS, '1h').argParser(durationOf(YEAR)),
+    )
     .action((id: string, { overlap }: { overlap: number }) =>
       act(session => issue(session, 'Rotating', control => control.rotateToken({ id, overlapMs: overlap }))),
     )
@@ -78,12 +84,6 @@ const registerRotate: Register = (tokens, act) => {
 }
 
 const HOUR_MS = 3_600_000
-
-function toMs(text: string): number {
-  const parsed = parseDuration(text, YEAR)
-  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
-  return parsed.ms
-}
 
 type Control = Parameters<Parameters<Session['connect']>[0]>[0]
 
