@@ -1,8 +1,6 @@
-import { dynamicTool, type JSONSchema7, jsonSchema, type ToolSet } from 'ai'
-import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
-import { callForModel } from '../../core/kernel/index.ts'
-import { toModelOutput } from './model-output.ts'
-import { toldOnTheWay } from './told-on-the-way.ts'
+import { dynamicTool, type JSONSchema7, jsonSchema, type Tool, type ToolSet } from 'ai'
+import type { Progress, Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
+import { callForModel, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 
 /** The tools of a toolbox as the AI SDK takes them: for `generateText`, `streamText`, an agent. */
 export async function aiTools(toolbox: Toolbox): Promise<ToolSet> {
@@ -20,4 +18,59 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
       toldOnTheWay(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
     toModelOutput: ({ output }) => toModelOutput(output as ToolResult),
   })
+}
+
+type ModelOutput = Awaited<ReturnType<NonNullable<Tool['toModelOutput']>>>
+
+/** What a model reads of a result. An error stays one, whatever it has beside its words. */
+export function toModelOutput(result: ToolResult): ModelOutput {
+  if (result.isError) return { type: 'error-text', value: modelWords(result) }
+  const pieces = modelPieces(result)
+  if (pieces.every(piece => piece.kind === 'text')) return { type: 'text', value: modelWords(result) }
+  return { type: 'content', value: pieces.map(toPart) }
+}
+
+function toPart(piece: ModelPiece): Extract<ModelOutput, { type: 'content' }>['value'][number] {
+  if (piece.kind === 'text') return { type: 'text', text: piece.text }
+  const { mimeType: mediaType, data, name } = piece
+  const filename = name === undefined ? {} : { filename: name }
+  return { type: 'file', mediaType, data: { type: 'data', data }, ...filename }
+}
+
+/**
+ * What a call tells on the way, and its result at the end: what the AI SDK takes for preliminary results, and hands to no model. A
+ * reader that is slower than the call gets the newest of it.
+ */
+export async function* toldOnTheWay(
+  call: (onProgress: (progress: Progress) => void) => Promise<ToolResult>,
+): AsyncGenerator<ToolResult> {
+  const state: { isOver: boolean; newest?: Progress | undefined } = { isOver: false }
+  let wake = () => {}
+  const result = call(progress => {
+    state.newest = progress
+    wake()
+  })
+  const over = () => {
+    state.isOver = true
+    wake()
+  }
+  // A failure is thrown below, once whoever reads has come to it.
+  result.then(over, over)
+  while (!state.isOver) {
+    // What came while whoever reads was busy with the last one has woken nobody.
+    if (state.newest === undefined)
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    const told = state.newest
+    state.newest = undefined
+    if (told) yield preliminary(told)
+  }
+  yield await result
+}
+
+function preliminary(progress: Progress): ToolResult {
+  const { progress: done, total, message } = progress
+  const text = message ?? (total === undefined ? `${done}` : `${done} of ${total}`)
+  return { content: [{ type: 'text', text }], _meta: { 'quartermaster/progress': progress } }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Progress, ToolResult } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
-import { toldOnTheWay } from './told-on-the-way.ts'
+import { toldOnTheWay } from './ai-tools.ts'
 
 const done: ToolResult = { content: [{ type: 'text', text: 'done' }] }
 

@@ -1,6 +1,10 @@
-export { type ConnectOptions, connectToOwner, type Owner } from './connect-to-owner.ts'
-export { type DataFolder, openDataFolder } from './data-folder.ts'
-export type { Endpoint, EndpointFacts } from './endpoint.ts'
-export type { MovedMark } from './moved-mark.ts'
-export type { OwnerLock } from './owner-lock.ts'
-export { prover, verifier } from './token-proof.ts'
+export { type DataFolder, type MovedMark, openDataFolder } from './data-folder.ts'
+export {
+  type ConnectOptions,
+  connectToOwner,
+  type Endpoint,
+  type EndpointFacts,
+  type Owner,
+  type OwnerLock,
+} from './owner.ts'
+export { prover, verifier } from './secrets.ts'

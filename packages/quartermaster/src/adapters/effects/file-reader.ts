@@ -2,8 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { constants } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import type { Sighting } from '../../contracts/index.ts'
-import { codeOf, isMissing } from './errno.ts'
-import { type FilePlace, sightingOf, type Walls } from './walls.ts'
+import { codeOf, type FilePlace, isMissing, sightingOf, type Walls } from './fields.ts'
 
 /** More of a file is not searched. */
 export const MOST_BYTES = 16 * 1024 * 1024

@@ -2,13 +2,12 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
-import { countKeywords } from './counted-keywords.ts'
-import type { Dialect } from './dialect.ts'
 import { targetOf } from './expansion.ts'
-import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './matched-patterns.ts'
+import { createSteps, type Steps, TooManySteps } from './paths.ts'
+import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './pattern.ts'
 import type { PlainSchema } from './plain-schema.ts'
-import { isObject } from './shape.ts'
-import { createSteps, type Steps, TooManySteps } from './steps.ts'
+import { countKeywords } from './repetition.ts'
+import { type Dialect, isObject } from './shape.ts'
 
 /** Checks values against one schema. */
 export interface Checker {

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import { didYouMean } from '../../core/kernel/index.ts'
-import type { Path } from './path.ts'
+import type { Path } from './paths.ts'
 
 /** As much of an error as its sentence needs. */
 export type Failing = Pick<ErrorObject, 'keyword' | 'params'> & Partial<ErrorObject>

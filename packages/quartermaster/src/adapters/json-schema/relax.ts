@@ -1,7 +1,6 @@
 import type { Issue, JsonSchema } from '../../contracts/index.ts'
-import { type Dialect, dialectOf, HOLDINGS, type Holding } from './dialect.ts'
 import { isPattern } from './pattern.ts'
-import { isObject } from './shape.ts'
+import { type Dialect, dialectOf, HOLDINGS, type Holding, isObject } from './shape.ts'
 
 /** Deeper or larger schemas are refused as they are; there is nothing to be gained by reading them. */
 const MOST_DEPTH = 64

@@ -1,5 +1,6 @@
+import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
 import { canonicalJson } from '../../core/kernel/index.ts'
-import type { Steps } from './steps.ts'
+import type { Steps } from './paths.ts'
 
 /** Two items that are equal: the second, and the first. */
 export interface Repetition {
@@ -88,3 +89,128 @@ function hashOfText(text: string): number {
 }
 
 const MOST_LETTERS = 32
+
+/** Where a schema stands in the document it was made of, as a JSON pointer. */
+export type PlaceOf = (schema: unknown) => string
+
+export interface Counting {
+  readonly steps: Steps
+  readonly placeOf: PlaceOf
+  /** How many property names Ajv may merge at each reference and branch. */
+  readonly merged: number
+}
+
+/** Adds step counting to each keyword whose cost grows with the value or the schema. Other keywords cost about the same each time. */
+export function countKeywords(ajv: Ajv, { steps, placeOf, merged }: Counting): void {
+  for (const rule of Object.values(ajv.RULES.all)) {
+    if (typeof rule !== 'object' || !('code' in rule.definition)) continue
+    const { keyword, definition } = rule
+    const count = COUNTS[keyword]
+    const code = REPLACED[keyword]?.(steps) ?? definition.code
+    if (!count) continue
+    definition.code = (cxt, type) => {
+      if (BRANCHING.has(keyword) && !cxt.allErrors) withoutInnerErrors(cxt)
+      const place = `${placeOf(cxt.parentSchema)}/${keyword}`
+      const more = MERGES.has(keyword) ? 8 * merged : 0
+      cxt.gen.code(_`${stepsIn(cxt, steps)}.at(${place}, (${count(cxt, type)} + ${more}) * ${pathLength(cxt)})`)
+      code(cxt, type)
+    }
+  }
+}
+
+type Count = (cxt: KeywordCxt, type: string | undefined) => Code | number
+
+/** With all errors wanted, each item may create one. */
+const items: Count = ({ data, allErrors }) => _`${allErrors ? 8 : 1} * ${data}.length`
+const entries: Count = ({ schema }) => 2 * Object.keys(schema).length
+/** With all errors wanted, each failing branch creates some. */
+const forms: Count = ({ schema, allErrors }) => (allErrors ? 16 : 4) * Object.keys(schema).length
+const listed: Count = ({ schema }) =>
+  Object.values(schema).reduce<number>((sum, needed) => sum + 2 + (Array.isArray(needed) ? 2 * needed.length : 0), 0)
+const names: Count = ({ data }) => _`4 * Object.keys(${data}).length`
+const texts: Count = ({ data }, type) => (type === 'string' ? _`${data}.length >> 3` : 1)
+const namesByPatterns: Count = ({ data, parentSchema }) =>
+  _`Object.keys(${data}).length * ${4 + Object.keys(parentSchema.patternProperties ?? {}).length}`
+
+const COUNTS: Readonly<Record<string, Count | undefined>> = {
+  // Ajv copies the errors it has for each reference that adds some.
+  $ref: () => _`4 + ${new Name('errors')}`,
+  not: () => 1,
+  if: () => 2,
+  allOf: entries,
+  anyOf: forms,
+  oneOf: forms,
+  enum: () => 1,
+  const: ({ schema }) => (typeof schema === 'object' && schema !== null ? JSON.stringify(schema).length : 1),
+  items,
+  prefixItems: entries,
+  additionalItems: items,
+  unevaluatedItems: items,
+  contains: ({ data, allErrors }) => _`${allErrors ? 16 : 4} * ${data}.length`,
+  uniqueItems: items,
+  properties: entries,
+  required: entries,
+  dependencies: listed,
+  dependentRequired: listed,
+  dependentSchemas: entries,
+  patternProperties: namesByPatterns,
+  additionalProperties: namesByPatterns,
+  unevaluatedProperties: names,
+  propertyNames: names,
+  minProperties: names,
+  maxProperties: names,
+  minLength: texts,
+  maxLength: texts,
+  format: texts,
+  // Counts what it reads: see matched-patterns.ts.
+  pattern: () => 1,
+}
+
+const MERGES: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'if'])
+
+const BRANCHING: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
+
+/** Creating an error takes far longer than the check. When only the first error is wanted, errors of failing branches are mostly discarded. */
+function withoutInnerErrors(cxt: KeywordCxt): void {
+  const subschema = cxt.subschema.bind(cxt)
+  cxt.subschema = (inner, valid) => subschema({ ...inner, createErrors: false }, valid)
+}
+
+/** Ajv compares every pair of values; these use lookup tables. */
+const REPLACED: Readonly<Record<string, ((steps: Steps) => (cxt: KeywordCxt) => void) | undefined>> = {
+  uniqueItems: steps => cxt => {
+    const { gen, data, schema } = cxt
+    if (!schema) return
+    const find = gen.scopeValue('func', { ref: findRepetition })
+    const found = gen.const('found', _`${find}(${data}, ${stepsIn(cxt, steps)})`)
+    cxt.setParams({ i: _`${found}.i`, j: _`${found}.j` })
+    cxt.fail(_`${found}`)
+  },
+  enum: steps => cxt => {
+    const { gen, data, schema } = cxt
+    const allowed = gen.scopeValue('func', { ref: createAllowed(schema, steps) })
+    cxt.pass(_`${allowed}(${data})`)
+  },
+}
+
+function createAllowed(values: readonly unknown[], steps: Steps): (value: unknown) => boolean {
+  const plain = new Set(values.filter(value => typeof value !== 'object' || value === null))
+  const others = values.filter(value => typeof value === 'object' && value !== null)
+  const texts = new Set(others.map(canonicalJson))
+  return value => {
+    if (typeof value !== 'object' || value === null) return plain.has(value)
+    return texts.size > 0 && texts.has(textOf(value, steps))
+  }
+}
+
+function stepsIn({ gen }: KeywordCxt, steps: Steps): Name {
+  return gen.scopeValue('obj', { ref: steps })
+}
+
+/** Ajv copies the path of the value into each error, so long property names multiply the cost. */
+function pathLength({ it }: KeywordCxt): Code {
+  const given = it.dataPathArr.flatMap(key =>
+    typeof key === 'object' && Object.keys(key.names).length > 0 ? [key] : [],
+  )
+  return _`(${given.reduce<Code>((sum, key) => _`${sum} + (${key}.length >> 6)`, _`1`)})`
+}

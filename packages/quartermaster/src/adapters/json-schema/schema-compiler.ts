@@ -3,14 +3,13 @@ import { AppError, type Issue, issueText, type JsonSchema, messageOf } from '../
 import type { SchemaCompiler, SchemaSide, Validated } from '../../core/catalogue/index.ts'
 import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
-import { dialectOf } from './dialect.ts'
-import { explain } from './explain.ts'
-import { MOST_MATCHED } from './matched-patterns.ts'
-import { bareSchema, looseSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
-import { createRecent } from './recent.ts'
+import { explain, limitIssues } from './explain.ts'
+import { TooManySteps } from './paths.ts'
+import { MOST_MATCHED } from './pattern.ts'
+import { bareSchema, looseSchema, plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { acceptSchema, relaxSchema } from './relax.ts'
-import { createSchemaExaminer } from './schema-examiner.ts'
-import { TooManySteps } from './steps.ts'
+import { type StructureLimits, walkSchema } from './schema-walk.ts'
+import { type Dialect, dialectOf } from './shape.ts'
 
 export interface SchemaCompilerOptions {
   /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
@@ -139,4 +138,64 @@ function uncheckable(error: unknown): string {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** Everything that is wrong with a schema. */
+export type ExamineSchema = (schema: JsonSchema) => Issue[]
+
+export interface SchemaExaminerOptions {
+  readonly limits: StructureLimits
+  readonly maxIssues: number
+  /** Makes the checker of a dialect's schemas, on the first schema that the walk cannot judge alone. */
+  readonly compileMetaSchema: (dialect: Dialect) => Checker
+}
+
+export function createSchemaExaminer({ limits, maxIssues, compileMetaSchema }: SchemaExaminerOptions): ExamineSchema {
+  const metaSchemas = new Map<Dialect, Checker>()
+  const faultsByAjv = (schema: JsonSchema, dialect: Dialect): Issue[] => {
+    const checker = metaSchemas.get(dialect) ?? compileMetaSchema(dialect)
+    metaSchemas.set(dialect, checker)
+    return explain({ errors: checker.find(schema), value: schema, lookup: checker.lookup, maxIssues })
+  }
+  return schema => {
+    const dialect = dialectOf(schema)
+    const { unbearable, faults, unjudged, noteworthy } = walkSchema(schema, { limits, judging: dialect === '2020-12' })
+    if (unbearable) return [unbearable]
+    if (!dialect) return [unknownDialect(schema.$schema)]
+    const judged = unjudged ? faultsByAjv(schema, dialect) : faults
+    return limitIssues(noteworthy ? [...judged, ...plainIssues(schema, dialect)] : judged, maxIssues)
+  }
+}
+
+function unknownDialect($schema: unknown): Issue {
+  const message = `${JSON.stringify($schema)} is not a dialect we know; use 2020-12 (or leave $schema out) or draft-07.`
+  return { path: ['$schema'], message }
+}
+
+/** A map that forgets what was not asked for in a while. */
+export interface Recent<V> {
+  get(key: string): V | undefined
+  set(key: string, value: V): void
+}
+
+/** Keeps `limit` values. Reading only leaves a mark, so that it costs no more than reading a map. */
+export function createRecent<V>(limit: number): Recent<V> {
+  const entries = new Map<string, { readonly value: V; used: boolean }>()
+  return {
+    get(key) {
+      const entry = entries.get(key)
+      if (entry) entry.used = true
+      return entry?.value
+    },
+    set(key, value) {
+      // Whatever was used since it was last looked at gets another round. Before the new one is in: nobody can have
+      // used that yet, and it would be the first to go.
+      for (const [oldest, entry] of entries) {
+        if (entries.size < limit) break
+        entries.delete(oldest)
+        if (entry.used) entries.set(oldest, { value: entry.value, used: false })
+      }
+      entries.set(key, { value, used: false })
+    },
+  }
 }

@@ -4,7 +4,7 @@ import filesModule from '../../capabilities/files/index.ts'
 import type { JsonSchema } from '../../contracts/index.ts'
 import { collectDefinitions, type DescribedSchema } from '../../core/catalogue/index.ts'
 import { compileMetaSchema } from './ajv.ts'
-import { createSchemaExaminer } from './schema-examiner.ts'
+import { createSchemaExaminer } from './schema-compiler.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 

@@ -1,8 +1,7 @@
 import type { tool as makeTool } from '@openai/agents'
 import { AppError, type Toolbox, type ToolboxTool } from '../../contracts/index.ts'
 import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
-import { readArguments } from './arguments.ts'
-import { toOutput } from './model-output.ts'
+import { readArguments, toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
 

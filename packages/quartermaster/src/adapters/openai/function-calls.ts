@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { IdempotencyKey, type Toolbox, type ToolboxCallOptions } from '../../contracts/index.ts'
 import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
-import { readArguments } from './arguments.ts'
-import { toOutput, toWords } from './model-output.ts'
+import { readArguments, toOutput, toWords } from './model-output.ts'
 
 /** A call as it stands in `response.output` of the Responses API. */
 export interface FunctionCall {

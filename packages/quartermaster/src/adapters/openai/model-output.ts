@@ -26,3 +26,12 @@ function marked([first, ...rest]: readonly ModelPiece[]): ModelPiece[] {
   if (first?.kind === 'text') return [{ kind: 'text', text: `Error: ${first.text}` }, ...rest]
   return [{ kind: 'text', text: 'Error:' }, ...(first ? [first] : []), ...rest]
 }
+
+/** What a model wrote as arguments, nothing for none. What is no JSON goes to the call path as it is, which refuses it and says so. */
+export function readArguments(text: string): unknown {
+  try {
+    return text === '' ? {} : (JSON.parse(text) ?? {})
+  } catch {
+    return text
+  }
+}

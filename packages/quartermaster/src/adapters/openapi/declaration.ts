@@ -1,14 +1,16 @@
 import { stringify } from 'yaml'
-import type { ApiDocument } from './api-document.ts'
-import { type BodyParameter, bodyOf } from './body.ts'
-import { freeNames } from './names.ts'
-import { isRecord, type Node, textIn, Unmappable } from './node.ts'
-import { type FoundOperation, serverOf } from './operations.ts'
-import { type MappedParameter, parametersOf } from './parameters.ts'
-import { createReferences } from './references.ts'
-import { outerSchemas, type Schemas, wholeSchemas, withMarks } from './schema.ts'
-import { type NeededSecret, securityOf } from './security.ts'
-import { type SchemaChecks, tolerantSchema } from './tolerant-schema.ts'
+import {
+  type ApiDocument,
+  createReferences,
+  freeNames,
+  isRecord,
+  type Node,
+  textIn,
+  Unmappable,
+} from './api-document.ts'
+import { type FoundOperation, type NeededSecret, securityOf, serverOf } from './operations.ts'
+import { type BodyParameter, bodyOf, type MappedParameter, parametersOf } from './parameters.ts'
+import { outerSchemas, type SchemaChecks, type Schemas, tolerantSchema, wholeSchemas, withMarks } from './schema.ts'
 
 /** A declaration that stands for an operation. */
 export interface MadeDeclaration {

@@ -1,4 +1,12 @@
-export { type ApiDocument, DOCUMENT_BYTES, readApiDocument, refuseTooLarge } from './api-document.ts'
+export {
+  type ApiDocument,
+  DOCUMENT_BYTES,
+  freeNames,
+  LONGEST_NAME,
+  readApiDocument,
+  refuseTooLarge,
+  Unmappable,
+} from './api-document.ts'
 export {
   type DeclarationOptions,
   type MadeDeclaration,
@@ -7,8 +15,5 @@ export {
   type SentSecret,
   toDeclaration,
 } from './declaration.ts'
-export { freeNames, LONGEST_NAME } from './names.ts'
-export { Unmappable } from './node.ts'
-export { type FoundOperation, operationsIn, requestOf, toName } from './operations.ts'
+export { type FoundOperation, type NeededSecret, operationsIn, requestOf, schemesIn, toName } from './operations.ts'
 export { SCHEMA_CHARACTERS } from './schema.ts'
-export { type NeededSecret, schemesIn } from './security.ts'

@@ -1,8 +1,17 @@
 import { Name } from '../../contracts/index.ts'
-import type { ApiDocument } from './api-document.ts'
-import { freeNames, LONGEST_NAME } from './names.ts'
-import { isRecord, type Node, recordsIn, textIn, Unmappable } from './node.ts'
-import { createReferences, type References } from './references.ts'
+import { isOwnHeader } from '../../core/kernel/index.ts'
+import {
+  type ApiDocument,
+  createReferences,
+  freeNames,
+  isRecord,
+  LONGEST_NAME,
+  type Node,
+  type References,
+  recordsIn,
+  textIn,
+  Unmappable,
+} from './api-document.ts'
 
 /** An operation as it stands in a document. */
 export interface FoundOperation {
@@ -105,4 +114,125 @@ export function toName(text: string): string {
 /** The first address that counts for an operation. */
 export function serverOf({ node, item }: FoundOperation, { root }: ApiDocument): Node | undefined {
   return [node, item, root].map(({ servers }) => recordsIn(servers)[0]).find(server => server !== undefined)
+}
+
+/** A secret that a declaration refers to. */
+export interface NeededSecret {
+  readonly name: string
+  /** What the document calls it. */
+  readonly scheme: string
+  /** What it is to hold. */
+  readonly what: string
+}
+
+/** How an operation says who asks. */
+export interface MappedSecurity {
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly secrets: readonly NeededSecret[]
+  readonly notes: readonly string[]
+}
+
+const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [], notes: [] }
+
+export interface SecurityOptions {
+  readonly references: References
+  /** What names of secrets begin with that nobody gave. */
+  readonly prefix: string
+  /** Names that the owner has given, by what the document calls them. */
+  readonly secretNames: ReadonlyMap<string, string>
+}
+
+/**
+ * The first way that can be gone of those a document offers; one that the owner has named a secret for comes before all
+ * others, and none at all before those that need a secret. Throws `Unmappable` where there is none.
+ */
+export function securityOf(
+  { node }: FoundOperation,
+  { root }: ApiDocument,
+  { references, prefix, secretNames }: SecurityOptions,
+): MappedSecurity {
+  const given = node.security ?? root.security
+  const all = Array.isArray(given) ? given.filter(isRecord) : []
+  const named = all.filter(way => Object.keys(way).some(name => secretNames.has(name)))
+  if (!Array.isArray(given) || given.length === 0) return NOTHING
+  if (named.length === 0 && all.some(isAnonymous)) return anonymous(all)
+  const ways = [...named, ...all.filter(way => !named.includes(way) && !isAnonymous(way))]
+  const components = isRecord(root.components) ? root.components : {}
+  const schemes = isRecord(components.securitySchemes) ? components.securitySchemes : {}
+  let obstacle = ''
+  for (const way of ways) {
+    try {
+      return Object.keys(way)
+        .map(name =>
+          schemeOf(name, references.follow(schemes[name]), secretNames.get(name) ?? secretName(prefix, name)),
+        )
+        .reduce(both, NOTHING)
+    } catch (error) {
+      if (!(error instanceof Unmappable)) throw error
+      obstacle = error.message
+    }
+  }
+  throw new Unmappable(obstacle || 'It says nothing about how to sign in.')
+}
+
+const isAnonymous = (way: Node) => Object.keys(way).length === 0
+
+function anonymous(ways: readonly Node[]): MappedSecurity {
+  const [scheme] = ways.flatMap(way => Object.keys(way))
+  if (scheme === undefined) return NOTHING
+  const note = `It is called without signing in, which the document allows. To sign in: --secret ${scheme}=NAME`
+  return { ...NOTHING, notes: [note] }
+}
+
+function schemeOf(name: string, scheme: Node, secret: string): MappedSecurity {
+  const reference = `\${secret:${secret}}`
+  const { type, in: place } = scheme
+  const field = textIn(scheme, 'name') ?? ''
+  const is = String(scheme.scheme ?? '').toLowerCase()
+  const needs = (what: string) => [{ name: secret, scheme: name, what }]
+  if (type === 'apiKey' && place === 'header' && isOwnHeader(field))
+    throw new Unmappable(`It wants its key in the header "${field}", which is set by itself.`)
+  if (type === 'apiKey' && place === 'header')
+    return { ...NOTHING, headers: { [field]: reference }, secrets: needs(`the key for the header "${field}"`) }
+  if (type === 'apiKey' && place === 'query')
+    return { ...NOTHING, query: { [field]: reference }, secrets: needs(`the key for "${field}" in the address`) }
+  if (type === 'http' && is === 'bearer')
+    return { ...NOTHING, headers: { Authorization: `Bearer ${reference}` }, secrets: needs('the bearer token') }
+  if (type === 'http' && is === 'basic')
+    return {
+      ...NOTHING,
+      headers: { Authorization: `Basic ${reference}` },
+      secrets: needs('the account as base64 of "name:password"'),
+    }
+  if (type === 'oauth2' || type === 'openIdConnect')
+    return {
+      ...NOTHING,
+      headers: { Authorization: `Bearer ${reference}` },
+      secrets: needs('an access token, which you get and renew yourself'),
+    }
+  throw new Unmappable(`It wants to be signed in to by "${name}", in a way that a declaration has not.`)
+}
+
+/** The names of all ways to sign in that a document has. */
+export function schemesIn({ root }: ApiDocument): string[] {
+  const { securitySchemes } = isRecord(root.components) ? root.components : {}
+  return isRecord(securitySchemes) ? Object.keys(securitySchemes) : []
+}
+
+function both(a: MappedSecurity, b: MappedSecurity): MappedSecurity {
+  return {
+    headers: { ...a.headers, ...b.headers },
+    query: { ...a.query, ...b.query },
+    secrets: [...a.secrets, ...b.secrets],
+    notes: [...a.notes, ...b.notes],
+  }
+}
+
+function secretName(prefix: string, name: string): string {
+  return `${prefix}_${name}`
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()
+    .slice(0, 57)
 }

@@ -1,9 +1,8 @@
 import type { ChangedRows } from '../../core/store/index.ts'
 import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
 import { type Fault, toFault } from './errors.ts'
-import type { FlightEnd, Step, StepEnd } from './flight.ts'
 import { failedRows, rowsOf, type ToStep } from './guards.ts'
-import type { Link } from './link.ts'
+import type { FlightEnd, Link, Step, StepEnd } from './link.ts'
 
 /** The end of one caller's commit. */
 export type CommitEnd =

@@ -1,6 +1,6 @@
 import type { GuardedStatement } from '../storage-sql/index.ts'
 import type { Fault } from './errors.ts'
-import type { Step, StepEnd } from './flight.ts'
+import type { Step, StepEnd } from './link.ts'
 
 /** Turns guarded statements into steps that fail by themselves when their guard does. */
 export type ToStep = (statement: GuardedStatement) => Step

@@ -4,7 +4,7 @@ import { ask, endListening, hasPostgres, testDatabase } from '../../testing/post
 import { auditLine, operation, token } from '../../testing/store-contract/stage.ts'
 import { silentLog } from '../system/index.ts'
 import { openPostgresStore } from './index.ts'
-import { decodeNews, encodeNews } from './news-wire.ts'
+import { decodeNews, encodeNews } from './news.ts'
 
 async function openAt(url: string) {
   const store = await openPostgresStore({ url, log: silentLog })

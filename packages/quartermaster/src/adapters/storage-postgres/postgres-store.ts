@@ -17,8 +17,7 @@ import { createGuardedSteps } from './guards.ts'
 import { createCommitLane, createReadLane, limited, type ReadLane } from './lanes.ts'
 import { LOCKS } from './locks.ts'
 import { migrateAlone } from './migrate-alone.ts'
-import { createNewsLine } from './news-line.ts'
-import { encodeNews } from './news-wire.ts'
+import { createNewsLine, encodeNews } from './news.ts'
 
 /** A store in a PostgreSQL database, which other processes may share. */
 export interface PostgresStore extends Store {

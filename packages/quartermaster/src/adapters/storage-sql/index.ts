@@ -1,5 +1,3 @@
-export { type Migration, migrationsFor } from './migrations.ts'
-export { type MigrateOptions, migrate } from './migrator.ts'
-export { createSqlStore, type SqlStoreDeps } from './sql-store.ts'
-export type { GuardedStatement, SqlExecutor, SqlRow, SqlValue, Statement, StatementsOutcome } from './statement.ts'
-export { createCounters, type Group, type StoreStatistics } from './statistics.ts'
+export { type MigrateOptions, type Migration, migrate, migrationsFor } from './migrations.ts'
+export { createCounters, createSqlStore, type Group, type SqlStoreDeps, type StoreStatistics } from './sql-store.ts'
+export type { GuardedStatement, SqlExecutor, SqlRow, SqlValue, Statement, StatementsOutcome } from './statements.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ROWS } from '../../contracts/index.ts'
-import { type ColumnKind, readColumns } from './columns.ts'
 import { migrationsFor } from './index.ts'
+import { type ColumnKind, readColumns } from './statements.ts'
 import { migrated } from './testing/sqlite-migrations.ts'
 
 const SQLITE_TYPES: Readonly<Record<ColumnKind, string>> = {

@@ -1,4 +1,68 @@
-import { type Builder, CALLER, index, PLACE, TYPES, table } from './migration-parts.ts'
+import { type ColumnDataType, type RawBuilder, type SchemaModule, sql } from 'kysely'
+import type { DialectName } from './statements.ts'
+
+/** What a step is built with. */
+export interface Builder {
+  readonly schema: SchemaModule
+  readonly dialect: DialectName
+}
+
+type ColumnType = 'text' | 'integer' | 'real' | 'bytes'
+
+/**
+ * The types as each database calls them. PostgreSQL is told to compare texts byte by byte, as SQLite does: the order of its own
+ * language would page differently, and a newer library of the system could change it under an index.
+ */
+export const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType | RawBuilder<unknown>>>>> =
+  {
+    sqlite: { text: 'text', integer: 'integer', real: 'real', bytes: 'blob' },
+    postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision', bytes: 'bytea' },
+  }
+
+/** Whose row it is. */
+export const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
+export const CALLER = { caller_kind: 'text', caller_name: 'text' } as const
+
+/** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */
+export function table(
+  { schema, dialect }: Builder,
+  name: string,
+  columns: Readonly<Record<string, ColumnType | `${ColumnType}?`>>,
+): string {
+  let draft = schema.createTable(name)
+  for (const [column, word] of Object.entries(columns)) {
+    const type = TYPES[dialect][word.replace('?', '') as ColumnType]
+    draft = draft.addColumn(column, type, definition => {
+      if (column === 'id') return definition.primaryKey().notNull()
+      return word.endsWith('?') ? definition : definition.notNull()
+    })
+  }
+  // Without it SQLite keeps a text in a column of numbers, and the same row would fail on PostgreSQL.
+  if (dialect === 'sqlite') draft = draft.modifyEnd(sql`strict`)
+  return draft.compile().sql
+}
+
+export interface IndexOptions {
+  readonly on: string
+  readonly columns: readonly string[]
+  readonly unique?: boolean
+  /** Only rows in which this column has a value. */
+  readonly notNull?: string
+}
+
+export function index(
+  { schema }: Builder,
+  name: string,
+  { on, columns, unique = false, notNull }: IndexOptions,
+): string {
+  let draft = schema
+    .createIndex(name)
+    .on(on)
+    .columns([...columns])
+  if (unique) draft = draft.unique()
+  if (notNull !== undefined) draft = draft.where(sql.ref(notNull), 'is not', null)
+  return draft.compile().sql
+}
 
 /** For whoever looks at what everybody did, and for what may be forgotten. */
 export function operationsByTime(builder: Builder): readonly string[] {
@@ -165,5 +229,125 @@ export function sharing(builder: Builder): readonly string[] {
       started_at: 'integer',
       lease_until: 'integer',
     }),
+  ]
+}
+
+/** What there was from the first. */
+export function firstTables(builder: Builder): readonly string[] {
+  return [...tokens(builder), ...operations(builder), ...audit(builder), ...secrets(builder)]
+}
+
+function tokens(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'tokens', {
+      ...PLACE,
+      ...CALLER,
+      hash: 'text',
+      label: 'text?',
+      scopes: 'text',
+      created_at: 'integer',
+      expires_at: 'integer?',
+      revoked_at: 'integer?',
+      replaced_by: 'text?',
+      last_used_at: 'integer?',
+    }),
+    index(builder, 'tokens_by_hash', { on: 'tokens', columns: ['hash'], unique: true }),
+    index(builder, 'tokens_by_workspace', { on: 'tokens', columns: ['organisation', 'workspace', 'created_at', 'id'] }),
+  ]
+}
+
+function operations(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'operations', {
+      ...PLACE,
+      ...CALLER,
+      tool: 'text',
+      definition_hash: 'text',
+      mutates: 'integer',
+      parent_id: 'text?',
+      arguments: 'text?',
+      digest: 'text',
+      idempotency_key: 'text?',
+      state: 'text',
+      attempts: 'integer',
+      due_at: 'integer?',
+      lease_owner: 'text?',
+      lease_until: 'integer?',
+      fence: 'integer',
+      outcome: 'text?',
+      effects: 'text',
+      result: 'text?',
+      error: 'text?',
+      progress: 'text?',
+      cancel_requested_at: 'integer?',
+      announced_at: 'integer?',
+      created_at: 'integer',
+      updated_at: 'integer',
+      started_at: 'integer?',
+      ended_at: 'integer?',
+      expires_at: 'integer?',
+      keep_until: 'integer?',
+    }),
+    index(builder, 'operations_by_idempotency_key', {
+      on: 'operations',
+      columns: ['organisation', 'workspace', 'caller_kind', 'caller_name', 'tool', 'idempotency_key'],
+      unique: true,
+      notNull: 'idempotency_key',
+    }),
+    index(builder, 'operations_by_workspace', {
+      on: 'operations',
+      columns: ['organisation', 'workspace', 'created_at', 'id'],
+    }),
+    // What has ended has none of these times, so these stay as small as what is going on.
+    index(builder, 'operations_by_due', { on: 'operations', columns: ['state', 'due_at'], notNull: 'due_at' }),
+    index(builder, 'operations_by_lease', {
+      on: 'operations',
+      columns: ['state', 'lease_until'],
+      notNull: 'lease_until',
+    }),
+    index(builder, 'operations_by_expiry', {
+      on: 'operations',
+      columns: ['state', 'expires_at'],
+      notNull: 'expires_at',
+    }),
+    index(builder, 'operations_by_end', { on: 'operations', columns: ['ended_at'], notNull: 'ended_at' }),
+  ]
+}
+
+function audit(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'audit', {
+      ...PLACE,
+      ...CALLER,
+      at: 'integer',
+      operation_id: 'text',
+      tool: 'text',
+      digest: 'text',
+      decision: 'text',
+      outcome: 'text',
+      code: 'text?',
+      consent: 'text?',
+      mutates: 'integer',
+      duration_ms: 'real',
+    }),
+    index(builder, 'audit_by_workspace', { on: 'audit', columns: ['organisation', 'workspace', 'at', 'id'] }),
+    index(builder, 'audit_by_time', { on: 'audit', columns: ['at'] }),
+  ]
+}
+
+function secrets(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'secrets', {
+      ...PLACE,
+      name: 'text',
+      kept_in: 'text',
+      sealed: 'text?',
+      purpose: 'text?',
+      created_at: 'integer',
+      updated_at: 'integer',
+      expires_at: 'integer?',
+      last_used_at: 'integer?',
+    }),
+    index(builder, 'secrets_by_name', { on: 'secrets', columns: ['organisation', 'workspace', 'name'], unique: true }),
   ]
 }

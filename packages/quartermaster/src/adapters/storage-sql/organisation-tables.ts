@@ -1,4 +1,4 @@
-import { type Builder, index, PLACE, table } from './migration-parts.ts'
+import { type Builder, index, PLACE, TYPES, table } from './operation-tables.ts'
 
 /** Organisations, their workspaces and persons, and what one joins with. Whoever has a person's token by now has an account. */
 export function organisationTables(builder: Builder): readonly string[] {
@@ -69,5 +69,172 @@ function joinCodes(builder: Builder): readonly string[] {
     }),
     index(builder, 'joincodes_by_hash', { on: 'joincodes', columns: ['hash'], unique: true }),
     index(builder, 'joincodes_by_time', { on: 'joincodes', columns: ['organisation', 'created_at', 'id'] }),
+  ]
+}
+
+/** What is known about the servers of others, and which of their definitions were accepted. */
+export function upstreamTables(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'upstreams', {
+      ...PLACE,
+      name: 'text',
+      era: 'text?',
+      server: 'text?',
+      fingerprint: 'text?',
+      first_seen_at: 'integer',
+      last_seen_at: 'integer',
+    }),
+    index(builder, 'upstreams_by_name', {
+      on: 'upstreams',
+      columns: ['organisation', 'workspace', 'name'],
+      unique: true,
+    }),
+    table(builder, 'pins', {
+      ...PLACE,
+      upstream: 'text',
+      kind: 'text',
+      name: 'text',
+      hash: 'text',
+      definition: 'text',
+      state: 'text',
+      first_sight: 'integer',
+      listed: 'integer',
+      accepted_hash: 'text?',
+      accepted_definition: 'text?',
+      findings: 'text',
+      seen_at: 'integer',
+      decided_at: 'integer?',
+      decided_by: 'text?',
+    }),
+    // The id is made of upstream, kind and name, so it is what keeps them unique: addresses are too long for an index.
+    index(builder, 'pins_by_upstream', { on: 'pins', columns: ['organisation', 'workspace', 'upstream', 'id'] }),
+    index(builder, 'pins_by_state', { on: 'pins', columns: ['organisation', 'workspace', 'state', 'id'] }),
+  ]
+}
+
+export function listedKinds({ schema, dialect }: Builder): readonly string[] {
+  return [schema.alterTable('pins').addColumn('listed_kinds', TYPES[dialect].text).compile().sql]
+}
+
+/** What is offered now has had its name since it was seen. */
+export function offeredNames({ schema, dialect }: Builder): readonly string[] {
+  const add = (column: string, type: 'text' | 'integer') =>
+    schema.alterTable('pins').addColumn(column, TYPES[dialect][type]).compile().sql
+  return [
+    add('offered_as', 'text'),
+    add('offered_since', 'integer'),
+    `update "pins" set "offered_since" = "seen_at" where "listed" = 1 and "kind" <> 'server' and ("state" = 'accepted' or "accepted_hash" is not null)`,
+  ]
+}
+
+/** What is in the store was not changed while it was held back: that let it pass. */
+export function rewordedPins({ schema, dialect }: Builder): readonly string[] {
+  const { text, integer } = TYPES[dialect]
+  const pins = schema.alterTable('pins')
+  return [
+    pins.addColumn('reworded', integer, definition => definition.notNull().defaultTo(0)).compile().sql,
+    pins.addColumn('accepted_findings', text).compile().sql,
+  ]
+}
+
+/** A2A agents elsewhere, and the tasks that are on their way to them. */
+export function externalPeerTables(builder: Builder): readonly string[] {
+  const peers = 'externalpeers'
+  const tasks = 'outgoingtasks'
+  return [
+    table(builder, peers, {
+      ...PLACE,
+      card_url: 'text',
+      hosts: 'text',
+      secret: 'text?',
+      header: 'text?',
+      url: 'text',
+      binding: 'text',
+      tenant: 'text?',
+      streaming: 'integer',
+      checked_at: 'integer',
+      next_check_at: 'integer',
+      error: 'text?',
+      version: 'integer',
+    }),
+    index(builder, 'externalpeers_by_check', { on: peers, columns: ['next_check_at', 'id'] }),
+    table(builder, tasks, {
+      ...PLACE,
+      peer_id: 'text',
+      remote_id: 'text?',
+      context_id: 'text?',
+      attempts: 'integer',
+      next_at: 'integer',
+      trouble: 'text?',
+      lease_owner: 'text?',
+      lease_until: 'integer?',
+      version: 'integer',
+    }),
+    index(builder, 'outgoingtasks_by_next', { on: tasks, columns: ['next_at', 'id'] }),
+  ]
+}
+
+/** Whoever measures asks for these every few seconds, and most of the time there are none. */
+export function stuckTasks(builder: Builder): readonly string[] {
+  const on = 'outgoingtasks'
+  return [index(builder, 'outgoingtasks_by_trouble', { on, columns: ['peer_id', 'id'], notNull: 'trouble' })]
+}
+
+/** Which data folder has seated an agent, and what at most one process runs at a time. */
+export function nodeTables(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'seats', { ...PLACE, folder: 'text' }),
+    index(builder, 'seats_by_name', { on: 'seats', columns: ['organisation', 'workspace', 'folder'], unique: true }),
+    table(builder, 'leases', {
+      ...PLACE,
+      holder: 'text',
+      host: 'text',
+      folder: 'text',
+      lease_until: 'integer',
+    }),
+  ]
+}
+
+/** Attachments, what they contain, and which messages have them. */
+export function attachmentTables(builder: Builder): readonly string[] {
+  return [...attachments(builder), ...content(builder), ...uses(builder)]
+}
+
+function attachments(builder: Builder): readonly string[] {
+  const loose = { on: 'attachments', notNull: 'loose_since' }
+  return [
+    table(builder, 'attachments', {
+      ...PLACE,
+      workspace_id: 'text?',
+      blob_id: 'text',
+      name: 'text',
+      media_type: 'text',
+      size: 'integer',
+      sha256: 'text',
+      created_at: 'integer',
+      loose_since: 'integer?',
+    }),
+    index(builder, 'attachments_by_blob', { on: 'attachments', columns: ['blob_id'] }),
+    index(builder, 'attachments_by_looseness', { ...loose, columns: ['loose_since'] }),
+    index(builder, 'attachments_by_holder', { ...loose, columns: ['organisation', 'workspace'] }),
+  ]
+}
+
+function content(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'blobs', { ...PLACE, state: 'text', size: 'integer', sha256: 'text?', created_at: 'integer' }),
+    index(builder, 'blobs_by_sha256', { on: 'blobs', columns: ['organisation', 'sha256'], unique: true }),
+    index(builder, 'blobs_by_state', { on: 'blobs', columns: ['state', 'created_at'] }),
+    table(builder, 'chunks', { ...PLACE, blob_id: 'text', position: 'integer', bytes: 'bytes' }),
+    index(builder, 'chunks_by_blob', { on: 'chunks', columns: ['blob_id', 'position'], unique: true }),
+  ]
+}
+
+function uses(builder: Builder): readonly string[] {
+  const on = 'attachmentuses'
+  return [
+    table(builder, on, { ...PLACE, attachment_id: 'text', workspace_id: 'text', activity_id: 'text' }),
+    index(builder, 'attachmentuses_by_attachment', { on, columns: ['attachment_id', 'workspace_id'] }),
+    index(builder, 'attachmentuses_by_activity', { on, columns: ['activity_id'] }),
   ]
 }

@@ -1,7 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { WantedWord, WordScope, WordSearch } from '../../core/store/index.ts'
-import type { DialectName } from './dialect.ts'
-import type { SqlExecutor, SqlValue } from './statement.ts'
-import { wordKey } from './word-key.ts'
+import type { DialectName, SqlExecutor, SqlValue } from './statements.ts'
 
 /** Finds memories by their words, with the index that each database has for it. */
 export function createWordSearch(dialect: DialectName, executor: Pick<SqlExecutor, 'read'>): WordSearch {
@@ -68,4 +67,16 @@ function quoted(word: string): string {
 function place(dialect: DialectName, parameters: SqlValue[], value: SqlValue): string {
   parameters.push(value)
   return dialect === 'postgres' ? `$${parameters.length}` : '?'
+}
+
+/**
+ * A word on a shelf as a number of 64 bits, which an index holds better than their names. PostgreSQL makes the same one of the words
+ * of a row. Two that share a number by chance only cost a look: whoever finds a row looks at its shelf and its words again.
+ */
+export function wordKey(shelf: string, word: string): string {
+  return createHash('sha256')
+    .update(shelf + word)
+    .digest()
+    .readBigInt64BE(0)
+    .toString()
 }

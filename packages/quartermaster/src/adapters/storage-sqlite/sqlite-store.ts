@@ -11,8 +11,7 @@ import {
   type SqlExecutor,
   type StoreStatistics,
 } from '../storage-sql/index.ts'
-import { unusable } from './errors.ts'
-import { toFault } from './fault.ts'
+import { toFault, unusable } from './errors.ts'
 import { storeFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { Answer } from './protocol.ts'

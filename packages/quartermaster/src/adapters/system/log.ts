@@ -1,6 +1,5 @@
-import type { Settings } from '../../contracts/index.ts'
+import { messageOf, type Settings, stackOf } from '../../contracts/index.ts'
 import { type Log, toSafeJson } from '../../core/kernel/index.ts'
-import { redactFields, redactText } from './redact.ts'
 
 type Level = keyof Log
 const ORDER: readonly Settings['logLevel'][] = ['debug', 'info', 'warn', 'error', 'silent']
@@ -32,3 +31,70 @@ export function createJsonLog(options: { write: (line: string) => void; level: (
 
 /** For programs that want no lines. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/**
+ * A copy of a log line's fields that can be written: nothing in it that looks like a credential, and nothing that JSON
+ * cannot say. The log is the last place before a secret is out, so it does not trust whoever wrote the line.
+ */
+export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const shown = redactValue(fields, [])
+  return typeof shown === 'object' && shown !== null ? { ...shown } : { fields: shown }
+}
+
+/** A text without what looks like a credential. Hashes, paths and our own ids stay: lines without them say nothing. */
+export function redactText(text: string): string {
+  const shown = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text
+  return FORMS.reduce((redacted, [form, replacement]) => redacted.replace(form, replacement), shown)
+}
+
+/** A line is read by people; a tool that writes a whole file into it means no harm and does some. */
+const LONGEST_TEXT = 16 * 1024
+const DEEPEST = 8
+const MOST_ENTRIES = 1_000
+
+const FORMS: readonly (readonly [RegExp, string])[] = [
+  // Credentials as they travel, whatever their form.
+  [/\b(bearer|basic)(\s+)[\w.~+/=-]{8,}/gi, '$1$2[redacted]'],
+  // Our own tokens, wherever they stand.
+  [/qm_[\w-]{43}/g, 'qm_[redacted]'],
+  // 256 bits in base64url, as the admin token has them; a hash is in hex and longer, and a path has more around it.
+  [/(?<![\w/+.-])[\w-]{43}(?![\w/+=.-])/g, '[redacted]'],
+  // User and password in a URL.
+  [/(:\/\/)[^\s/@:]+:[^\s/@]+@/g, '$1[redacted]@'],
+]
+
+/** Fields whose name says what they hold, its words parted by hyphens. Ids of tokens are no tokens. */
+const SECRET_NAME = /^(.*[-_.])?(authorization|cookie|password|passphrase|secret|token|api[-_]?key|private[-_]?key)$/i
+
+function redactObject(value: object, around: readonly object[]): Record<string, unknown> {
+  const entries = Object.entries(value).slice(0, MOST_ENTRIES)
+  return Object.fromEntries(
+    entries.map(([key, child]) => [key, isSecret(key, child) ? '[redacted]' : redactValue(child, around)]),
+  )
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  // Whether there is one is no secret.
+  if (value === null || value === undefined || typeof value === 'boolean') return false
+  // "accessToken" and "DBPassword" have words too.
+  const words = name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+  return SECRET_NAME.test(name) || SECRET_NAME.test(words)
+}
+
+function redactValue(value: unknown, around: readonly object[]): unknown {
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (around.includes(value) || around.length >= DEEPEST) return '[left out]'
+  if (value instanceof Error) return redactText(stackOf(value))
+  const inside = [...around, value]
+  try {
+    if (Array.isArray(value)) return value.slice(0, MOST_ENTRIES).map(one => redactValue(one, inside))
+    return 'toJSON' in value && typeof value.toJSON === 'function'
+      ? redactValue(value.toJSON(), inside)
+      : redactObject(value, inside)
+  } catch (error) {
+    // A getter of somebody else's that throws must not end whoever wrote the line.
+    return `[${redactText(messageOf(error))}]`
+  }
+}

@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { constants, existsSync } from 'node:fs'
 import { copyFile, link, open, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
-import { codeOf, ignoring } from './errors.ts'
-import { openToOthers } from './permissions.ts'
-import { syncFolder } from './sync-folder.ts'
+import { codeOf, ignoring, openToOthers, syncFolder, unusable } from './folder.ts'
 
 /** A file with 256 random bits that only the owner of the folder can read. */
 export interface SecretFile {
@@ -75,4 +73,74 @@ function seen({ path, what, whenSeen }: SecretFile): AppError {
 
 function broken({ path, what, whenBroken }: SecretFile): AppError {
   return new AppError('CONFIG_INVALID', `"${path}" does not hold the ${what}. ${whenBroken}`)
+}
+
+/** The folder's admin token. The first to ask makes it; all others read that one. */
+export async function makeAdminToken(dir: string): Promise<string> {
+  try {
+    return await makeSecret(tokenFile(dir))
+  } catch (error) {
+    throw unusable(dir, error)
+  }
+}
+
+/** The folder's admin token, if one was made. One that others could read is no secret, so it is refused. */
+export function readAdminToken(dir: string): Promise<string | undefined> {
+  return readSecret(tokenFile(dir))
+}
+
+/** Whether one was made, good or not. */
+export function hasAdminToken(dir: string): boolean {
+  return existsSync(tokenFile(dir).path)
+}
+
+function tokenFile(dir: string): SecretFile {
+  return {
+    path: join(dir, 'admin-token'),
+    what: 'admin token',
+    whenSeen: 'delete it; the next start makes a new one.',
+    whenBroken: 'Delete it; the next start makes a new one.',
+  }
+}
+
+/** The key that makes arguments and secrets unreadable in the store. The first to ask makes it; all others read that one. */
+export async function makeSealingKey(dir: string): Promise<Uint8Array> {
+  try {
+    return Buffer.from(await makeSecret(keyFile(dir)), 'base64url')
+  } catch (error) {
+    throw unusable(dir, error)
+  }
+}
+
+/** Whether one was made, good or not. */
+export function hasSealingKey(dir: string): boolean {
+  return existsSync(keyFile(dir).path)
+}
+
+function keyFile(dir: string): SecretFile {
+  return {
+    path: join(dir, 'sealing-key'),
+    what: 'sealing key',
+    whenSeen: 'replace every secret that was sealed with it, then delete it; the next start makes a new one.',
+    whenBroken: 'Put it back from a backup. Without it, what was sealed cannot be read again; delete it to begin anew.',
+  }
+}
+
+/** Tells whether a candidate is this token. Digests have one length, so that the comparison takes one time. */
+export function verifier(token: string): (candidate: string) => boolean {
+  const expected = sha256(token)
+  return candidate => timingSafeEqual(sha256(candidate), expected)
+}
+
+/**
+ * Proves that one knows this token without saying it. The port is part of the proof, so that a program on a port that
+ * was ours cannot fetch the proof from where we are now.
+ */
+export function prover(token: string): (challenge: string, port: number) => string {
+  return (challenge, port) =>
+    createHmac('sha256', token).update(`quartermaster owner\n${port}\n${challenge}`).digest('base64url')
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
