@@ -23,7 +23,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
 type ModelOutput = Awaited<ReturnType<NonNullable<Tool['toModelOutput']>>>
 
 /** What a model reads of a result. An error stays one, whatever it has beside its words. */
-export function toModelOutput(result: ToolResult): ModelOutput {
+function toModelOutput(result: ToolResult): ModelOutput {
   if (result.isError) return { type: 'error-text', value: modelWords(result) }
   const pieces = modelPieces(result)
   if (pieces.every(piece => piece.kind === 'text')) return { type: 'text', value: modelWords(result) }
@@ -54,10 +54,10 @@ export async function* toldOnTheWay(
     state.isOver = true
     wake()
   }
-  // A failure is thrown below, once whoever reads has come to it.
+  // A failure is thrown below, once the reader has come to it.
   result.then(over, over)
   while (!state.isOver) {
-    // What came while whoever reads was busy with the last one has woken nobody.
+    // Events that came while the reader was busy with the last one have not woken it.
     if (state.newest === undefined)
       await new Promise<void>(resolve => {
         wake = resolve

@@ -75,7 +75,7 @@ export interface MovedMark {
 const Moved = z.object({ to: z.string().min(1), at: z.iso.datetime() })
 
 /** The mark, if there is one. Whatever is in it, it counts: a store that is used in two places is worse than one that is not. */
-export async function readMovedMark(dir: string): Promise<MovedMark | undefined> {
+async function readMovedMark(dir: string): Promise<MovedMark | undefined> {
   const file = markFile(dir)
   try {
     const text = await readFile(file, 'utf8').catch(ignoring('ENOENT'))
@@ -88,7 +88,7 @@ export async function readMovedMark(dir: string): Promise<MovedMark | undefined>
 }
 
 /** Written aside, synced and put in place: it is there whole, or not at all. */
-export async function writeMovedMark(dir: string, moved: { to: string; at: string }): Promise<void> {
+async function writeMovedMark(dir: string, moved: { to: string; at: string }): Promise<void> {
   const draft = `${markFile(dir)}.draft`
   try {
     await writeFile(draft, `${JSON.stringify(moved, undefined, 2)}\n`, { mode: 0o600, flush: true })
@@ -106,7 +106,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Somebody wrote in it. That there is one says enough.
+    // The file may have been edited by hand; that it exists is enough.
     return undefined
   }
 }

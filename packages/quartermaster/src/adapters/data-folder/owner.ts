@@ -185,12 +185,12 @@ async function knowsToken({ url, token, timeoutMs }: Owner & { timeoutMs: number
     const { proof } = Health.parse(JSON.parse(await readStart(response)))
     return verifier(prover(token)(challenge, Number(target.port || 80)))(proof)
   } catch {
-    // Refused, silent, slow or talking about something else: whoever it is, it is not an owner we can use.
+    // Refused, silent, slow or speaking another protocol: not an owner we can use.
     return false
   }
 }
 
-/** Our answer is a few hundred bytes; whoever sends more is cut short, and what was read is no JSON then. */
+/** Our answer is a few hundred bytes; a longer one is cut short, and is then not valid JSON. */
 const MAX_BYTES = 16 * 1024
 
 async function readStart(response: AsyncIterable<Uint8Array>): Promise<string> {

@@ -6,7 +6,7 @@ import { AppError } from '../../contracts/index.ts'
 import { codeOf, ignoring, openToOthers, syncFolder, unusable } from './folder.ts'
 
 /** A file with 256 random bits that only the owner of the folder can read. */
-export interface SecretFile {
+interface SecretFile {
   readonly path: string
   /** What it holds, for messages: `admin token`. */
   readonly what: string
@@ -20,16 +20,16 @@ export interface SecretFile {
 const SECRET = /^[\w-]{43}$/
 
 /** The secret in the file. The first to ask makes it; all others read that one. */
-export async function makeSecret(file: SecretFile): Promise<string> {
+async function makeSecret(file: SecretFile): Promise<string> {
   return (await readSecret(file)) ?? createSecret(file)
 }
 
 /** The secret, if one was made. One that others could read is no secret, so it is refused. */
-export async function readSecret(file: SecretFile): Promise<string | undefined> {
+async function readSecret(file: SecretFile): Promise<string | undefined> {
   const handle = await open(file.path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(ignoring('ENOENT'))
   if (!handle) return undefined
   try {
-    // Judged on the opened file, so that nobody can swap it in between.
+    // Judged on the opened file, so that the file cannot be swapped in between.
     if (openToOthers(await handle.stat())) throw seen(file)
     const secret = (await handle.readFile('utf8')).trim()
     if (!SECRET.test(secret)) throw broken(file)
@@ -47,7 +47,7 @@ async function createSecret(file: SecretFile): Promise<string> {
   const draft = `${file.path}.${randomBytes(6).toString('hex')}`
   try {
     await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600, flush: true })
-    // Whoever came first has made the one that counts.
+    // The process that came first made the valid one.
     await linkOrCopy(draft, file.path).catch(ignoring('EEXIST'))
   } finally {
     await rm(draft, { force: true })
@@ -67,7 +67,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
 }
 
 function seen({ path, what, whenSeen }: SecretFile): AppError {
-  const next = `If nobody did, run: chmod 600 "${path}". Otherwise ${whenSeen}`
+  const next = `If not, run: chmod 600 "${path}". Otherwise ${whenSeen}`
   return new AppError('CONFIG_INVALID', `Others can read the ${what} in "${path}", so it is not used. ${next}`)
 }
 
@@ -122,7 +122,7 @@ function keyFile(dir: string): SecretFile {
     path: join(dir, 'sealing-key'),
     what: 'sealing key',
     whenSeen: 'replace every secret that was sealed with it, then delete it; the next start makes a new one.',
-    whenBroken: 'Put it back from a backup. Without it, what was sealed cannot be read again; delete it to begin anew.',
+    whenBroken: 'Put it back from a backup. Without it, what was sealed cannot be read again; delete it to start over.',
   }
 }
 

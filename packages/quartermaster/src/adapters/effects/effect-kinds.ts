@@ -59,7 +59,7 @@ const RowFields = z.strictObject({
 type RowFields = z.infer<typeof RowFields>
 
 /** A query of a named database finds rows that it did not find before. */
-export function rowPresent(connections: SqlConnections): EffectKind {
+function rowPresent(connections: SqlConnections): EffectKind {
   return createTemplatedKind<RowFields>({
     kind: 'rowPresent',
     schema: RowFields,
@@ -89,7 +89,7 @@ function statementProblems({ sql, parameters }: RowFields): string[] {
   const gaps = bare.match(/\?/g)?.length ?? 0
   const problems = []
   if (!/^\s*(?:select|with)\b/i.test(bare)) problems.push('sql: must be one SELECT.')
-  // This is the kind that may never end, and if this process is killed meanwhile nobody ends it.
+  // This is the kind that may never end, and it outlives this process if that is killed meanwhile.
   if (/\brecursive\b/i.test(bare)) problems.push('sql: must not be recursive.')
   if (bare.includes(';')) problems.push('sql: must be one statement, without ";".')
   if (/\{(?:input|config|operationId)\b/.test(sql))
@@ -138,7 +138,7 @@ const HttpFields = z.strictObject({
 type HttpFields = z.infer<typeof HttpFields>
 
 /** A resource answers as it did not before. */
-export function httpState(): EffectKind {
+function httpState(): EffectKind {
   return createTemplatedKind<HttpFields>({
     kind: 'httpState',
     schema: HttpFields,
@@ -183,7 +183,7 @@ async function ask({ url, method, status, contains }: HttpFields, signal: AbortS
   const response = await fetch(url, {
     method,
     signal,
-    // Whatever an answer points to was named by nobody.
+    // A redirect leads to an address that the effect did not name.
     redirect: 'manual',
     headers: { accept: '*/*', 'user-agent': 'quartermaster', 'cache-control': 'no-cache', connection: 'close' },
   })
@@ -220,7 +220,7 @@ const DeletedFields = z.strictObject(filePlace)
 type DeletedFields = z.infer<typeof DeletedFields>
 
 /** A file that was there is gone. */
-export function fileDeleted(walls: Walls): EffectKind {
+function fileDeleted(walls: Walls): EffectKind {
   return createTemplatedKind<DeletedFields>({
     kind: 'fileDeleted',
     witness: 'absence',
@@ -245,7 +245,7 @@ type WrittenFields = z.infer<typeof WrittenFields>
 const SHA256 = /^[0-9a-f]{64}$/i
 
 /** A file was written: it has a text, has a hash, or is another one than before. */
-export function fileWritten(walls: Walls, read: ReadFile): EffectKind {
+function fileWritten(walls: Walls, read: ReadFile): EffectKind {
   return createTemplatedKind<WrittenFields>({
     kind: 'fileWritten',
     schema: WrittenFields,
@@ -283,7 +283,7 @@ const LineFields = z.strictObject({ ...filePlace, line: z.string().min(1) })
 type LineFields = z.infer<typeof LineFields>
 
 /** A file has one more of a line than before. */
-export function lineAppended(walls: Walls, read: ReadFile): EffectKind {
+function lineAppended(walls: Walls, read: ReadFile): EffectKind {
   return createTemplatedKind<LineFields>({
     kind: 'lineAppended',
     schema: LineFields,

@@ -40,7 +40,7 @@ function isUsable(text: string): boolean {
 }
 
 /** Counts where a text occurs in bytes that come piece by piece, none overlapping another. */
-export interface OccurrenceCounter {
+interface OccurrenceCounter {
   readonly count: number
   add(chunk: Uint8Array): void
 }
@@ -96,7 +96,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Counts the lines of a file that are exactly this one, piece by piece. */
-export interface LineCounter {
+interface LineCounter {
   add(chunk: Uint8Array): void
   /** How many there were; the last line needs no end. */
   end(): number
@@ -149,13 +149,13 @@ export interface FilePlace {
 }
 
 /** Where a place really is, links followed. */
-export type Located =
+type Located =
   | { readonly at: 'there'; readonly real: string; readonly asked: string }
   | { readonly at: 'absent' }
   | Unclear
 
 /** It cannot be looked at: for now, or as long as what is there is not another. */
-export interface Unclear {
+interface Unclear {
   readonly at: 'unclear'
   readonly reason: string
   readonly isLasting?: boolean
@@ -170,7 +170,7 @@ export interface Walls {
 
 export interface WallsOptions {
   readonly projectDir: string
-  /** Our own folder: whether something is in there is nobody's business, wherever it lies. */
+  /** Our own data folder: its contents are private, wherever it lies. */
   readonly dataDir?: string | undefined
 }
 

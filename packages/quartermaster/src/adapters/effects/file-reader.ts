@@ -13,7 +13,7 @@ export interface OpenFile {
   chunks(most?: number): AsyncGenerator<Buffer, void, void>
 }
 
-/** Opens a file inside the walls and hands it to whoever looks at it; says by itself that there is none, or why one cannot look. */
+/** Opens a file inside the walls and hands it to `look`. Answers itself when there is no file or it cannot be read. */
 export type ReadFile = (
   place: FilePlace,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export function createFileReader(walls: Walls): ReadFile {
 
 const NO_FILE: Sighting = { seen: 'absent', reason: 'There is no such file.' }
 
-// Not all systems have them. A pipe would hold whoever opens it, and the real path of a file is no link.
+// Not all systems have them. Opening a pipe would block, and the real path of a file is no link.
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
 /** Whether the path still means what was opened: a folder on the way may have become a link in between. */

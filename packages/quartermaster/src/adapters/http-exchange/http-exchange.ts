@@ -56,7 +56,7 @@ export function createHttpExchange(): HttpExchange {
 
 /** Sends one request, over a connection that is made for it and ends with it. */
 export async function sendAlone(request: ExchangeRequest): Promise<IncomingMessage> {
-  // Hardly anybody asks another machine.
+  // Few clients ask another machine.
   const isSecure = new URL(request.url).protocol === 'https:'
   return exchanged(isSecure ? (await import('node:https')).request : requestPlain, request, false)
 }

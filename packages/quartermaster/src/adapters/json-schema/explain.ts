@@ -5,7 +5,7 @@ import type { Checker } from './ajv.ts'
 import { describeTypes, listValues, messageOf, typeName } from './message.ts'
 import { type Path, pathOf } from './paths.ts'
 
-export interface Findings {
+interface Findings {
   readonly errors: readonly ErrorObject[]
   /** The value that was checked. */
   readonly value: unknown
@@ -78,7 +78,7 @@ function toIssue({ error, path, message }: Failure): Issue {
 }
 
 /** One error that will be told, with its own words where Ajv's parameters do not say enough. */
-export interface Failure {
+interface Failure {
   readonly error: ErrorObject
   readonly path: Path
   /** Asked for only when it is told: wording takes a look at the whole schema. */
@@ -86,16 +86,16 @@ export interface Failure {
 }
 
 /** Which schema objects belong to a part of a schema, references followed. */
-export interface Members {
+interface Members {
   of(schema: unknown): ReadonlySet<unknown>
   /** Whether the schema is too large to tell, so that what `of` says is not to be relied on. */
   areTooMany(): boolean
 }
 
-/** More are in no schema that somebody reads; parts of one that refer to each other have them many times over. */
+/** No schema written by hand has more; parts that refer to each other repeat them many times. */
 const MOST_MEMBERS = 100_000
 
-export function createMembers(lookup: Checker['lookup']): Members {
+function createMembers(lookup: Checker['lookup']): Members {
   const known = new Map<unknown, ReadonlySet<unknown>>()
   let left = MOST_MEMBERS
   return {
@@ -109,7 +109,7 @@ export function createMembers(lookup: Checker['lookup']): Members {
   }
 }
 
-export function isBelow(inner: ErrorObject, outer: ErrorObject): boolean {
+function isBelow(inner: ErrorObject, outer: ErrorObject): boolean {
   return inner.instancePath === outer.instancePath || inner.instancePath.startsWith(`${outer.instancePath}/`)
 }
 
@@ -117,7 +117,7 @@ export function isBelow(inner: ErrorObject, outer: ErrorObject): boolean {
  * The failures of an `anyOf` or `oneOf`, reduced to those of the branch that was meant where that can be told: by the
  * value's type, then by a property that names the form (`kind: "circle"`).
  */
-export function narrowUnion(union: Failure, inside: readonly Failure[], members: Members): Failure[] {
+function narrowUnion(union: Failure, inside: readonly Failure[], members: Members): Failure[] {
   const { params, schema } = union.error
   if (Array.isArray(params.passingSchemas))
     return [says(union, () => 'fits more than one of the allowed forms; only one may fit.')]

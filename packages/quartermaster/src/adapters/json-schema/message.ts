@@ -34,7 +34,7 @@ export function listValues(values: readonly unknown[]): string {
   return rest > 0 ? `${shown.slice(0, MAX_LISTED).join(', ')} and ${rest} more` : joinOr(shown)
 }
 
-/** A schema may list thousands of values or names. What somebody meant is looked for among so many. */
+/** A schema may list thousands of values or names. The closest one is looked for among this many. */
 const MAX_COMPARED = 100
 
 const MAX_LISTED = 20

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js'
 import type { Steps } from './paths.ts'
 
 /** A regular expression that takes time in proportion to the text, whatever the pattern. */
-export interface LinearPattern {
+interface LinearPattern {
   test(text: string): boolean
   /** Whether the language's own engine matches it: a megabyte takes a few milliseconds instead of a third of a second. */
   readonly isQuick: boolean

@@ -121,7 +121,7 @@ function rewriteKeywords(node: SchemaNode, place: Place, rewriting: Rewriting): 
   return plain
 }
 
-/** Definitions nobody refers to are looked at too: a reference to elsewhere is refused wherever it stands. */
+/** Unreferenced definitions are checked too: a reference to elsewhere is refused wherever it stands. */
 function keepDefinitions(keyword: string, place: Place, rewriting: Rewriting): void {
   for (const [name, child] of Object.entries((place.node as SchemaNode)[keyword] ?? {})) {
     nameFor(rewriting.references.inside(place, [keyword, name], child), rewriting)
@@ -249,7 +249,7 @@ function quote(text: string): string {
 type Path = readonly (string | number)[]
 
 /** A schema and where it stands. */
-export interface Place {
+interface Place {
   readonly node: unknown
   /** The schema it stands in, and the way from there. */
   readonly above: Place | undefined
@@ -259,7 +259,7 @@ export interface Place {
 }
 
 /** Finds what references lead to, inside one document. */
-export interface References {
+interface References {
   readonly start: Place
   /** A schema that stands in the one at `above`. */
   inside(above: Place, way: Path, node: unknown): Place
@@ -270,11 +270,11 @@ export interface References {
 }
 
 /** The way to a place from the top of the document. */
-export function pathTo(place: Place): (string | number)[] {
+function pathTo(place: Place): (string | number)[] {
   return place.above ? [...pathTo(place.above), ...place.way] : [...place.way]
 }
 
-export function createReferences(document: Record<string, unknown>, dialect: Dialect): References {
+function createReferences(document: Record<string, unknown>, dialect: Dialect): References {
   const anchors = new Map<Place, Anchors>()
   const inside = (above: Place, way: Path, node: unknown) => placeOf({ node, above, way }, opensBase(node, dialect))
   const anchorsIn = (base: Place): Anchors => {

@@ -10,7 +10,7 @@ type SchemaNode = Record<string, unknown>
 
 /**
  * A schema of someone else's in words that are known here. Of older drafts the keywords that changed are put in today's
- * way; patterns that no engine at hand understands are left out, and so judged by whoever wrote them.
+ * way; patterns that no engine at hand understands are left out, and so left to the author of the schema.
  */
 export function relaxSchema(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = schema
@@ -22,7 +22,7 @@ export function relaxSchema(schema: JsonSchema): JsonSchema {
 }
 
 /** A schema that can be used, and what of the given one is not checked. */
-export interface AcceptedSchema {
+interface AcceptedSchema {
   readonly schema: JsonSchema
   readonly unchecked: readonly Issue[]
 }
@@ -96,7 +96,7 @@ function isStrange(key: string, value: unknown): boolean {
   return key === 'pattern' && typeof value === 'string' && !isPattern(value)
 }
 
-/** Without a pattern nobody can tell which properties are extras. */
+/** Without the pattern it is unknown which properties are extras. */
 function leaveOutPatterns(node: SchemaNode): void {
   if (!isObject(node.patternProperties)) return
   const all = Object.entries(node.patternProperties)

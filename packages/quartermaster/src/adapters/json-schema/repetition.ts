@@ -3,13 +3,13 @@ import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Steps } from './paths.ts'
 
 /** Two items that are equal: the second, and the first. */
-export interface Repetition {
+interface Repetition {
   readonly i: number
   readonly j: number
 }
 
 /** Finds two equal items in linear time: by hash first; only items with the same hash are serialised. */
-export function findRepetition(items: readonly unknown[], steps: Steps): Repetition | undefined {
+function findRepetition(items: readonly unknown[], steps: Steps): Repetition | undefined {
   if (items.length < 2) return undefined
   const plain = new Map<unknown, number>()
   const byHash = new Map<number, number>()
@@ -24,7 +24,7 @@ export function findRepetition(items: readonly unknown[], steps: Steps): Repetit
 }
 
 /** JSON with sorted keys, whose characters are counted. */
-export function textOf(value: unknown, steps: Steps): string {
+function textOf(value: unknown, steps: Steps): string {
   const text = canonicalJson(value)
   steps.spend(2 * text.length)
   return text
@@ -91,9 +91,9 @@ function hashOfText(text: string): number {
 const MOST_LETTERS = 32
 
 /** Where a schema stands in the document it was made of, as a JSON pointer. */
-export type PlaceOf = (schema: unknown) => string
+type PlaceOf = (schema: unknown) => string
 
-export interface Counting {
+interface Counting {
   readonly steps: Steps
   readonly placeOf: PlaceOf
   /** How many property names Ajv may merge at each reference and branch. */

@@ -33,7 +33,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
   function compiled(key: string, schema: JsonSchema): Compiled {
     const known = byDigest.get(key)
     if (known) return known
-    // They ask for their checkers each time, so that whoever keeps a validator does not keep the compiled code alive.
+    // They ask for their checkers each time, so that a kept validator does not keep the compiled code alive.
     const validators: Compiled['validators'] = {
       input: value => validate(compiled(key, schema).checkers.whole, { value, maxIssues }),
       output: value => validateOutput(compiled(key, schema).checkers, value, maxIssues),
@@ -74,7 +74,7 @@ interface Checkers {
 
 function toCheckers(schema: JsonSchema): Checkers {
   try {
-    // A copy, so that nobody can change the schema under its validator.
+    // A copy, so that the schema cannot change under its validator.
     const document: SchemaNode = JSON.parse(JSON.stringify(schema))
     const dialect = dialectOf(document) ?? '2020-12'
     let loose: Checker | undefined
@@ -141,9 +141,9 @@ function sha256(text: string): string {
 }
 
 /** Everything that is wrong with a schema. */
-export type ExamineSchema = (schema: JsonSchema) => Issue[]
+type ExamineSchema = (schema: JsonSchema) => Issue[]
 
-export interface SchemaExaminerOptions {
+interface SchemaExaminerOptions {
   readonly limits: StructureLimits
   readonly maxIssues: number
   /** Makes the checker of a dialect's schemas, on the first schema that the walk cannot judge alone. */
@@ -173,13 +173,13 @@ function unknownDialect($schema: unknown): Issue {
 }
 
 /** A map that forgets what was not asked for in a while. */
-export interface Recent<V> {
+interface Recent<V> {
   get(key: string): V | undefined
   set(key: string, value: V): void
 }
 
 /** Keeps `limit` values. Reading only leaves a mark, so that it costs no more than reading a map. */
-export function createRecent<V>(limit: number): Recent<V> {
+function createRecent<V>(limit: number): Recent<V> {
   const entries = new Map<string, { readonly value: V; used: boolean }>()
   return {
     get(key) {

@@ -27,14 +27,14 @@ export interface StructureLimits {
   readonly maxDepth: number
 }
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly limits: StructureLimits
   /** Whether keywords are looked at, as those of 2020-12; otherwise only what is true of every JSON document is. */
   readonly judging: boolean
 }
 
 /** What one walk over a schema found. */
-export interface Findings {
+interface Findings {
   /** Why this is not a JSON document of bearable size. Nothing else may look at the schema then. */
   readonly unbearable: Issue | undefined
   /** Keywords that are not what they must be. */
@@ -73,7 +73,7 @@ interface Walk {
 /** Looks at the value and all that is in it, and ends at the first thing that makes it unbearable. */
 function visit(value: unknown, shape: Shape, walk: Walk): Issue | undefined {
   walk.bytes += typeof value === 'string' ? value.length + 2 : 1
-  // Items are counted one by one below; their number alone may be more than anybody should look through.
+  // Items are counted one by one below; their number alone may be too large to walk.
   const ahead = Array.isArray(value) ? value.length : 0
   if (walk.bytes + ahead > walk.limits.maxBytes) return tooLarge(walk.limits)
   const fits = judge(value, shape, walk)
@@ -170,17 +170,17 @@ function nameOf(value: unknown): string {
   return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
 }
 
-/** A schema of 2020-12. A keyword that is `undefined` is not there; one that nobody knows is a remark (core §4.3.1). */
-export const schemaShape: Shape = {
+/** A schema of 2020-12. A keyword that is `undefined` is not there; an unknown one is a remark (core §4.3.1). */
+const schemaShape: Shape = {
   check: typed(['object', 'boolean'], value => isObject(value) || typeof value === 'boolean'),
   inside: (key, child) => (child === undefined ? anything : (KEYWORDS.get(key) ?? anything)),
 }
 
 /** Keywords too rare to be described here; a schema that has one is left to Ajv and the meta-schema. */
-export const leftToAjv: Shape = { check: () => undefined, inside: () => anything }
+const leftToAjv: Shape = { check: () => undefined, inside: () => anything }
 
 /** Where a keyword stands in the table, in whose order faults are told. */
-export function rankOf(keyword: string | number | undefined): number {
+function rankOf(keyword: string | number | undefined): number {
   return RANKS.get(keyword) ?? RANKS.size
 }
 

@@ -1,7 +1,7 @@
 import type { Failing } from './message.ts'
 
 /** What is wrong with a value, as the meta-schema would put it: the rule it breaks, and what that rule says. */
-export type Fault = Pick<Failing, 'keyword' | 'params'>
+type Fault = Pick<Failing, 'keyword' | 'params'>
 
 /** What a value in a schema must look like. */
 export interface Shape {
@@ -61,7 +61,7 @@ export function listOf(item: Shape): Shape {
   return { check: both(isArray, emptiness), inside: () => item }
 }
 
-/** An object whose keys are anybody's names and whose values are of one shape. */
+/** An object with arbitrary keys and values of one shape. */
 export function mapOf(item: Shape): Shape {
   return { check: isMap, inside: () => item }
 }

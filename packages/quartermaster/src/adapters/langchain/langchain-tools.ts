@@ -74,7 +74,7 @@ class BoxedTool extends StructuredTool {
 }
 
 /** What a model reads: a text where there is nothing else, blocks otherwise. */
-export function toContent(result: ToolResult): MessageContent {
+function toContent(result: ToolResult): MessageContent {
   const pieces = modelPieces(result, isConverted)
   const [only] = pieces
   if (pieces.length === 0) return ''
@@ -82,7 +82,7 @@ export function toContent(result: ToolResult): MessageContent {
 }
 
 /** The answer to a model's call, marked as an error where it is one. The whole result is its artifact. */
-export function toMessage(result: ToolResult, { name, toolCallId }: { name: string; toolCallId: string }) {
+function toMessage(result: ToolResult, { name, toolCallId }: { name: string; toolCallId: string }) {
   return new ToolMessage({
     content: toContent(result),
     artifact: result,

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 /** Label names with their values, in the order of the instrument's labels. */
-export type LabelValues = readonly string[]
+type LabelValues = readonly string[]
 
 /** One line of an exposition: what stands behind the metric's name, its labels, its value. */
 export interface Sample {
@@ -20,13 +20,13 @@ export interface Instrument {
 
 interface Described {
   readonly name: string
-  /** One sentence for whoever finds it on a dashboard. */
+  /** One sentence for the reader of a dashboard. */
   readonly help: string
   readonly labels?: readonly string[]
 }
 
 /** Counts upwards. */
-export interface Counter extends Instrument {
+interface Counter extends Instrument {
   add(values?: LabelValues, amount?: number): void
 }
 
@@ -50,7 +50,7 @@ export function createCounter({ name, help, labels = [] }: Described): Counter {
   }
 }
 
-/** Reads what is so at this moment; or, for a counter, what somebody else has counted. */
+/** Reads the current value; for a counter, what another part has counted. */
 export function createReading(
   { name, help, labels = [] }: Described,
   read: () => number | Iterable<readonly [values: LabelValues, value: number]>,
@@ -69,7 +69,7 @@ export function createReading(
 }
 
 /** Sorts measured values into buckets. */
-export interface Histogram extends Instrument {
+interface Histogram extends Instrument {
   observe(values: LabelValues, value: number): void
 }
 
@@ -117,7 +117,7 @@ function pair(labels: readonly string[], values: LabelValues): (readonly [string
 }
 
 /** What this process costs, under the names that dashboards for Node expect. */
-export interface ProcessMetrics {
+interface ProcessMetrics {
   readonly instruments: readonly Instrument[]
   stop(): void
 }

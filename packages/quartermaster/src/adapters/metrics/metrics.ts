@@ -9,7 +9,7 @@ import {
   type Sample,
 } from './instruments.ts'
 
-/** What is read only when somebody looks: the parts that know it keep count anyway. */
+/** Read only when scraped: the parts that know these figures count them anyway. */
 export interface MetricsSources {
   /** The capability a tool belongs to, if there is such a tool. */
   capabilityOf(tool: string): string | undefined
@@ -30,7 +30,7 @@ export interface WaitingOperations {
   readonly retry: number
 }
 
-export interface ExternalPeerCounts {
+interface ExternalPeerCounts {
   readonly reached: number
   readonly unreached: number
 }
@@ -84,7 +84,7 @@ export function createMetrics({ emitter, sources }: MetricsDeps): Metrics {
   }
 }
 
-/** From a tool that adds two numbers to one that waits for somebody. */
+/** From a tool that adds two numbers to one that waits for a person. */
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 function callInstruments(emitter: Emitter, { capabilityOf }: MetricsSources): Instrument[] {
@@ -216,7 +216,7 @@ function storeInstruments(store: () => StoreReadings): Instrument[] {
 }
 
 /** The text format of Prometheus, version 0.0.4. */
-export function expose(instruments: Iterable<Instrument>): string {
+function expose(instruments: Iterable<Instrument>): string {
   return [...instruments].map(familyOf).join('')
 }
 

@@ -52,7 +52,7 @@ function agentTool(
     parameters: { ...inputSchema } as never,
     strict: false,
     isEnabled: () => isStillThere(name, toolbox),
-    // Only what is no answer at all gets here, and whoever runs the agent has to know it.
+    // Only a call without any answer gets here, and the program that runs the agent has to know.
     errorFunction: null,
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
       toOutput(await callForModel(toolbox, { name, input, signal: details?.signal }), toPart),

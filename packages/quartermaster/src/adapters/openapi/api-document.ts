@@ -12,10 +12,10 @@ export interface ApiDocument {
 
 /** The largest public ones have 12 MB. */
 export const DOCUMENT_BYTES = 32 * 1024 * 1024
-/** Deeper than anybody describes an API; far deeper, it could not even be written down again. */
+/** Deeper than any real API description; far deeper, it could not be serialised again. */
 const DEEPEST = 200
 
-/** Refuses a document by its size, before anybody reads it where that can be. */
+/** Refuses a document by its size, before it is read where possible. */
 export function refuseTooLarge(bytes: number): void {
   if (bytes > DOCUMENT_BYTES) throw invalid(`The document is larger than ${DOCUMENT_BYTES / 1024 / 1024} MiB.`)
 }
@@ -60,7 +60,7 @@ function tooDeep(): AppError {
   return invalid('It is nested deeper than can be read.')
 }
 
-export function invalid(message: string): AppError {
+function invalid(message: string): AppError {
   return new AppError('INPUT_INVALID', message)
 }
 
@@ -75,7 +75,7 @@ const PIECE_CHARACTERS = 100_000
  * The value of a text in YAML, in steps: one of some megabytes takes seconds. Throws what `yaml` throws. The library looks at
  * all the keys of a map for each of them, so that thousands of paths took minutes; keys that are there twice are told here.
  */
-export function* readYaml(text: string): Steps<unknown> {
+function* readYaml(text: string): Steps<unknown> {
   const lines = new LineCounter()
   const { tokens, isPlain } = yield* tokensOf(text, lines)
   const [document, ...others] = tokens.filter(one => one.type === 'document')

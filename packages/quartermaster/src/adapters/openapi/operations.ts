@@ -82,7 +82,7 @@ function operationOf(node: Node, { method, path, item }: { method: string; path:
   const request = toName(`${method}_${path}`)
   const id = textIn(node, 'operationId') ?? request
   const name = /[a-z0-9]/i.test(id) ? toName(id) : request
-  // The index of a folder is the page of the capability, and some words are nobody's name.
+  // The index of a folder is the page of the capability, and some words are reserved.
   const tool = name === 'index' || !Name.safeParse(name).success ? `${method}_${name}` : name
   return { id, tool, method: method.toUpperCase(), path, short: shortOf(node, method, path), node, item }
 }
@@ -126,7 +126,7 @@ export interface NeededSecret {
 }
 
 /** How an operation says who asks. */
-export interface MappedSecurity {
+interface MappedSecurity {
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly secrets: readonly NeededSecret[]
@@ -135,9 +135,9 @@ export interface MappedSecurity {
 
 const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [], notes: [] }
 
-export interface SecurityOptions {
+interface SecurityOptions {
   readonly references: References
-  /** What names of secrets begin with that nobody gave. */
+  /** Prefix of secrets' names that were not given. */
   readonly prefix: string
   /** Names that the owner has given, by what the document calls them. */
   readonly secretNames: ReadonlyMap<string, string>

@@ -15,7 +15,7 @@ export interface MappedParameter {
   readonly example: unknown
 }
 
-export interface MappedParameters {
+interface MappedParameters {
   readonly parameters: readonly MappedParameter[]
   readonly notes: readonly string[]
 }
@@ -80,7 +80,7 @@ function mapped(
 }
 
 /** What the document gives as an example, of the parameter or of its schema. */
-export function exampleOf(one: Node, { references }: Schemas): unknown {
+function exampleOf(one: Node, { references }: Schemas): unknown {
   if (one.example !== undefined) return one.example
   const [first] = Object.values((one.examples ?? {}) as Node).map(example => references.follow(example))
   if (first?.value !== undefined) return first.value
@@ -91,7 +91,7 @@ export function exampleOf(one: Node, { references }: Schemas): unknown {
 }
 
 /** What is sent, and the parameters that it is made of. */
-export interface MappedBody {
+interface MappedBody {
   /** As `with` of the declaration has it. */
   readonly body: Node
   readonly parameters: readonly BodyParameter[]
@@ -106,7 +106,7 @@ export interface BodyParameter {
   readonly example: unknown
 }
 
-export interface BodyOptions extends Schemas {
+interface BodyOptions extends Schemas {
   /** In upper case. */
   readonly method: string
   /** A name that no parameter has yet. */
@@ -114,7 +114,7 @@ export interface BodyOptions extends Schemas {
 }
 
 /** The body, where there is one that can be sent, and what is to be said of one that is left out. */
-export interface FoundBody {
+interface FoundBody {
   readonly body?: MappedBody | undefined
   readonly notes: readonly string[]
 }

@@ -27,9 +27,9 @@ const DROPPED = new Set([
   'definitions',
 ])
 const FORMATS = new Set(['date', 'time', 'date-time', 'email', 'uri', 'uuid', 'hostname', 'ipv4', 'ipv6'])
-export const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-export const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
-export const SCHEMAS: ReadonlySet<string> = new Set([
+const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
+const SCHEMAS: ReadonlySet<string> = new Set([
   'items',
   'additionalProperties',
   'not',
@@ -59,7 +59,7 @@ export function wholeSchemas(references: References, { isOld }: { readonly isOld
   return { references, plain: given => plainSchema(given, { references, isOld, spend, unsentIn }) }
 }
 
-/** Only what a schema says itself, for whoever looks at many operations. */
+/** Only what a schema says itself, for a reader of many operations. */
 export function outerSchemas(references: References): Schemas {
   return { references, plain: given => references.follow(given) }
 }

@@ -64,6 +64,6 @@ function decipher({ key, name, bytes, place }: Sealed): string {
 
 function unreadable({ table, id, column }: SealedPlace, reason: string, cause?: unknown): AppError {
   const message = `The sealed "${column}" of "${id}" in ${table} cannot be opened: ${reason}.`
-  const next = 'Put the key file and the store back from the same backup, or enter the value anew.'
+  const next = 'Put the key file and the store back from the same backup, or enter the value again.'
   return new AppError('INTERNAL', `${message} ${next}`, { cause, details: { table, id, column } })
 }

@@ -5,7 +5,7 @@ import { failedRows, rowsOf, type ToStep } from './guards.ts'
 import type { FlightEnd, Link, Step, StepEnd } from './link.ts'
 
 /** The end of one caller's commit. */
-export type CommitEnd =
+type CommitEnd =
   | { readonly outcome: StatementsOutcome }
   | { readonly fault: Fault /** Whether it may have been done all the same. */; readonly isUnknown: boolean }
 
@@ -19,7 +19,7 @@ export interface CommitWork {
 export type CommitGroup = (link: Link, group: readonly CommitWork[]) => Promise<readonly CommitEnd[]>
 
 /** A lock that all who write to the same schema take in turn. */
-export interface CommitLock {
+interface CommitLock {
   readonly space: number
   readonly key: number
 }
@@ -31,7 +31,7 @@ interface Caller {
   readonly prefix: number
 }
 
-export interface CommitterOptions {
+interface CommitterOptions {
   readonly lock: CommitLock
   readonly toStep: ToStep
   /** The text that tells all others of it, if there is anything to tell. */
@@ -51,7 +51,7 @@ export function createCommitter({ lock, toStep, toNews }: CommitterOptions): Com
 
   return async (link, group) => {
     const ends: CommitEnd[] = []
-    // Who is alone needs no place to go back to: nobody else's writes are kept.
+    // A commit that is alone needs no savepoint: no other writes are kept.
     const prefix = group.length > 1 ? [SAVEPOINT] : []
     const closing = [...notifying(toNews?.(group.flatMap(({ news }) => news))), COMMIT]
     let left: readonly Caller[] = group.map(({ statements }, index) => ({
@@ -71,7 +71,7 @@ export function createCommitter({ lock, toStep, toNews }: CommitterOptions): Com
         before = [ROLLBACK_TO]
       }
     } catch (error) {
-      // Every flight has the commit at its end, and nobody saw how far this one came.
+      // The commit is the last statement of the flight, and it is unknown how far this one came.
       return failAll(group, toFault(error), true)
     }
   }

@@ -12,21 +12,21 @@ export interface Connected {
   readonly facts: ServerFacts
 }
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly address: DatabaseAddress
   readonly log: Log
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** What is to be done with a connection before it is used; what it throws counts as not having connected. */
   prepare(connected: Connected): Promise<void>
-  /** Asked after each failure: whether anybody still waits for it. */
+  /** Asked after each failure: whether the connection is still wanted. */
   mayGoOn(error: AppError): boolean
   /** A server that has been fit before is waited for whatever it says; one that never was may be the wrong one. */
   readonly isFirst: boolean
 }
 
-/** Connects, again and again with growing pauses while somebody waits for it. Throws the last error. */
+/** Connects, again and again with growing pauses while it is wanted. Throws the last error. */
 export type Connect = (options: ConnectOptions) => Promise<Connected>
 
 const FIRST_PAUSE_MS = 50

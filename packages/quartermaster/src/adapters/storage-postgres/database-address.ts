@@ -10,7 +10,7 @@ export interface DatabaseAddress {
   readonly named: DatabaseNaming
 }
 
-/** How whoever runs this says which database is meant. */
+/** How the operator names the database. */
 export type DatabaseNaming = 'DATABASE_URL' | '--to'
 
 /** Reads the address of a database. */

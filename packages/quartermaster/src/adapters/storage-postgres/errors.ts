@@ -25,7 +25,7 @@ export function isPassing({ code = '' }: Fault): boolean {
   return PASSING.has(code)
 }
 
-/** Whether whoever configured it has to do something; waiting would not help. */
+/** Whether the configuration has to change; waiting would not help. */
 export function isMisconfigured({ code = '' }: Fault): boolean {
   return code.startsWith('28') || code === UNKNOWN_DATABASE
 }
@@ -36,7 +36,7 @@ export function unusable({ text: place, named }: Pick<DatabaseAddress, 'text' | 
   return new AppError('CONFIG_INVALID', `The store ${place} cannot be used: ${reason}. ${next}`, { details: { place } })
 }
 
-/** What whoever runs this can do when the database is not the right one. */
+/** What the operator can do when the database is not the right one. */
 export function nameAnother(named: DatabaseNaming): string {
   return `name another database ${named === '--to' ? 'with' : 'in'} ${named}`
 }
@@ -59,7 +59,7 @@ export function undone(fault: Fault): AppError {
   return new AppError('INTERNAL', message)
 }
 
-/** The error for a commit whose end nobody saw. */
+/** The error for a commit with unknown outcome. */
 export function unknownOutcome(fault: Fault): AppError {
   const message = `The connection to the store was lost while it committed: ${explain(fault)}. The commit may have happened or not.`
   return new AppError('OUTCOME_UNKNOWN', `${message} Read before doing it again.`)

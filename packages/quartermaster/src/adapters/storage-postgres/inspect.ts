@@ -27,7 +27,7 @@ const HAS_SHAPE = `exists (select from information_schema.tables
 const SHAPE = 'select coalesce(max("version"), 0) from "schema_versions"'
 const STATEMENT_MS = 5_000
 
-export interface InspectOptions {
+interface InspectOptions {
   readonly url: string
   readonly named?: DatabaseNaming | undefined
   readonly log: Log

@@ -2,10 +2,10 @@ import { AppError, isAppError, messageOf } from '../../contracts/index.ts'
 import { closed, overloaded } from './errors.ts'
 import type { Link } from './link.ts'
 
-/** Something that somebody waits for. */
+/** Queued work with a caller that waits for it. */
 export interface Waiting<W, A> {
   readonly work: W
-  /** From when on nobody waits any longer for a connection. */
+  /** Time after which waiting for a connection ends. */
   readonly until: number
   resolve(answer: A): void
   reject(error: AppError): void
@@ -18,13 +18,13 @@ export interface Lane<W, A> {
   waiting(): number
   /** Connections that were lost and replaced. */
   restarts(): number
-  /** From now on nobody waits for a connection for longer than that, all of them together. */
+  /** From now on all waiting for a connection ends after that long. */
   hurry(withinMs: number): void
   /** Refuses what comes, answers what was asked before, and lets go of the connections. */
   close(): Promise<void>
 }
 
-export interface LaneOptions<W, A> {
+interface LaneOptions<W, A> {
   /** Connections at most. */
   readonly most: number
   /** How many requests a connection takes at once. */
@@ -36,11 +36,11 @@ export interface LaneOptions<W, A> {
   readonly first?: Link
   /** Connects for as long as it may. */
   open(mayGoOn: (error: AppError) => boolean): Promise<Link>
-  /** Settles what was taken, or gives back what nobody has begun. */
+  /** Settles the taken work, or gives back what was not begun. */
   serve(link: Link, taken: readonly Waiting<W, A>[]): Promise<readonly Waiting<W, A>[]>
 }
 
-/** Connects when there is something to do, and again when a connection is lost. What nobody has begun goes to the next one. */
+/** Connects when there is something to do, and again when a connection is lost. Work that was not begun goes to the next one. */
 export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
   const { most, largest, mostWaiting, patienceMs, first: given, open, serve } = options
   const queue: Waiting<W, A>[] = []
@@ -58,7 +58,7 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // Whoever else is about to ask in this turn is served with it.
+    // Others that ask in the same turn of the event loop are served with it.
     queueMicrotask(() => {
       isScheduled = false
       for (let needed = queue.length; needed > 0 && begin(); needed -= largest);
@@ -90,7 +90,7 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
     try {
       return await open(mayGoOn)
     } catch (error) {
-      // Whoever has waited long enough was told, and nobody is left. Anything else is a bug, which waiting would not fix.
+      // The callers that waited too long were told, and none is left. Anything else is a bug, which waiting would not fix.
       if (!isAppError(error)) giveUp(new AppError('INTERNAL', messageOf(error)), Number.POSITIVE_INFINITY)
       return undefined
     }

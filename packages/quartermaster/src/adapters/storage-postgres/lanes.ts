@@ -6,10 +6,10 @@ import { isPassing, isStatementFault, toFault, unanswered, undone, unknownOutcom
 import { createLane, type Lane, type Waiting } from './lane.ts'
 import type { Link } from './link.ts'
 
-export type CommitLane = Lane<CommitWork, StatementsOutcome>
+type CommitLane = Lane<CommitWork, StatementsOutcome>
 export type ReadLane = Lane<Statement, readonly SqlRow[]>
 
-export interface LanesOptions {
+interface LanesOptions {
   readonly connect: Connect
   readonly mostWaiting: number
   readonly patienceMs: number
@@ -23,7 +23,7 @@ const LARGEST_GROUP = 512
 const MOST_READERS = 4
 const STATEMENT_MS = 30_000
 
-export interface CommitLaneParts {
+interface CommitLaneParts {
   /** The connection that made the database ready. */
   readonly first: Link
   readonly commitGroup: CommitGroup
@@ -54,7 +54,7 @@ export function createCommitLane(
         if (end && 'outcome' in end) waiting.resolve(end.outcome)
         else if (end) waiting.reject(end.isUnknown ? unknownOutcome(end.fault) : undone(end.fault))
       }
-      // A server that cannot write any more is looked for anew.
+      // A server that cannot write any more is looked up again.
       if (ends.some(end => 'fault' in end && isPassing(end.fault))) await link.close()
       return []
     },

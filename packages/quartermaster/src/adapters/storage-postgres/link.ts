@@ -3,7 +3,7 @@ import type { SqlRow, SqlValue, Statement } from '../storage-sql/index.ts'
 import { connectionConfig, type DatabaseAddress } from './database-address.ts'
 import { isStatementFault } from './errors.ts'
 
-/** One connection. Whoever uses it does one thing at a time. */
+/** One connection, for one thing at a time. */
 export interface Link {
   /** Runs the steps in one round trip. Throws when the connection was lost over it. */
   run(steps: readonly Step[]): Promise<FlightEnd>
@@ -24,14 +24,14 @@ export interface Link {
 }
 
 const CONNECT_MS = 10_000
-/** A network that swallows everything gives no error; past the server's own limit somebody has to notice. */
+/** A network that swallows everything gives no error; past the server's own limit we have to notice. */
 const SILENCE_MS = 10_000
 
 const GOODBYE_MS = 1_000
 
 /** Connects. Until it is limited a statement may take as long as it takes. */
 export async function openLink(address: DatabaseAddress): Promise<Link> {
-  // Loaded here, because whoever keeps to a file has no use for it.
+  // Loaded here, because users of SQLite do not need it.
   const { Client: PgClient } = await import('pg')
   const client = new PgClient({
     ...connectionConfig(address),
@@ -40,7 +40,7 @@ export async function openLink(address: DatabaseAddress): Promise<Link> {
   })
   let isLost = false
   client.on('error', () => {
-    // Whoever waits for an answer is told by it; whoever comes next finds another connection.
+    // It fails the pending query; the next one gets another connection.
     isLost = true
   })
   client.on('end', () => {
@@ -156,13 +156,13 @@ export interface FlightEnd {
   readonly error?: unknown
 }
 
-export interface Flight {
+interface Flight {
   submit(connection: Connection): void
   readonly ended: Promise<FlightEnd>
 }
 
 /** Names of statements that a connection has prepared. */
-export interface PreparedNames {
+interface PreparedNames {
   has(name: string): boolean
   /** To be called in the order in which they are sent. */
   sent(name: string | undefined): void
@@ -174,7 +174,7 @@ export interface PreparedNames {
  * Many statements in one round trip: the server does them one after the other, and nothing more after the first that fails.
  * The driver hands over its connection to whatever has `submit`, and tells it what comes back.
  */
-export function createFlight(steps: readonly Step[], names: PreparedNames): Flight {
+function createFlight(steps: readonly Step[], names: PreparedNames): Flight {
   const ends: StepEnd[] = []
   let value: string | undefined
   let settle: (end: FlightEnd) => void = () => {}
@@ -229,7 +229,7 @@ function toWire(value: SqlValue): string | Buffer | null {
 }
 
 /** Remembers what the connection has prepared: only what the server has confirmed. */
-export function createPreparedNames(): PreparedNames & { confirmed(): void } {
+function createPreparedNames(): PreparedNames & { confirmed(): void } {
   const prepared = new Set<string>()
   let waiting: (string | undefined)[] = []
   return {

@@ -31,7 +31,7 @@ export async function loadPostgres({ url, named, log, fill, tables }: LoadPostgr
     const commitGroup = createCommitter({ lock: { space: LOCKS.commits, key: facts.schemaKey }, toStep })
     await migrateAlone(connected, { commitGroup, migrations: migrationsFor('postgres'), log, address })
     await limited(connected)
-    // Whoever else writes there waits, and finds it filled.
+    // Any other writer waits, and finds it filled.
     await must(connected, [
       { sql: 'begin isolation level read committed', parameters: [] },
       { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [LOCKS.commits, facts.schemaKey] },

@@ -6,14 +6,14 @@ import type { DatabaseAddress } from './database-address.ts'
 import { nameAnother, undone, unknownOutcome } from './errors.ts'
 import { LOCKS } from './locks.ts'
 
-export interface MigrateAloneOptions {
+interface MigrateAloneOptions {
   readonly commitGroup: CommitGroup
   readonly migrations: readonly Migration[]
   readonly log: Log
   readonly address: DatabaseAddress
 }
 
-/** Changes the shape of the data while nobody else does. The lock is the session's: it goes with it, however that ends. */
+/** Migrates the schema while no other process does. The lock is the session's: it goes with it, however that ends. */
 export async function migrateAlone({ link, facts }: Connected, options: MigrateAloneOptions): Promise<void> {
   const { commitGroup, address, ...more } = options
   const executor: SqlExecutor = {

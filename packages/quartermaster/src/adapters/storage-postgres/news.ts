@@ -6,7 +6,7 @@ import { closed } from './errors.ts'
 import type { Link } from './link.ts'
 
 /** The connection on which news are heard. */
-export interface NewsLine extends StoreNews {
+interface NewsLine extends StoreNews {
   /** Resolves when news are heard for the first time. */
   open(): Promise<void>
   /** Connections that were lost and replaced. */
@@ -14,7 +14,7 @@ export interface NewsLine extends StoreNews {
   close(): Promise<void>
 }
 
-export interface NewsLineOptions {
+interface NewsLineOptions {
   readonly connect: Connect
   /** The name under which all who share the schema tell and hear. */
   readonly channel: string
@@ -30,7 +30,7 @@ export interface NewsLineOptions {
 const LOOK_EVERY_MS = 10_000
 const STATEMENT_MS = 2_000
 
-/** A connection of its own, because one that commits or reads is busy when somebody else has something to tell. */
+/** A connection of its own, because one that commits or reads is busy when another node notifies. */
 export function createNewsLine(options: NewsLineOptions): NewsLine {
   const { connect, channel, self, log, patienceMs, lookEveryMs = LOOK_EVERY_MS } = options
   const listeners = new Set<NewsListener>()
@@ -44,7 +44,7 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
       try {
         work(listener)
       } catch (error) {
-        log.error('somebody failed at news of the store', { error: String(error) })
+        log.error('a listener failed at a change of the store', { error: String(error) })
       }
     }
   }
@@ -127,14 +127,14 @@ export function createNewsLine(options: NewsLineOptions): NewsLine {
 }
 
 /** News as they go over the wire: who sends them, and the rows. It has ids and nothing else of what is in rows. */
-export interface SentNews {
+interface SentNews {
   readonly by: string
   readonly rows: readonly ChangedRows[]
 }
 
 /** PostgreSQL takes less than 8,000 bytes. */
 const MOST_BYTES = 7_500
-/** Whoever hears of more looks at all of them faster than at each. */
+/** Beyond this many, checking everything is faster than checking each. */
 const MOST_IDS = 100
 
 /** The text of news, or nothing where there are none. Of too many rows it says no more than which tables they are in. */
@@ -166,7 +166,7 @@ export function decodeNews(text: string): SentNews | undefined {
         .map(([table, ids]) => ({ table: table as Table, ids: ids ?? 'any' })),
     }
   } catch {
-    // Another version's, or somebody else's word on our channel: whoever hears of it looks at everything.
+    // From another version, or foreign text on our channel: listeners check everything.
     return undefined
   }
 }

@@ -38,7 +38,7 @@ export interface PostgresStore extends Store {
 }
 
 export interface PostgresStoreOptions {
-  /** `postgresql://USER:PASSWORD@HOST:5432/DATABASE`; it is told to nobody. */
+  /** `postgresql://USER:PASSWORD@HOST:5432/DATABASE`; never logged. */
   readonly url: string
   readonly log: Log
   /** Requests that may wait; one more gets `STORE_BUSY`. */

@@ -26,7 +26,7 @@ const IDLE_IN_TRANSACTION_MS = 15_000
 
 /**
  * Said after connecting and not with it, because a pooler in front knows few settings. A server that works or waits for a client
- * that is gone holds locks for nobody: for one whose machine has lost its power, two hours long if nothing is said. Where its
+ * that is gone keeps its locks: for one whose machine has lost its power, two hours long if nothing is said. Where its
  * system cannot notice it sooner, it does not.
  */
 const MANNERS = [

@@ -46,7 +46,7 @@ const SQLITE_WORDS = [
 ]
 
 /**
- * The shelf is among the words, so that one index answers for both. They are kept cut, because a word that most rows have is looked
+ * The scope (column "shelf") is among the words, so that one index answers for both. They are kept cut, because a word that most rows have is looked
  * for in the rows themselves, and to cut the words of each would take most of the time.
  */
 const POSTGRES_WORDS = [
@@ -55,14 +55,14 @@ const POSTGRES_WORDS = [
 ]
 
 /**
- * Each word with the shelf before it, which is as long for every row. So what the index has under a word are the rows of one shelf
- * alone: beside the words, a shelf with all of its rows was looked through for each word of a question.
+ * Each word with its scope as a prefix of fixed length. So what the index has under a word are the rows of one scope
+ * alone: beside the words, all rows of a scope were scanned for each word of a query.
  */
-export function wordsByShelf({ dialect }: Builder): readonly string[] {
+export function wordsByScope({ dialect }: Builder): readonly string[] {
   return dialect === 'sqlite' ? SQLITE_SHELVED : POSTGRES_SHELVED
 }
 
-const shelved = (row: string) => `${row}"shelf" || replace(${row}"words", ' ', ' ' || ${row}"shelf")`
+const scoped = (row: string) => `${row}"shelf" || replace(${row}"words", ' ', ' ' || ${row}"shelf")`
 
 const SQLITE_SHELVED = [
   'drop trigger "memories_added"',
@@ -70,22 +70,22 @@ const SQLITE_SHELVED = [
   'drop trigger "memories_removed"',
   'drop table "memory_words"',
   `create virtual table "memory_words" using fts5("words", content='', contentless_delete=1, detail=none, tokenize='ascii')`,
-  `insert into "memory_words" ("rowid", "words") select "slot", ${shelved('')} from "memories"`,
+  `insert into "memory_words" ("rowid", "words") select "slot", ${scoped('')} from "memories"`,
   'create trigger "memories_added" after insert on "memories" begin ' +
-    `insert into "memory_words" ("rowid", "words") values (new."slot", ${shelved('new.')}); end`,
+    `insert into "memory_words" ("rowid", "words") values (new."slot", ${scoped('new.')}); end`,
   'create trigger "memories_changed" after update of "shelf", "words" on "memories" begin ' +
-    `insert or replace into "memory_words" ("rowid", "words") values (new."slot", ${shelved('new.')}); end`,
+    `insert or replace into "memory_words" ("rowid", "words") values (new."slot", ${scoped('new.')}); end`,
   'create trigger "memories_removed" after delete on "memories" begin ' +
     'delete from "memory_words" where "rowid" = old."slot"; end',
 ]
 
-/** What `wordKey` makes of a shelf and a word, for every word of a row. */
+/** The `wordKey` of every word of a row. */
 const keysOf = (row: string) =>
   `select distinct ('x' || encode(substring(sha256(convert_to(${row}"shelf" || "w", 'UTF8')) from 1 for 8), 'hex'))::bit(64)::bigint ` +
   `from unnest(string_to_array(${row}"words", ' ')) as "w"`
 
 /**
- * A table in the order in which it is read: the rows of a word, the newest first, and no further than somebody wants. GIN has no
+ * A table in the order in which it is read: the rows of a word, the newest first, up to a limit. GIN has no
  * order and hands over all rows of a word, or is passed over for a look through the table.
  */
 const POSTGRES_SHELVED = [
@@ -157,7 +157,7 @@ export function messageTables(builder: Builder): readonly string[] {
   return [...activity(builder), ...inbox(builder)]
 }
 
-/** Protocols in which whoever sends a message names it show it under that name. */
+/** Protocols in which the sender of a message names it show it under that name. */
 export function senderNames({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('activity').addColumn('sender_message_id', TYPES[dialect].text).compile().sql]
 }
@@ -189,7 +189,7 @@ function activity(builder: Builder): readonly string[] {
     index(builder, 'activity_by_sequence', { on, columns: ['workspace_id', 'sequence'], unique: true }),
     index(builder, 'activity_by_time', { on, columns: ['workspace_id', 'created_at', 'sequence'] }),
     index(builder, 'activity_by_peer', { on, columns: ['workspace_id', 'peer_id', 'created_at', 'sequence'] }),
-    // In its order for whoever reads it; with the peer, so that nothing else is read to see whose it is.
+    // In reading order, and with the peer, so that ownership is checked without another read.
     index(builder, 'activity_by_conversation', {
       on,
       columns: ['workspace_id', 'conversation_id', 'sequence', 'peer_id'],

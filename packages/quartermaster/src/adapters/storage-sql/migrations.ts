@@ -6,7 +6,7 @@ import {
   messageTables,
   senderNames,
   taskParts,
-  wordsByShelf,
+  wordsByScope,
 } from './message-tables.ts'
 import {
   type Builder,
@@ -69,7 +69,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'delegations', build: delegationTables },
   { name: 'who seats an agent, and what runs once', build: nodeTables },
   { name: 'A2A agents elsewhere, and what they are sent', build: externalPeerTables },
-  { name: 'words of memories by their shelf', build: wordsByShelf },
+  { name: 'words of memories by their shelf', build: wordsByScope },
   { name: 'what senders call their messages', build: senderNames },
   { name: 'what tasks came in', build: taskParts },
   { name: 'tasks that do not get to where they are sent', build: stuckTasks },
@@ -96,7 +96,7 @@ export async function migrate({ executor, migrations, log, ...where }: MigrateOp
   const newest = migrations.at(-1)?.version ?? 0
   if (version > newest) throw tooNew(where, version, newest)
   const missing = migrations.filter(step => step.version > version)
-  // A store that is only just made has no shape that anybody knew.
+  // A new store has no earlier schema.
   if (version > 0 && missing.length > 0) log.info('Changing the shape of the store', { from: version, to: newest })
   for (const migration of missing) {
     log.debug('A step to the shape of the store', { version: migration.version, name: migration.name })

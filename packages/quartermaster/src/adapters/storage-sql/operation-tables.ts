@@ -21,7 +21,7 @@ export const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, Col
 
 /** Whose row it is. */
 export const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
-export const CALLER = { caller_kind: 'text', caller_name: 'text' } as const
+const CALLER = { caller_kind: 'text', caller_name: 'text' } as const
 
 /** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */
 export function table(
@@ -42,7 +42,7 @@ export function table(
   return draft.compile().sql
 }
 
-export interface IndexOptions {
+interface IndexOptions {
   readonly on: string
   readonly columns: readonly string[]
   readonly unique?: boolean
@@ -64,7 +64,7 @@ export function index(
   return draft.compile().sql
 }
 
-/** For whoever looks at what everybody did, and for what may be forgotten. */
+/** For listing every agent's operations, and for pruning. */
 export function operationsByTime(builder: Builder): readonly string[] {
   return [
     index(builder, 'operations_by_time', { on: 'operations', columns: ['organisation', 'created_at', 'id'] }),
@@ -86,7 +86,7 @@ export function tasks({ schema, dialect }: Builder): readonly string[] {
   ]
 }
 
-/** What was called before anybody noted it is left to a person. */
+/** Calls from before this was recorded are left to a person. */
 export function waiting(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const retry = schema
@@ -147,7 +147,7 @@ export function consent(builder: Builder): readonly string[] {
 }
 
 /**
- * Until here effects stood in the open. Those that somebody may still look for move to where they are read as they are;
+ * Until here effects stood in the open. Those that may still be verified move to where they are read as they are;
  * the others are forgotten, as the arguments were.
  */
 export function sealedEffects(builder: Builder): readonly string[] {
@@ -213,7 +213,7 @@ export function whatIsListed(builder: Builder): readonly string[] {
   ]
 }
 
-/** Operations that are known before this have no process that anybody would wait for. */
+/** Operations that are known before this have no process to wait for. */
 export function sharing(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const { text, integer } = TYPES[dialect]

@@ -1,6 +1,6 @@
 import { type Builder, index, PLACE, TYPES, table } from './operation-tables.ts'
 
-/** Organisations, their workspaces and persons, and what one joins with. Whoever has a person's token by now has an account. */
+/** Organisations, their workspaces and persons, and what one joins with. A person with a token at this time has an account. */
 export function organisationTables(builder: Builder): readonly string[] {
   return [...organisations(builder), ...workspaces(builder), ...persons(builder), ...joinCodes(builder)]
 }
@@ -174,7 +174,7 @@ export function externalPeerTables(builder: Builder): readonly string[] {
   ]
 }
 
-/** Whoever measures asks for these every few seconds, and most of the time there are none. */
+/** Metrics ask for these every few seconds, and mostly there are none. */
 export function stuckTasks(builder: Builder): readonly string[] {
   const on = 'outgoingtasks'
   return [index(builder, 'outgoingtasks_by_trouble', { on, columns: ['peer_id', 'id'], notNull: 'trouble' })]

@@ -26,12 +26,12 @@ const USUAL_LIMIT = 100
 const MOST_ROWS = 1_000
 
 /** A statement, and how a row that it gives is read. */
-export interface ReadStatement {
+interface ReadStatement {
   readonly statement: Statement
   toRow(values: SqlRow): Record<string, unknown>
 }
 
-export interface ReadStatements {
+interface ReadStatements {
   find<T extends Table, C extends keyof Row<T>>(table: T, query: Query<T, C>): ReadStatement
   count<T extends Table>(table: T, where: Where<T>): Statement
 }

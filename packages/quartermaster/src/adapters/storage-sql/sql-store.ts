@@ -85,7 +85,7 @@ export interface Group {
   readonly ms: number
 }
 
-export interface Counters {
+interface Counters {
   group(group: Group): void
   /** The executor, with everything it does counted. */
   counting(executor: SqlExecutor): SqlExecutor

@@ -94,7 +94,7 @@ function remember(known: Map<string, string>, shape: string, sql: string): void 
 
 export type DialectName = 'sqlite' | 'postgres'
 
-export type SqlTables = { readonly [T in Table]: { readonly [column: string]: SqlValue } }
+type SqlTables = { readonly [T in Table]: { readonly [column: string]: SqlValue } }
 
 /** Writes SQL and never runs it: what runs it is a driver that knows how to group, sync and give up. */
 export type SqlWriter = Kysely<SqlTables>
@@ -122,7 +122,7 @@ const OPERATORS = { below: '<', atMost: '<=', above: '>', atLeast: '>=', not: 'i
 type Operator = '=' | 'is' | 'is not' | 'in' | 'other case' | (typeof OPERATORS)[keyof typeof OPERATORS]
 
 /** One condition, ready to be written as SQL. */
-export interface SqlCondition {
+interface SqlCondition {
   readonly column: Column
   readonly operator: Operator
   readonly values: readonly SqlValue[]
@@ -152,7 +152,7 @@ export function allOf(conditions: readonly SqlCondition[]): (builder: Builder) =
 }
 
 function readCondition(column: Column, condition: unknown): SqlCondition {
-  // Left out it would mean "any", and a row that nobody meant would be changed.
+  // Left out it would mean "any", and the wrong row would be changed.
   if (condition === undefined) throw unclear(column)
   if (condition === null) return { column, operator: 'is', values: [null] }
   if (typeof condition !== 'object') return { column, operator: '=', values: [encode(column, condition)] }
@@ -213,7 +213,7 @@ export interface Column {
 /** The columns of every table, in the order of the schema. */
 export type Columns = Readonly<Record<Table, ReadonlyMap<string, Column>>>
 
-/** Reads the columns from the rows' schemas, so that nobody writes them twice. */
+/** Reads the columns from the rows' schemas, so that they are written once. */
 export function readColumns(): Columns {
   const entries = Object.entries(ROWS).map(([table, row]) => [table, columnsOf(table as Table, row)])
   return Object.fromEntries(entries) as Columns
@@ -308,7 +308,7 @@ const EXPECTED: Readonly<Record<ColumnKind, string>> = {
 }
 
 /** How a number of a new row is found inside its commit. */
-export interface FoundPlace {
+interface FoundPlace {
   /** The column, as the row calls it. */
   readonly name: string
   /** What makes the SQL of two the same. */

@@ -34,10 +34,10 @@ const JOINED: Readonly<Record<DialectName, string>> = {
 
 type Newest = (wanted: WantedWord, scope: WordScope, parameters: SqlValue[]) => string
 
-/** The slots of the newest rows that have a word. In the index it stands behind its shelf, so the rows of others are not met. */
+/** The slots of the newest rows that have a word. The index prefixes it with its scope, so rows of other scopes are not read. */
 const NEWEST: Readonly<Record<DialectName, Newest>> = {
-  sqlite({ word, most }, { shelves, upTo, above }, parameters) {
-    const match = place('sqlite', parameters, shelves.map(shelf => quoted(shelf + word)).join(' OR '))
+  sqlite({ word, most }, { shelves: scopes, upTo, above }, parameters) {
+    const match = place('sqlite', parameters, scopes.map(scope => quoted(scope + word)).join(' OR '))
     const highest = place('sqlite', parameters, upTo)
     const lowest = above === undefined ? '' : ` and "rowid" > ${place('sqlite', parameters, above)}`
     return (
@@ -45,13 +45,13 @@ const NEWEST: Readonly<Record<DialectName, Newest>> = {
       `and "rowid" <= ${highest}${lowest} order by 1 desc limit ${place('sqlite', parameters, most)})`
     )
   },
-  postgres({ word, most }, { shelves, upTo, above }, parameters) {
+  postgres({ word, most }, { shelves: scopes, upTo, above }, parameters) {
     const highest = `${place('postgres', parameters, upTo)}::bigint`
     const lowest = above === undefined ? '' : ` and "slot" > ${place('postgres', parameters, above)}::bigint`
     const limit = `order by "slot" desc limit ${place('postgres', parameters, most)}::bigint`
-    // Each shelf by itself, so that of each no more is read than is wanted.
-    const parts = shelves.map(shelf => {
-      const key = place('postgres', parameters, wordKey(shelf, word))
+    // Each scope on its own, so that no more rows than wanted are read of each.
+    const parts = scopes.map(scope => {
+      const key = place('postgres', parameters, wordKey(scope, word))
       return `(select "slot" from "memory_words" where "word" = ${key}::bigint and "slot" <= ${highest}${lowest} ${limit})`
     })
     return `select "slot" from (${parts.join(' union all ')}) as s ${limit}`
@@ -70,12 +70,12 @@ function place(dialect: DialectName, parameters: SqlValue[], value: SqlValue): s
 }
 
 /**
- * A word on a shelf as a number of 64 bits, which an index holds better than their names. PostgreSQL makes the same one of the words
- * of a row. Two that share a number by chance only cost a look: whoever finds a row looks at its shelf and its words again.
+ * A word of a scope as a number of 64 bits, which an index holds better than their names. PostgreSQL makes the same one of the words
+ * of a row. A collision only costs a read: the scope and words of a found row are checked again.
  */
-export function wordKey(shelf: string, word: string): string {
+function wordKey(scope: string, word: string): string {
   return createHash('sha256')
-    .update(shelf + word)
+    .update(scope + word)
     .digest()
     .readBigInt64BE(0)
     .toString()

@@ -9,7 +9,7 @@ export interface CommitRequest {
 }
 
 /** The answers to a group, and whether the connection can still be trusted. */
-export interface GroupAnswer {
+interface GroupAnswer {
   readonly answers: readonly Answer[]
   readonly isBroken: boolean
 }
@@ -60,7 +60,7 @@ function tried(connection: Connection, statements: readonly GuardedStatement[]):
   }
 }
 
-/** Begins anew, with a savepoint for each. A transaction that a full disk has ended is begun like one that is rolled back. */
+/** Begins again, with a savepoint for each. A transaction that a full disk has ended is begun like one that is rolled back. */
 function applyApart(connection: Connection, requests: readonly CommitRequest[]): readonly Answer[] {
   if (connection.isInTransaction) connection.exec('ROLLBACK')
   connection.exec('BEGIN IMMEDIATE')
@@ -104,7 +104,7 @@ function isUndone(connection: Connection): boolean {
     if (connection.isInTransaction) connection.exec('ROLLBACK')
     return true
   } catch {
-    // A connection that cannot even roll back is closed and opened anew, which does the same.
+    // A connection that cannot even roll back is closed and opened again, which does the same.
     return false
   }
 }

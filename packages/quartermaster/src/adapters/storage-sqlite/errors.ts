@@ -8,7 +8,7 @@ export function unusable(file: string, fault: Fault): AppError {
   return new AppError('CONFIG_INVALID', `${message} ${next}`, { details: { file } })
 }
 
-/** The error for a store that nobody can go on with. */
+/** The error for an unusable store. */
 export function damaged(file: string, { reason, cause }: { reason: string; cause: unknown }): AppError {
   const next = 'Put it back from a backup, or choose another folder with --data; `quartermaster doctor` says more.'
   return new AppError('CONFIG_INVALID', `The store "${file}" is damaged: ${reason}. ${next}`, {
@@ -22,7 +22,7 @@ export function undone(fault: Fault): AppError {
   return new AppError('INTERNAL', `The store could not do it: ${explain(fault)}. Nothing was written.`)
 }
 
-/** The error for a commit whose end nobody saw. */
+/** The error for a commit with unknown outcome. */
 export function unknownOutcome(fault: Fault): AppError {
   const message = `The store failed while it committed: ${explain(fault)}. The commit may have happened or not.`
   return new AppError('OUTCOME_UNKNOWN', `${message} Read before doing it again.`)

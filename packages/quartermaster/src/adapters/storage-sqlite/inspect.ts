@@ -12,11 +12,11 @@ export type StoreCondition =
   /** There is no file, or one without a single byte: the next start makes the store. */
   | { readonly state: 'absent' }
   | { readonly state: 'sound' }
-  /** Whoever owns it is in the middle of something. */
+  /** Its owner is in the middle of something. */
   | { readonly state: 'busy' }
   | { readonly state: 'tooNew'; readonly version: number; readonly newest: number }
   | { readonly state: 'damaged'; readonly reason: string }
-  /** Nobody knows how it is: it cannot be looked at. */
+  /** Unknown: it cannot be read. */
   | { readonly state: 'unreadable'; readonly reason: string }
 
 /** The file of the store in this folder. */
@@ -87,7 +87,7 @@ function firstLine(text: string): string {
   return (text.split('\n').find(line => line.trim() !== '' && !line.startsWith('***')) ?? text).trim()
 }
 
-/** Asks a worker that nobody else asks, one question after the other. One that has ended answers none of them. */
+/** Asks a worker of our own, one question after the other. An ended worker answers none. */
 function questioner(worker: Worker): (sql: string) => Promise<Asked> {
   const ended = new Promise<Asked>(resolve => {
     const fail = (error: unknown) => resolve({ fault: toFault(error) })

@@ -57,7 +57,7 @@ export function createLane({ name, start, log, refusal, onGroup, mostWaiting }: 
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // Whoever else is about to ask in this turn travels in the same message.
+    // Others that ask in the same turn of the event loop go into the same message.
     queueMicrotask(() => {
       isScheduled = false
       send()
@@ -113,7 +113,7 @@ export function createLane({ name, start, log, refusal, onGroup, mostWaiting }: 
   function end(ended: Worker, cause: unknown): void {
     if (ended !== worker) return
     worker = undefined
-    // One that says that it cannot work has done nothing; of any other nobody knows how far it came.
+    // A worker that says it cannot work has done nothing; how far any other came is unknown.
     if (failure) return giveUp(failure)
     const lost = takeSent()
     const fault = toFault(cause)

@@ -6,7 +6,7 @@ import type { Group, GuardedStatement, SqlRow, Statement, StatementsOutcome } fr
 /** What a worker is told when it starts. */
 export interface WorkerSettings {
   readonly file: string
-  /** One that only reads cannot write by mistake, and waits for nobody who does. */
+  /** One that only reads cannot write by mistake, and does not wait for writers. */
   readonly readOnly: boolean
 }
 

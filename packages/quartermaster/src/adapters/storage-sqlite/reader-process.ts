@@ -5,7 +5,7 @@ import { toFault } from './errors.ts'
 import type { Fault } from './protocol.ts'
 
 // A process that asks one question of one file and ends. It can be ended while SQLite is at work: to end a thread there
-// takes the whole process with it, because the driver throws where nobody can catch it.
+// takes the whole process with it, because the driver throws where it cannot be caught.
 
 /** What it is told on its standard input. */
 export interface Question extends Statement {

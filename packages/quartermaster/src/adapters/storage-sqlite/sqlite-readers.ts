@@ -47,7 +47,7 @@ function toSqlValue(value: unknown): SqlValue {
   return typeof value === 'boolean' ? Number(value) : null
 }
 
-/** Settles when the process is gone, which it is as soon as nobody waits any more. */
+/** Settles when the process is gone, which is as soon as no caller waits. */
 function askProcess(code: readonly string[], question: Question, signal: AbortSignal): Promise<Reply> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()

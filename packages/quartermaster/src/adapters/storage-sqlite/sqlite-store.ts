@@ -28,7 +28,7 @@ export interface SqliteStore extends Store {
 }
 
 export interface SqliteStoreOptions {
-  /** The data folder. Whoever opens the store holds the folder's lock. */
+  /** The data folder. The opener of the store holds the folder's lock. */
   readonly dir: string
   readonly log: Log
   /** Requests that may wait; one more gets `STORE_BUSY`. */

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { WorkerSettings } from './protocol.ts'
 
 /** Starts the worker's thread. */
-export type StartWorker = (name: string, settings: WorkerSettings) => Worker
+type StartWorker = (name: string, settings: WorkerSettings) => Worker
 
 /** Finds the worker's code: the compiled file beside this one, or the source when this is the source. */
 export async function findWorker(): Promise<StartWorker> {

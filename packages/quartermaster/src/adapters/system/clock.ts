@@ -1,7 +1,7 @@
 import type { Clock, FollowingClock } from '../../core/kernel/index.ts'
 
 /** Where a machine's time comes from, in milliseconds since 1970. */
-export interface TimeSource {
+interface TimeSource {
   /** What the machine says; people and time servers set it. */
   wall(): number
   /** What it was at the start, and what was counted since; stands still while the machine sleeps. */
@@ -19,12 +19,12 @@ const DOUBT_MS = 2_000
  */
 export function createSystemClock(source: TimeSource = MACHINE): FollowingClock {
   let missed = 0
-  // Of what the machine says, for whoever goes by another time.
+  // The machine's time, for users of another clock.
   let wrongBy = 0
   let onDoubt: (() => void) | undefined
   let doubtedAt: number | undefined
 
-  /** It cannot be told here whether the machine has slept or somebody has put its clock forward. */
+  /** It cannot be told here whether the machine slept or its clock was put forward. */
   function isInDoubt(counted: number): boolean {
     if (!onDoubt) return false
     if (doubtedAt === undefined) {

@@ -24,7 +24,7 @@ export function createLevelledLog(threshold: () => Settings['logLevel'], write: 
 export function createJsonLog(options: { write: (line: string) => void; level: () => Settings['logLevel'] }): Log {
   return createLevelledLog(options.level, (level, message, fields) => {
     const head = { time: new Date().toISOString(), level, message }
-    // Whoever looks at it may do so at a terminal.
+    // The log may be read on a terminal.
     options.write(`${toSafeJson(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
   })
 }
@@ -34,15 +34,15 @@ export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {},
 
 /**
  * A copy of a log line's fields that can be written: nothing in it that looks like a credential, and nothing that JSON
- * cannot say. The log is the last place before a secret is out, so it does not trust whoever wrote the line.
+ * cannot say. The log is the last place before a secret is out, so it does not trust the writer of the line.
  */
-export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const shown = redactValue(fields, [])
   return typeof shown === 'object' && shown !== null ? { ...shown } : { fields: shown }
 }
 
 /** A text without what looks like a credential. Hashes, paths and our own ids stay: lines without them say nothing. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   const shown = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text
   return FORMS.reduce((redacted, [form, replacement]) => redacted.replace(form, replacement), shown)
 }
@@ -94,7 +94,7 @@ function redactValue(value: unknown, around: readonly object[]): unknown {
       ? redactValue(value.toJSON(), inside)
       : redactObject(value, inside)
   } catch (error) {
-    // A getter of somebody else's that throws must not end whoever wrote the line.
+    // A foreign getter that throws must not break the code that logs.
     return `[${redactText(messageOf(error))}]`
   }
 }

@@ -28,7 +28,7 @@ export function createIds(): Ids {
 const ID_BYTES = 12
 const ID_CHARACTERS = 16
 
-/** The time as a text that sorts as time does, made anew once a millisecond. */
+/** The time as a text that sorts as time does, made again once a millisecond. */
 function createMoments(): () => string {
   let at = 0
   let text = ''

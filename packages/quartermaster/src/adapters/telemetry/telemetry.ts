@@ -10,7 +10,7 @@ export interface TelemetryDeps {
   readonly load?: typeof loadSdk
 }
 
-/** Traces for whoever collects them. */
+/** Traces for a collector. */
 export interface Telemetry {
   /** Nothing where the environment asks for no traces, or where they cannot be made. */
   readonly tracer: Tracer | undefined
@@ -90,16 +90,16 @@ function isMissing(error: unknown): boolean {
 }
 
 /** The variables of OpenTelemetry that decide whether and how traces leave. The packages read the rest themselves. */
-export type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
+type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
-/** How traces leave, if anybody wants them; or why they cannot. */
-export type TraceExport =
+/** How traces are exported, if at all; or why they cannot be. */
+type TraceExport =
   | { readonly protocol: 'http/protobuf' | 'http/json' }
   | { readonly problem: string }
   | undefined
 
-/** Reads `OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER`, and the variables of the exporter. Without any of them nobody traces. */
-export function configuredExport(env: TelemetryEnvironment): TraceExport {
+/** Reads `OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER`, and the variables of the exporter. Without any of them tracing is off. */
+function configuredExport(env: TelemetryEnvironment): TraceExport {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined
   const exporter = env.OTEL_TRACES_EXPORTER || undefined
   const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT

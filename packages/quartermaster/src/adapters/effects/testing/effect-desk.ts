@@ -10,7 +10,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createEffectKinds, type EffectKindsOptions } from '../index.ts'
 
 /** The ready-made kinds on a folder, and the way from a spec to a verdict. */
-export interface EffectDesk {
+interface EffectDesk {
   kind(name: string): EffectKind
   look(spec: Omit<EffectSpec, 'name'>, values?: Partial<EffectValues>): Promise<Sighting>
   /** Looks, does the work, and judges. */
