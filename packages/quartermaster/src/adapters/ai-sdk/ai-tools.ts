@@ -15,7 +15,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
     // Not checked here: the call path says better what is wrong with an input.
     inputSchema: jsonSchema(inputSchema as JSONSchema7),
     execute: (input, { abortSignal: signal }) =>
-      toldOnTheWay(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
+      streamEvents(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
     toModelOutput: ({ output }) => toModelOutput(output as ToolResult),
   })
 }
@@ -41,7 +41,7 @@ function toPart(piece: ModelPiece): Extract<ModelOutput, { type: 'content' }>['v
  * What a call tells on the way, and its result at the end: what the AI SDK takes for preliminary results, and hands to no model. A
  * reader that is slower than the call gets the newest of it.
  */
-export async function* toldOnTheWay(
+export async function* streamEvents(
   call: (onProgress: (progress: Progress) => void) => Promise<ToolResult>,
 ): AsyncGenerator<ToolResult> {
   const state: { isOver: boolean; newest?: Progress | undefined } = { isOver: false }

@@ -12,7 +12,7 @@ export interface Waiting<W, A> {
 }
 
 /** Connections that take turns at what was asked for. */
-export interface Lane<W, A> {
+export interface ConnectionQueue<W, A> {
   ask(work: W): Promise<A>
   /** Requests that have no answer yet. */
   waiting(): number
@@ -24,7 +24,7 @@ export interface Lane<W, A> {
   close(): Promise<void>
 }
 
-interface LaneOptions<W, A> {
+interface ConnectionQueueOptions<W, A> {
   /** Connections at most. */
   readonly most: number
   /** How many requests a connection takes at once. */
@@ -41,7 +41,7 @@ interface LaneOptions<W, A> {
 }
 
 /** Connects when there is something to do, and again when a connection is lost. Work that was not begun goes to the next one. */
-export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
+export function createConnectionQueue<W, A>(options: ConnectionQueueOptions<W, A>): ConnectionQueue<W, A> {
   const { most, largest, mostWaiting, patienceMs, first: given, open, serve } = options
   const queue: Waiting<W, A>[] = []
   const idle: Link[] = given ? [given] : []

@@ -3,13 +3,13 @@ import type { Group, SqlRow, Statement, StatementsOutcome } from '../storage-sql
 import type { CommitGroup, CommitWork } from './committer.ts'
 import type { Connect, Connected } from './connector.ts'
 import { isPassing, isStatementFault, toFault, unanswered, undone, unknownOutcome } from './errors.ts'
-import { createLane, type Lane, type Waiting } from './lane.ts'
+import { type ConnectionQueue, createConnectionQueue, type Waiting } from './lane.ts'
 import type { Link } from './link.ts'
 
-type CommitLane = Lane<CommitWork, StatementsOutcome>
-export type ReadLane = Lane<Statement, readonly SqlRow[]>
+type CommitQueue = ConnectionQueue<CommitWork, StatementsOutcome>
+export type ReadQueue = ConnectionQueue<Statement, readonly SqlRow[]>
 
-interface LanesOptions {
+interface QueueOptions {
   readonly connect: Connect
   readonly mostWaiting: number
   readonly patienceMs: number
@@ -23,7 +23,7 @@ const LARGEST_GROUP = 512
 const MOST_READERS = 4
 const STATEMENT_MS = 30_000
 
-interface CommitLaneParts {
+interface CommitQueueParts {
   /** The connection that made the database ready. */
   readonly first: Link
   readonly commitGroup: CommitGroup
@@ -31,11 +31,11 @@ interface CommitLaneParts {
 }
 
 /** The one connection that commits. */
-export function createCommitLane(
-  { connect, mostWaiting, patienceMs }: LanesOptions,
-  { first, commitGroup, onGroup }: CommitLaneParts,
-): CommitLane {
-  return createLane({
+export function createCommitQueue(
+  { connect, mostWaiting, patienceMs }: QueueOptions,
+  { first, commitGroup, onGroup }: CommitQueueParts,
+): CommitQueue {
+  return createConnectionQueue({
     most: 1,
     largest: LARGEST_GROUP,
     mostWaiting,
@@ -62,7 +62,7 @@ export function createCommitLane(
 }
 
 /** Connections that only read. A read that got no answer is asked again: it has changed nothing. */
-export function createReadLane({ connect, mostWaiting, patienceMs, away }: LanesOptions): ReadLane {
+export function createReadQueue({ connect, mostWaiting, patienceMs, away }: QueueOptions): ReadQueue {
   const nameOf = createNames()
 
   async function serveOne(link: Link, waiting: Waiting<Statement, readonly SqlRow[]>): Promise<boolean> {
@@ -77,7 +77,7 @@ export function createReadLane({ connect, mostWaiting, patienceMs, away }: Lanes
     return true
   }
 
-  return createLane({
+  return createConnectionQueue({
     most: MOST_READERS,
     largest: 1,
     mostWaiting,

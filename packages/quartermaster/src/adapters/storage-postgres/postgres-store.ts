@@ -14,7 +14,7 @@ import { type Connect, type Connected, createConnector } from './connector.ts'
 import { parseDatabaseUrl } from './database-address.ts'
 import { toFault, unreachable } from './errors.ts'
 import { createGuardedSteps } from './guards.ts'
-import { createCommitLane, createReadLane, limited, type ReadLane } from './lanes.ts'
+import { createCommitQueue, createReadQueue, limited, type ReadQueue } from './lanes.ts'
 import { LOCKS } from './locks.ts'
 import { migrateAlone } from './migrate-alone.ts'
 import { createNewsLine, encodeNews } from './news.ts'
@@ -85,8 +85,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const counters = createCounters()
   const away = (error: unknown) => unreachable(place, toFault(error))
   const lanes = { connect, mostWaiting, patienceMs, away }
-  const committer = createCommitLane(lanes, { first: first.link, commitGroup, onGroup: counters.group })
-  const reader = createReadLane(lanes)
+  const committer = createCommitQueue(lanes, { first: first.link, commitGroup, onGroup: counters.group })
+  const reader = createReadQueue(lanes)
   const executor = counters.counting({
     commit: (statements, news = []) => committer.ask({ statements, news }),
     read: reader.ask,
@@ -121,12 +121,12 @@ function connectFirst(connect: Connect, patienceMs: number): Promise<Connected> 
 /** Of the moment, and not of the transaction. */
 const TIME = { sql: 'select extract(epoch from clock_timestamp())::float8 * 1000', parameters: [] }
 
-async function timeOf(reader: ReadLane): Promise<number> {
+async function timeOf(reader: ReadQueue): Promise<number> {
   const [[time] = []] = await reader.ask(TIME)
   return Number(time)
 }
 
-async function answers(reader: ReadLane): Promise<boolean> {
+async function answers(reader: ReadQueue): Promise<boolean> {
   const enough = new AbortController()
   const asked = reader.ask({ sql: 'select 1', parameters: [] }).then(
     () => true,

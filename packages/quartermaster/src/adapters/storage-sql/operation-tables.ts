@@ -168,7 +168,7 @@ export function withoutIndexByEnd({ schema }: Builder): readonly string[] {
 }
 
 /** What was kept before counts from the end of its operation. Its size is that of its JSON, which is a little more. */
-export function resultRoom(builder: Builder): readonly string[] {
+export function resultSizes(builder: Builder): readonly string[] {
   const { schema, dialect } = builder
   const createdAt = schema
     .alterTable('results')

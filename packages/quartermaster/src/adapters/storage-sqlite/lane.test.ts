@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { silentLog } from '../system/index.ts'
-import { createLane, type LaneOptions } from './lane.ts'
+import { createWorkerQueue, type WorkerQueueOptions } from './lane.ts'
 import type { Answer, Work } from './protocol.ts'
 
 /** A thread that does what the SQL says: dies, keeps silent, finds the file unfit, or says it back. */
@@ -28,10 +28,10 @@ const commit = (sql: string): Work => ({
 })
 const said = (answer: Answer) => ('rows' in answer ? answer.rows[0]?.[0] : undefined)
 
-function laneWith(options: Partial<LaneOptions> = {}) {
-  const start = vi.fn<LaneOptions['start']>(() => new Worker(THREAD, { eval: true }))
+function laneWith(options: Partial<WorkerQueueOptions> = {}) {
+  const start = vi.fn<WorkerQueueOptions['start']>(() => new Worker(THREAD, { eval: true }))
   const refusal = () => new AppError('CONFIG_INVALID', 'The file is unfit.')
-  const lane = createLane({ name: 'test', start, log: silentLog, refusal, mostWaiting: 10_000, ...options })
+  const lane = createWorkerQueue({ name: 'test', start, log: silentLog, refusal, mostWaiting: 10_000, ...options })
   onTestFinished(() => lane.close())
   return { lane, start }
 }

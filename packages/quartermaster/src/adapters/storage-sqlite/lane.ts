@@ -6,7 +6,7 @@ import { closed, givenUp, overloaded, toFault, unanswered, undone, unknownOutcom
 import type { Answer, Fault, FromWorker, ToWorker, Work } from './protocol.ts'
 
 /** The way to one worker and back. */
-export interface Lane {
+export interface WorkerQueue {
   ask(work: Work): Promise<Answer>
   /** Requests that have no answer yet. */
   waiting(): number
@@ -16,7 +16,7 @@ export interface Lane {
   close(others?: Promise<void>): Promise<void>
 }
 
-export interface LaneOptions {
+export interface WorkerQueueOptions {
   readonly name: string
   readonly start: () => Worker
   readonly log: Log
@@ -42,7 +42,14 @@ const WINDOW = 1_024
  * with an error and another takes its place; one that dies before it has answered anything would die again, so the lane
  * gives up and refuses everything.
  */
-export function createLane({ name, start, log, refusal, onGroup, mostWaiting }: LaneOptions): Lane {
+export function createWorkerQueue({
+  name,
+  start,
+  log,
+  refusal,
+  onGroup,
+  mostWaiting,
+}: WorkerQueueOptions): WorkerQueue {
   const queue: Pending[] = []
   const sent = new Map<number, Pending>()
   let worker: Worker | undefined

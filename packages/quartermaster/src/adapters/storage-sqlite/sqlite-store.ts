@@ -13,7 +13,7 @@ import {
 } from '../storage-sql/index.ts'
 import { toFault, unusable } from './errors.ts'
 import { storeFile } from './inspect.ts'
-import { createLane, type Lane } from './lane.ts'
+import { createWorkerQueue, type WorkerQueue } from './lane.ts'
 import type { Answer } from './protocol.ts'
 import { findWorker } from './worker-entry.ts'
 
@@ -51,7 +51,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const startWorker = await findWorker()
   const counters = createCounters()
   const lane = (name: string, readOnly: boolean) =>
-    createLane({
+    createWorkerQueue({
       name,
       log,
       mostWaiting,
@@ -92,14 +92,14 @@ function createPrivately(file: string): void {
   }
 }
 
-function executorOver(committer: Lane, reader: Lane): SqlExecutor {
+function executorOver(committer: WorkerQueue, reader: WorkerQueue): SqlExecutor {
   return {
     commit: async statements => outcomeIn(await committer.ask({ kind: 'commit', statements })),
     read: async statement => rowsIn(await reader.ask({ kind: 'read', statement })),
   }
 }
 
-async function readDurability(committer: Lane): Promise<{ journal: string; synchronous: number }> {
+async function readDurability(committer: WorkerQueue): Promise<{ journal: string; synchronous: number }> {
   const read = async (sql: string) =>
     rowsIn(await committer.ask({ kind: 'read', statement: { sql, parameters: [] } }))[0]?.[0]
   return { journal: String(await read('PRAGMA journal_mode')), synchronous: Number(await read('PRAGMA synchronous')) }
