@@ -44,6 +44,14 @@ export interface WordException {
 
 export const EXCEPTIONS: readonly WordException[] = [
   { text: /\{ mend: 'fix' \}/g, reason: 'the former name of a field, which its error names' },
+  {
+    text: /["']shelf["']|\bshelf: 'text'|memories_by_shelf|by their shelf/g,
+    reason: 'a column of memories, its index and migration',
+  },
+  {
+    text: /'seats'|seats_by_name|who seats an agent|no index that nobody reads/g,
+    reason: 'a table, its index and migrations',
+  },
 ]
 
 /** How often a text has words of the first list, in names of any style as well. */

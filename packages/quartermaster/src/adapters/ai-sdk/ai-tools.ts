@@ -15,7 +15,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
     // Not checked here: the call path says better what is wrong with an input.
     inputSchema: jsonSchema(inputSchema as JSONSchema7),
     execute: (input, { abortSignal: signal }) =>
-      streamEvents(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
+      streamWithProgress(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
     toModelOutput: ({ output }) => toModelOutput(output as ToolResult),
   })
 }
@@ -38,10 +38,10 @@ function toPart(piece: ModelPiece): Extract<ModelOutput, { type: 'content' }>['v
 }
 
 /**
- * What a call tells on the way, and its result at the end: what the AI SDK takes for preliminary results, and hands to no model. A
- * reader that is slower than the call gets the newest of it.
+ * Yields the progress of a call, then its result. The AI SDK takes progress for preliminary results, which no model sees. A
+ * reader that is slower than the call gets only the newest.
  */
-export async function* streamEvents(
+export async function* streamWithProgress(
   call: (onProgress: (progress: Progress) => void) => Promise<ToolResult>,
 ): AsyncGenerator<ToolResult> {
   const state: { isOver: boolean; newest?: Progress | undefined } = { isOver: false }

@@ -116,16 +116,11 @@ function pair(labels: readonly string[], values: LabelValues): (readonly [string
   return labels.map((label, index) => [label, values[index] ?? ''])
 }
 
-/** What this process costs, under the names that dashboards for Node expect. */
-interface ProcessMetrics {
-  readonly instruments: readonly Instrument[]
-  stop(): void
-}
-
-/** How exactly the event loop is watched. Finer would wake an idle process more often than all the rest of it. */
+/** Resolution of the event loop's delay. A finer one would wake an idle process more often than all the rest of it. */
 const RESOLUTION_MS = 50
 
-export function createProcessMetrics(): ProcessMetrics {
+/** Costs of this process, under the names that dashboards for Node expect. */
+export function createProcessMetrics() {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
   const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3) || 0

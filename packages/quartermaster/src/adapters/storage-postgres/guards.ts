@@ -49,3 +49,6 @@ const INVALID_NUMBER = '22P02'
 export function rowsOf({ tag, value }: StepEnd): number {
   return Number(value ?? /\d+$/.exec(tag)?.[0] ?? 0)
 }
+
+/** Ours among the advisory locks of a database: for commits, and for changes of its shape. */
+export const LOCKS = { commits: 74_201, shapes: 74_202 } as const

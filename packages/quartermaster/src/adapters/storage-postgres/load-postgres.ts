@@ -5,10 +5,9 @@ import { createCommitter } from './committer.ts'
 import { type Connected, createConnector } from './connector.ts'
 import { type DatabaseAddress, type DatabaseNaming, parseDatabaseUrl } from './database-address.ts'
 import { toFault, undone, unusable } from './errors.ts'
-import { createGuardedSteps, failedRows, rowsOf } from './guards.ts'
-import { limited } from './lanes.ts'
-import { LOCKS } from './locks.ts'
+import { createGuardedSteps, failedRows, LOCKS, rowsOf } from './guards.ts'
 import { migrateAlone } from './migrate-alone.ts'
+import { limited } from './queues.ts'
 
 export interface LoadPostgresOptions {
   readonly url: string

@@ -4,7 +4,7 @@ import type { CommitGroup } from './committer.ts'
 import type { Connected } from './connector.ts'
 import type { DatabaseAddress } from './database-address.ts'
 import { nameAnother, undone, unknownOutcome } from './errors.ts'
-import { LOCKS } from './locks.ts'
+import { LOCKS } from './guards.ts'
 
 interface MigrateAloneOptions {
   readonly commitGroup: CommitGroup

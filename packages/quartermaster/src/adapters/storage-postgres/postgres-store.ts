@@ -13,11 +13,10 @@ import { createCommitter } from './committer.ts'
 import { type Connect, type Connected, createConnector } from './connector.ts'
 import { parseDatabaseUrl } from './database-address.ts'
 import { toFault, unreachable } from './errors.ts'
-import { createGuardedSteps } from './guards.ts'
-import { createCommitQueue, createReadQueue, limited, type ReadQueue } from './lanes.ts'
-import { LOCKS } from './locks.ts'
+import { createGuardedSteps, LOCKS } from './guards.ts'
 import { migrateAlone } from './migrate-alone.ts'
 import { createNewsLine, encodeNews } from './news.ts'
+import { createCommitQueue, createReadQueue, limited, type ReadQueue } from './queues.ts'
 
 /** A store in a PostgreSQL database, which other processes may share. */
 export interface PostgresStore extends Store {
@@ -84,9 +83,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const counters = createCounters()
   const away = (error: unknown) => unreachable(place, toFault(error))
-  const lanes = { connect, mostWaiting, patienceMs, away }
-  const committer = createCommitQueue(lanes, { first: first.link, commitGroup, onGroup: counters.group })
-  const reader = createReadQueue(lanes)
+  const queues = { connect, mostWaiting, patienceMs, away }
+  const committer = createCommitQueue(queues, { first: first.link, commitGroup, onGroup: counters.group })
+  const reader = createReadQueue(queues)
   const executor = counters.counting({
     commit: (statements, news = []) => committer.ask({ statements, news }),
     read: reader.ask,
@@ -103,7 +102,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     answers: () => answers(reader),
     time: () => timeOf(reader),
     hurry() {
-      for (const lane of [committer, reader]) lane.hurry(HURRY_MS)
+      for (const queue of [committer, reader]) queue.hurry(HURRY_MS)
     },
     close: () => Promise.all([committer.close(), reader.close(), line.close()]).then(() => undefined),
   }

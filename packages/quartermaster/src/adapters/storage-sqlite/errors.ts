@@ -11,10 +11,8 @@ export function unusable(file: string, fault: Fault): AppError {
 /** The error for an unusable store. */
 export function damaged(file: string, { reason, cause }: { reason: string; cause: unknown }): AppError {
   const next = 'Put it back from a backup, or choose another folder with --data; `quartermaster doctor` says more.'
-  return new AppError('CONFIG_INVALID', `The store "${file}" is damaged: ${reason}. ${next}`, {
-    cause,
-    details: { file },
-  })
+  const message = `The store "${file}" is damaged: ${reason}. ${next}`
+  return new AppError('CONFIG_INVALID', message, { cause, details: { file } })
 }
 
 /** The error for work that was undone. */

@@ -13,9 +13,9 @@ import {
 } from '../storage-sql/index.ts'
 import { toFault, unusable } from './errors.ts'
 import { storeFile } from './inspect.ts'
-import { createWorkerQueue, type WorkerQueue } from './lane.ts'
 import type { Answer } from './protocol.ts'
 import { findWorker } from './worker-entry.ts'
+import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
 /** A store in a folder. */
 export interface SqliteStore extends Store {
@@ -50,7 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   createPrivately(file)
   const startWorker = await findWorker()
   const counters = createCounters()
-  const lane = (name: string, readOnly: boolean) =>
+  const queue = (name: string, readOnly: boolean) =>
     createWorkerQueue({
       name,
       log,
@@ -60,8 +60,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       onGroup: counters.group,
     })
   // Two threads: a slow read holds up reads, and no commit.
-  const committer = lane('store-committer', false)
-  const reader = lane('store-reader', true)
+  const committer = queue('store-committer', false)
+  const reader = queue('store-reader', true)
   try {
     const executor = executorOver(committer, committer)
     await migrate({ executor, migrations, log, place: `"${file}"`, elsewhere: 'choose another folder with --data' })

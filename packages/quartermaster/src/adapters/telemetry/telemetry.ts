@@ -93,10 +93,7 @@ function isMissing(error: unknown): boolean {
 type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
 /** How traces are exported, if at all; or why they cannot be. */
-type TraceExport =
-  | { readonly protocol: 'http/protobuf' | 'http/json' }
-  | { readonly problem: string }
-  | undefined
+type TraceExport = { readonly protocol: 'http/protobuf' | 'http/json' } | { readonly problem: string } | undefined
 
 /** Reads `OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER`, and the variables of the exporter. Without any of them tracing is off. */
 function configuredExport(env: TelemetryEnvironment): TraceExport {

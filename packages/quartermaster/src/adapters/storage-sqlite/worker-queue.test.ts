@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { silentLog } from '../system/index.ts'
-import { createWorkerQueue, type WorkerQueueOptions } from './lane.ts'
 import type { Answer, Work } from './protocol.ts'
+import { createWorkerQueue, type WorkerQueueOptions } from './worker-queue.ts'
 
 /** A thread that does what the SQL says: dies, keeps silent, finds the file unfit, or says it back. */
 const THREAD = `
@@ -28,93 +28,93 @@ const commit = (sql: string): Work => ({
 })
 const said = (answer: Answer) => ('rows' in answer ? answer.rows[0]?.[0] : undefined)
 
-function laneWith(options: Partial<WorkerQueueOptions> = {}) {
+function queueWith(options: Partial<WorkerQueueOptions> = {}) {
   const start = vi.fn<WorkerQueueOptions['start']>(() => new Worker(THREAD, { eval: true }))
   const refusal = () => new AppError('CONFIG_INVALID', 'The file is unfit.')
-  const lane = createWorkerQueue({ name: 'test', start, log: silentLog, refusal, mostWaiting: 10_000, ...options })
-  onTestFinished(() => lane.close())
-  return { lane, start }
+  const queue = createWorkerQueue({ name: 'test', start, log: silentLog, refusal, mostWaiting: 10_000, ...options })
+  onTestFinished(() => queue.close())
+  return { queue, start }
 }
 
 it('starts its thread for the first request and keeps it', async () => {
-  const { lane, start } = laneWith()
+  const { queue, start } = queueWith()
   expect(start).not.toHaveBeenCalled()
-  expect((await Promise.all(['a', 'b'].map(sql => lane.ask(read(sql))))).map(said)).toEqual(['a', 'b'])
-  expect(said(await lane.ask(read('c')))).toBe('c')
+  expect((await Promise.all(['a', 'b'].map(sql => queue.ask(read(sql))))).map(said)).toEqual(['a', 'b'])
+  expect(said(await queue.ask(read('c')))).toBe('c')
   expect(start).toHaveBeenCalledOnce()
 })
 
 it.each(['die', 'leave'])('tells what a dying thread had in its hands, and goes on with another (%s)', async end => {
-  const { lane, start } = laneWith()
-  await lane.ask(read('a'))
-  const inHand = [commit('silence'), read('silence'), commit(end)].map(work => lane.ask(work))
+  const { queue, start } = queueWith()
+  await queue.ask(read('a'))
+  const inHand = [commit('silence'), read('silence'), commit(end)].map(work => queue.ask(work))
   const ends = await Promise.allSettled(inHand)
   expect(ends.map(one => (one.status === 'rejected' ? one.reason.code : one.value))).toEqual([
     'OUTCOME_UNKNOWN',
     'INTERNAL',
     'OUTCOME_UNKNOWN',
   ])
-  expect(said(await lane.ask(read('b')))).toBe('b')
+  expect(said(await queue.ask(read('b')))).toBe('b')
   expect(start).toHaveBeenCalledTimes(2)
-  expect(lane.restarts()).toBe(1)
+  expect(queue.restarts()).toBe(1)
 })
 
 it('loses nothing that the dying thread had not been given', async () => {
-  const { lane } = laneWith()
-  await lane.ask(read('a'))
-  const given = Array.from({ length: 1_024 }, (_, i) => lane.ask(commit(i === 1_023 ? 'die' : 'silence')))
-  const waiting = Array.from({ length: 20 }, (_, i) => lane.ask(read(`later ${i}`)))
+  const { queue } = queueWith()
+  await queue.ask(read('a'))
+  const given = Array.from({ length: 1_024 }, (_, i) => queue.ask(commit(i === 1_023 ? 'die' : 'silence')))
+  const waiting = Array.from({ length: 20 }, (_, i) => queue.ask(read(`later ${i}`)))
   const lost = await Promise.allSettled(given)
   expect(lost.every(one => one.status === 'rejected')).toBe(true)
   expect((await Promise.all(waiting)).map(said)).toEqual(waiting.map((_, i) => `later ${i}`))
 })
 
 it('gives up when a thread dies before it has answered anything, and refuses everything from then on', async () => {
-  const { lane, start } = laneWith()
-  const asked = await Promise.allSettled([lane.ask(commit('die')), lane.ask(read('a'))])
+  const { queue, start } = queueWith()
+  const asked = await Promise.allSettled([queue.ask(commit('die')), queue.ask(read('a'))])
   expect(asked).toMatchObject([{ reason: { code: 'OUTCOME_UNKNOWN' } }, { reason: { code: 'INTERNAL' } }])
-  await expect(lane.ask(read('b'))).rejects.toThrow(/until this process is started again/)
+  await expect(queue.ask(read('b'))).rejects.toThrow(/until this process is started again/)
   expect(start).toHaveBeenCalledOnce()
 })
 
 it('gives up with the reason of a thread that says it cannot work', async () => {
-  const { lane } = laneWith()
-  await expect(lane.ask(read('unfit'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-  await expect(lane.ask(read('a'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  const { queue } = queueWith()
+  await expect(queue.ask(read('unfit'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  await expect(queue.ask(read('a'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })
 
 it('gives up when no thread can be started', async () => {
   const start = () => {
     throw new Error('no memory')
   }
-  const { lane } = laneWith({ start })
-  await expect(lane.ask(read('a'))).rejects.toThrow(/no memory/)
-  await lane.close()
+  const { queue } = queueWith({ start })
+  await expect(queue.ask(read('a'))).rejects.toThrow(/no memory/)
+  await queue.close()
 })
 
 it('refuses one request too many, and takes more when there is room again', async () => {
-  const { lane } = laneWith({ mostWaiting: 2 })
-  const first = [lane.ask(read('a')), lane.ask(read('b'))]
-  await expect(lane.ask(read('c'))).rejects.toMatchObject({ code: 'STORE_BUSY', details: { waiting: 2 } })
+  const { queue } = queueWith({ mostWaiting: 2 })
+  const first = [queue.ask(read('a')), queue.ask(read('b'))]
+  await expect(queue.ask(read('c'))).rejects.toMatchObject({ code: 'STORE_BUSY', details: { waiting: 2 } })
   await Promise.all(first)
-  expect(said(await lane.ask(read('c')))).toBe('c')
+  expect(said(await queue.ask(read('c')))).toBe('c')
 })
 
 it('counts what waits for an answer', async () => {
-  const { lane } = laneWith()
-  const asked = [lane.ask(read('a')), lane.ask(read('b'))]
-  expect(lane.waiting()).toBe(2)
+  const { queue } = queueWith()
+  const asked = [queue.ask(read('a')), queue.ask(read('b'))]
+  expect(queue.waiting()).toBe(2)
   await Promise.all(asked)
-  expect(lane.waiting()).toBe(0)
+  expect(queue.waiting()).toBe(0)
 })
 
 it('closes after the last answer, also when its thread dies over it, and without ever having had one', async () => {
-  const { lane } = laneWith()
-  await lane.ask(read('a'))
-  const last = lane.ask(commit('die'))
-  const [closed] = await Promise.allSettled([lane.close(), last])
+  const { queue } = queueWith()
+  await queue.ask(read('a'))
+  const last = queue.ask(commit('die'))
+  const [closed] = await Promise.allSettled([queue.close(), last])
   expect(closed.status).toBe('fulfilled')
   await expect(last).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-  await expect(lane.ask(read('b'))).rejects.toMatchObject({ code: 'STOPPING' })
-  await laneWith().lane.close()
+  await expect(queue.ask(read('b'))).rejects.toMatchObject({ code: 'STOPPING' })
+  await queueWith().queue.close()
 })

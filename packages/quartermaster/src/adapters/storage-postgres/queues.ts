@@ -1,9 +1,9 @@
 import type { AppError } from '../../contracts/index.ts'
 import type { Group, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
 import type { CommitGroup, CommitWork } from './committer.ts'
+import { type ConnectionQueue, createConnectionQueue, type Waiting } from './connection-queue.ts'
 import type { Connect, Connected } from './connector.ts'
 import { isPassing, isStatementFault, toFault, unanswered, undone, unknownOutcome } from './errors.ts'
-import { type ConnectionQueue, createConnectionQueue, type Waiting } from './lane.ts'
 import type { Link } from './link.ts'
 
 type CommitQueue = ConnectionQueue<CommitWork, StatementsOutcome>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Progress, ToolResult } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
-import { streamEvents } from './ai-tools.ts'
+import { streamWithProgress } from './ai-tools.ts'
 
 const done: ToolResult = { content: [{ type: 'text', text: 'done' }] }
 
@@ -9,7 +9,7 @@ const done: ToolResult = { content: [{ type: 'text', text: 'done' }] }
 function begun() {
   const ended = deferred<ToolResult>()
   const told: { tell(progress: Progress): void } = { tell() {} }
-  const outputs = streamEvents(onProgress => {
+  const outputs = streamWithProgress(onProgress => {
     told.tell = onProgress
     return ended.promise
   })
@@ -34,7 +34,7 @@ it('tells what comes on the way, and the result last', async () => {
 })
 
 it('throws what the call throws, however late anybody reads on', async () => {
-  const outputs = streamEvents(async onProgress => {
+  const outputs = streamWithProgress(async onProgress => {
     await Promise.resolve()
     onProgress({ progress: 1 })
     throw new Error('broken')

@@ -39,7 +39,7 @@ const WINDOW = 1_024
 
 /**
  * Hands requests to a worker that is started for the first of them. When it dies, what it had in its hands is answered
- * with an error and another takes its place; one that dies before it has answered anything would die again, so the lane
+ * with an error and another takes its place; one that dies before it has answered anything would die again, so the queue
  * gives up and refuses everything.
  */
 export function createWorkerQueue({
