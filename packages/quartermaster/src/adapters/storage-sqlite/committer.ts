@@ -1,6 +1,6 @@
 import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
 import type { Connection } from './connection.ts'
-import { toFault } from './errors.ts'
+import { toFault } from './fault.ts'
 import type { Answer } from './protocol.ts'
 
 export interface CommitRequest {

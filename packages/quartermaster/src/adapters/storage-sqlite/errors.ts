@@ -1,4 +1,5 @@
 import { AppError } from '../../contracts/index.ts'
+import { toFault } from './fault.ts'
 import type { Fault } from './protocol.ts'
 
 /** The error for a file that cannot be the store. */
@@ -58,11 +59,4 @@ export function explain({ code, message }: Fault): string {
   if (code === SQLITE_CORRUPT) return 'its file is damaged'
   if (code === SQLITE_NOTADB) return 'it is not an SQLite file'
   return message.replace(/\.$/, '')
-}
-
-/** What went wrong, in a form that another thread can be told. */
-export function toFault(error: unknown): Fault {
-  if (!(error instanceof Error)) return { message: String(error) }
-  const { message } = error
-  return 'errcode' in error && typeof error.errcode === 'number' ? { message, code: error.errcode & 0xff } : { message }
 }

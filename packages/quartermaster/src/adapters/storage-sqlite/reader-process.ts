@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import type { SqlRow, Statement } from '../storage-sql/index.ts'
 import { openConnection } from './connection.ts'
-import { toFault } from './errors.ts'
+import { toFault } from './fault.ts'
 import type { Fault } from './protocol.ts'
 
 // A process that asks one question of one file and ends. It can be ended while SQLite is at work: to end a thread there

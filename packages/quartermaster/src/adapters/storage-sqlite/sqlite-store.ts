@@ -11,7 +11,8 @@ import {
   type SqlExecutor,
   type StoreStatistics,
 } from '../storage-sql/index.ts'
-import { toFault, unusable } from './errors.ts'
+import { unusable } from './errors.ts'
+import { toFault } from './fault.ts'
 import { storeFile } from './inspect.ts'
 import type { Answer } from './protocol.ts'
 import { findWorker } from './worker-entry.ts'

@@ -2,7 +2,8 @@ import type { Worker } from 'node:worker_threads'
 import type { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Group } from '../storage-sql/index.ts'
-import { closed, givenUp, overloaded, toFault, unanswered, undone, unknownOutcome } from './errors.ts'
+import { closed, givenUp, overloaded, unanswered, undone, unknownOutcome } from './errors.ts'
+import { toFault } from './fault.ts'
 import type { Answer, Fault, FromWorker, ToWorker, Work } from './protocol.ts'
 
 /** The way to one worker and back. */

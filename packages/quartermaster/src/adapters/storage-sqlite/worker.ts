@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type CommitRequest, commitGroup } from './committer.ts'
 import { type Connection, openConnection } from './connection.ts'
-import { toFault } from './errors.ts'
+import { toFault } from './fault.ts'
 import type { Answer, FromWorker, Request, ToWorker, WorkerSettings } from './protocol.ts'
 import { answerOnce } from './reader-process.ts'
 
