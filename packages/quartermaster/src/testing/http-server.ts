@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import {
+  createFastPath,
   createHttpApp,
-  createShortWay,
   type HttpAppOptions,
   type Listener,
   listen,
@@ -37,7 +37,7 @@ export async function startHttpServer({ host, serverLimits, ...options }: TestSe
   }
   const listener = await listen({
     app: createHttpApp(served),
-    shortWay: createShortWay(served),
+    shortWay: createFastPath(served),
     port: 0,
     log,
     ...(host && { host }),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { createWebDesk } from '../adapters/http-client/index.ts'
+import { createWebClient } from '../adapters/http-client/index.ts'
 import { program } from '../adapters/probes/index.ts'
 import { loadProgramParts } from '../adapters/programs/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
@@ -43,7 +43,7 @@ export async function httpDesk(
   declared: Declared,
   { secrets = {}, resolve, web }: OpDeskOptions = {},
 ): Promise<OpDesk> {
-  const real = createWebDesk({ clock: createSystemClock(), resolve })
+  const real = createWebClient({ clock: createSystemClock(), resolve })
   onTestFinished(() => real.close())
   const unit = builtinUnit(http, { web: web ?? real, secrets: { get: name => secrets[name] } })
   return open({ http: unit }, { op: 'op.http.request', ...declared }, secrets)

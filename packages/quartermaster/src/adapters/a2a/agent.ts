@@ -18,13 +18,13 @@ import { Refusal } from './errors.ts'
 import {
   changesOf,
   listTasks,
+  type RequestContext,
   type TaskFacts,
   taskEvents,
   toArtifacts,
   toHistory,
   toParts,
   toTask,
-  type Visit,
 } from './tasks.ts'
 import {
   type GetTask,
@@ -46,19 +46,19 @@ interface AgentDeps {
 /** A workspace as an A2A agent: its tasks are delegations of whoever asks. */
 export interface Agent {
   /** Waits until it has ended or wants something, for as long as a delegation is waited for; then answers it as it is. */
-  send(visit: Visit, request: SendMessage): Promise<{ readonly task: Task }>
-  stream(visit: Visit, request: SendMessage): Promise<AsyncIterable<StreamEvent>>
-  get(visit: Visit, request: GetTask): Promise<Task>
-  list(visit: Visit, request: ListTasks): Promise<object>
-  cancel(visit: Visit, id: string): Promise<Task>
-  subscribe(visit: Visit, id: string): Promise<AsyncIterable<StreamEvent>>
+  send(visit: RequestContext, request: SendMessage): Promise<{ readonly task: Task }>
+  stream(visit: RequestContext, request: SendMessage): Promise<AsyncIterable<StreamEvent>>
+  get(visit: RequestContext, request: GetTask): Promise<Task>
+  list(visit: RequestContext, request: ListTasks): Promise<object>
+  cancel(visit: RequestContext, id: string): Promise<Task>
+  subscribe(visit: RequestContext, id: string): Promise<AsyncIterable<StreamEvent>>
 }
 
 export function createAgent(deps: AgentDeps): Agent {
   const { delegations, messages, clock, settings } = deps
 
   /** A task that the one has given the other. Whatever else there is under this id is not there. */
-  async function taskRow({ asker, peer }: Visit, id: string): Promise<DelegationRow> {
+  async function taskRow({ asker, peer }: RequestContext, id: string): Promise<DelegationRow> {
     const row = await delegations.expect(asker, id).catch(ignoreUnknown)
     if (row?.fromId === asker.id && row.toId === peer.id) return row
     throw new Refusal('TASK_NOT_FOUND', `There is no task "${id.slice(0, 100)}" that you have given this agent.`)
@@ -67,11 +67,11 @@ export function createAgent(deps: AgentDeps): Agent {
   const saidOf = (asker: WorkspaceRow, { id: taskId, conversationId }: ListedRow, limit = MOST_HISTORY) =>
     messages.history.ofTask(asker, { taskId, conversationId, limit })
 
-  const readTask = async (visit: Visit, row: DelegationRow, historyLength?: number) =>
+  const readTask = async (visit: RequestContext, row: DelegationRow, historyLength?: number) =>
     wholeTask(visit, { row, said: await saidOf(visit.asker, row) }, historyLength)
 
   /** All of a task. */
-  function wholeTask({ origin }: Visit, { row, said }: WholeFacts, historyLength = MOST_HISTORY): Task {
+  function wholeTask({ origin }: RequestContext, { row, said }: WholeFacts, historyLength = MOST_HISTORY): Task {
     const history = historyLength === 0 ? [] : toHistory(row, said).slice(-historyLength)
     const artifacts = toArtifacts(row, origin)
     return {
@@ -82,12 +82,12 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   /** Whoever has the end in hand needs no notice of it. */
-  async function told(visit: Visit, row: DelegationRow): Promise<void> {
+  async function told(visit: RequestContext, row: DelegationRow): Promise<void> {
     if (!isOpen(row.state) && !visit.gone.aborted) await delegations.seen(row)
   }
 
   /** The task that a message makes or belongs to. The same message is the same task. */
-  async function begin(visit: Visit, { message, configuration }: SendMessage): Promise<DelegationRow> {
+  async function begin(visit: RequestContext, { message, configuration }: SendMessage): Promise<DelegationRow> {
     if (configuration?.taskPushNotificationConfig !== undefined)
       throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
     const { asker, peer } = visit
@@ -103,7 +103,7 @@ export function createAgent(deps: AgentDeps): Agent {
 
   /** What the asker says to a task that is under way answers what the peer has said last. */
   async function goOn(
-    visit: Visit,
+    visit: RequestContext,
     { taskId, contextId }: { readonly taskId: string; readonly contextId?: string | undefined },
     post: TaskPost,
   ): Promise<DelegationRow> {
@@ -123,7 +123,7 @@ export function createAgent(deps: AgentDeps): Agent {
 
   /** Whether this was said to the task before, whatever has become of it since. Another message under its id is refused. */
   async function isRepeat(
-    { asker }: Visit,
+    { asker }: RequestContext,
     { id }: DelegationRow,
     { parts, idempotencyKey }: TaskPost,
   ): Promise<boolean> {
@@ -134,7 +134,7 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   async function eventsOf(
-    visit: Visit,
+    visit: RequestContext,
     row: DelegationRow,
     historyLength?: number,
   ): Promise<AsyncIterable<StreamEvent>> {

@@ -121,7 +121,7 @@ function toFile({ id, name: filename, mediaType }: MessageAttachment, origin: st
 interface ListDeps {
   readonly delegations: Pick<Delegations, 'between'>
   saidOf(asker: WorkspaceRow, row: ListedRow, limit?: number): Promise<readonly ActivityRow[]>
-  taskRow(visit: Visit, id: string): Promise<DelegationRow>
+  taskRow(visit: RequestContext, id: string): Promise<DelegationRow>
 }
 
 const USUAL_PAGE = 50
@@ -131,7 +131,7 @@ const STEP = 200
 const MOST_CHARACTERS = 4_000_000
 
 /** The tasks that one workspace has given another, what changed last first (§3.1.4). */
-export async function listTasks(deps: ListDeps, visit: Visit, request: ListTasks): Promise<object> {
+export async function listTasks(deps: ListDeps, visit: RequestContext, request: ListTasks): Promise<object> {
   const { pageSize = USUAL_PAGE } = request
   const { rows, total, isLast } = await pageOf(deps, visit, request)
   const tasks: Task[] = []
@@ -153,7 +153,7 @@ interface Page {
   readonly isLast: boolean
 }
 
-async function pageOf(deps: ListDeps, { asker, peer }: Visit, request: ListTasks): Promise<Page> {
+async function pageOf(deps: ListDeps, { asker, peer }: RequestContext, request: ListTasks): Promise<Page> {
   const { contextId: conversationId, pageSize: limit = USUAL_PAGE, pageToken: after, statusTimestampAfter } = request
   const state = stateIn(request.status)
   const states = state && statesFor(state)
@@ -187,7 +187,7 @@ async function fitting({ delegations, saidOf }: ListDeps, { state, after, ...que
 
 async function listed(
   { saidOf, taskRow }: ListDeps,
-  visit: Visit,
+  visit: RequestContext,
   { row, request }: { readonly row: ListedRow; readonly request: ListTasks },
 ): Promise<Task> {
   const { includeArtifacts = false, historyLength = 0 } = request
@@ -324,7 +324,7 @@ interface TaskEventsDeps {
   readonly clock: Clock
   saidOf(asker: WorkspaceRow, row: DelegationRow): Promise<readonly ActivityRow[]>
   /** The client has the end in hand. */
-  told(visit: Visit, row: DelegationRow): Promise<void>
+  told(visit: RequestContext, row: DelegationRow): Promise<void>
 }
 
 /** A task as a stream begins with it. */
@@ -339,7 +339,11 @@ interface Begun {
  * What becomes of a task, up to its end. What was said is taken from the log, so that a client that is slow costs no memory,
  * and misses no word.
  */
-export async function* taskEvents(deps: TaskEventsDeps, visit: Visit, begun: Begun): AsyncGenerator<StreamEvent> {
+export async function* taskEvents(
+  deps: TaskEventsDeps,
+  visit: RequestContext,
+  begun: Begun,
+): AsyncGenerator<StreamEvent> {
   const { row, task, lastSaid } = begun
   const { id: taskId, conversationId: contextId } = row
   const toldOnce = createToldOnce(task.status)
@@ -380,7 +384,7 @@ function keyOf({ state, message }: TaskStatus): string {
 }
 
 /** Who asks whom, and how they came here. */
-export interface Visit {
+export interface RequestContext {
   readonly asker: WorkspaceRow
   readonly peer: WorkspaceRow
   /** Where the client reached us. */

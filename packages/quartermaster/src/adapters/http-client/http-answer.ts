@@ -115,7 +115,7 @@ export class HttpFailure extends TypeError {
   /** `no`: the server cannot have seen the whole request. */
   readonly wasSent: 'no' | 'maybe'
   /** The machine is there and says that no server is. Other failures may be of this request alone. */
-  readonly isNobodyThere: boolean
+  readonly isConnectionRefused: boolean
   /** What may be the words of a stranger, for people alone. */
   readonly said: string | undefined
   constructor(message: string, { wasSent, said, cause }: HttpFailureFacts) {
@@ -123,7 +123,7 @@ export class HttpFailure extends TypeError {
     this.name = 'HttpFailure'
     this.wasSent = wasSent
     this.said = said
-    this.isNobodyThere = cause instanceof Error && (cause as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+    this.isConnectionRefused = cause instanceof Error && (cause as NodeJS.ErrnoException).code === 'ECONNREFUSED'
   }
 }
 

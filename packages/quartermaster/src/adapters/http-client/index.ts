@@ -23,4 +23,4 @@ export {
   takeText,
 } from './http-answer.ts'
 export { createHttpClient, type HttpClient, type HttpClientOptions, namedHosts, refuseUnsafe } from './http-client.ts'
-export { type ClosableWebDesk, createWebDesk, type WebDeskOptions } from './web-desk.ts'
+export { type ClosableWebClient, createWebClient, type WebClientOptions } from './web-client.ts'

@@ -28,7 +28,7 @@ import {
 import type { ApiDesk, DeskContext, Visitor } from '../../core/organisation/index.ts'
 import { EVENT_HEADERS, eventAnswer, writeAnswer } from './answers.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
-import { goneSignal, type HttpApp, type HttpEnv, percentDecoded } from './context.ts'
+import { disconnectSignal, type HttpApp, type HttpEnv, percentDecoded } from './context.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import { bearerIn, type HttpLimits, leaveWhenClosed, limitInFlight, requireAdmin } from './guard.ts'
@@ -121,7 +121,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     const guard = guardOf(c, operation, options)
     const upload = route.wire === 'upload' ? readUpload(c, guard.stillAdmitted) : undefined
     const asked = { ...request, upload } as ApiRequest<typeof operation>
-    const answered = await whileAdmitted({ ...guard, gone: goneSignal(c.env.outgoing) }, gone =>
+    const answered = await whileAdmitted({ ...guard, gone: disconnectSignal(c.env.outgoing) }, gone =>
       desk.answer(operation, visitor, asked, contextOf(c, gone)),
     ).catch(error => sentAway(error, visitor, options))
     if (route.wire === 'download') return await download(c, answered as ApiDownload, guard)

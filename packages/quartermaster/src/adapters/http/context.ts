@@ -15,12 +15,12 @@ export type HttpApp = Hono<HttpEnv>
  * Calls when all that came with the head of a request is read. A tick would be too early: Node runs those after the last byte of
  * a body, and calls the request complete after them. Anything later would be too late: a connection that is gone is told of next.
  */
-export function afterArrival(work: () => void): void {
+export function defer(work: () => void): void {
   setImmediate(work)
 }
 
 /** Given when a client has gone before it got all of its answer. */
-export function goneSignal(outgoing: ServerResponse): CancelSignal {
+export function disconnectSignal(outgoing: ServerResponse): CancelSignal {
   const { signal, cancel } = createCancellation()
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) cancel(new Error('The client went away.'))

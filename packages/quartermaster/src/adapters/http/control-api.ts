@@ -12,11 +12,11 @@ import {
 import { didYouMean, fewIssues, traceFrom } from '../../core/kernel/index.ts'
 import { ndjsonAnswer } from './answers.ts'
 import type { HttpApp, HttpEnv } from './context.ts'
+import { type ControlCaller, controlCallerOf, type Doors, refuseOwnersOnly } from './control-caller.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import { bearerIn, type HttpLimits, limitInFlight } from './guard.ts'
 import { createOpenQuestions, type OpenQuestions } from './open-questions.ts'
 import { isJson, readJsonBody } from './request.ts'
-import { type Doors, refuseOwnersOnly, type Visitor, visitorOf } from './visitor.ts'
 
 interface ControlApiOptions extends Doors {
   control: Control
@@ -35,7 +35,7 @@ export function controlApi(options: ControlApiOptions): HttpApp {
   })
   api.use(
     '*',
-    limitInFlight(options.limits.maxInFlight, c => placeOf(visitorOf(c, options))),
+    limitInFlight(options.limits.maxInFlight, c => placeOf(controlCallerOf(c, options))),
   )
   api.post('/call/answer', c => takeAnswer(c, { ...options, questions }))
   api.post('/:operation', c => answer(c, { ...options, questions }))
@@ -61,7 +61,7 @@ const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
 
 /** Somebody has been at the page that a call asked for, or will not go. */
 async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: Answering): Promise<Response> {
-  refuseOwnersOnly(visitorOf(c, doors), undefined)
+  refuseOwnersOnly(controlCallerOf(c, doors), undefined)
   const given = GivenAnswer.safeParse(await readJsonBody(c, limits))
   if (!given.success) throw new AppError('INPUT_INVALID', 'The body must be { id, answer: { action } }.')
   const { id, answer } = given.data
@@ -74,19 +74,19 @@ const OPENS_PAGES = 'quartermaster-opens-pages'
 
 async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answering): Promise<Response> {
   const operation = parseOperation(c.req.param('operation') ?? '')
-  refuseOwnersOnly(visitorOf(c, parts), operation)
+  refuseOwnersOnly(controlCallerOf(c, parts), operation)
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
   const body = await readJsonBody(c, limits)
   const input = parseInput(operation, operation === 'call' ? withKey(body, c.req.header(KEY_HEADER)) : body)
   // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
-  const operations = operationsFor(visitorOf(c, parts), parts)
+  const operations = operationsFor(controlCallerOf(c, parts), parts)
   const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
   const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
   const signal = c.req.raw.signal
   const questions = c.req.header(OPENS_PAGES) === 'yes' ? parts.questions : undefined
   if (acceptsLines(c.req.header('accept'))) {
     // Thrown where the token does not count any more.
-    const refuseGone = () => void visitorOf(c, parts)
+    const refuseGone = () => void controlCallerOf(c, parts)
     return ndjsonAnswer({
       run,
       signal,
@@ -110,13 +110,13 @@ function queueOf(operation: ControlOperation): { queuedBytes?: number } {
 }
 
 /** Of a person only what is theirs exists, so that nothing can be done as the owner by mistake. */
-function operationsFor(visitor: Visitor, { control, persons }: Pick<Answering, 'control' | 'persons'>) {
+function operationsFor(visitor: ControlCaller, { control, persons }: Pick<Answering, 'control' | 'persons'>) {
   const own = visitor.kind === 'owner' ? control : persons?.controlOf(visitor)
   return own as unknown as Record<ControlOperation, Run>
 }
 
 /** Each person has places of their own, so that nobody can take the owner's. */
-function placeOf(visitor: Visitor): string {
+function placeOf(visitor: ControlCaller): string {
   return visitor.kind === 'owner' ? 'admin' : `person ${visitor.organisation}/${visitor.name}`
 }
 

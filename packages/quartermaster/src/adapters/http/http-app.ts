@@ -5,14 +5,14 @@ import { AppError, type Control } from '../../contracts/index.ts'
 import type { CancelSignal, Log, Tracer } from '../../core/kernel/index.ts'
 import { type PlainAnswer, writeAnswer } from './answers.ts'
 import { type ApiDoor, capabilitiesApi, createApi } from './api.ts'
-import { goneSignal, type HttpApp, type HttpEnv } from './context.ts'
+import { disconnectSignal, type HttpApp, type HttpEnv } from './context.ts'
 import { controlApi, methodNotAllowed } from './control-api.ts'
+import type { Persons } from './control-caller.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
 import { guard, HTTP_LIMITS, type HttpLimits, securityHeaders } from './guard.ts'
 import { type MetricsOptions, metricsRoute, observed, type ServedRequest, traced } from './metrics.ts'
 import { aiCatalogue, type DiscoveryOptions, serverCard } from './openapi.ts'
 import { pageResponse } from './page.ts'
-import type { Persons } from './visitor.ts'
 
 export interface HttpAppOptions {
   control: Control
@@ -111,7 +111,7 @@ function traceRequests(app: HttpApp, tracer: Tracer, mounts: readonly Mount[] = 
 function mounted(handle: Mount['handle']): Handler<HttpEnv> {
   return async c => {
     const { outgoing } = c.env
-    const answer = await handle(c.req.raw, goneSignal(outgoing))
+    const answer = await handle(c.req.raw, disconnectSignal(outgoing))
     if (answer instanceof Response && !isStream(answer)) return answer
     // What is in front of the application would miss a client that goes just when a stream begins, and keep that for ever.
     writeAnswer(answer, outgoing)

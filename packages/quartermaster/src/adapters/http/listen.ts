@@ -5,14 +5,14 @@ import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import { closeWaiting, type HttpApp } from './context.ts'
 import { problemResponse } from './errors.ts'
+import type { FastPath } from './fast-path.ts'
 import { SERVER_LIMITS, type ServerLimits } from './guard.ts'
 import { keepPace } from './request.ts'
-import type { ShortWay } from './short-way.ts'
 
 export interface ListenOptions {
   app: Pick<HttpApp, 'fetch'>
   /** Asked before the application. */
-  shortWay?: ShortWay | undefined
+  shortWay?: FastPath | undefined
   /** The interface to listen on; only this machine unless set. */
   host?: string
   /** 0 picks a free one. */

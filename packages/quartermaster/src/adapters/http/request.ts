@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { AppError } from '../../contracts/index.ts'
 import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
-import { afterArrival, type HttpEnv } from './context.ts'
+import { defer, type HttpEnv } from './context.ts'
 import type { HttpLimits, ServerLimits } from './guard.ts'
 
 /** The JSON body of a request, read within the limits. */
@@ -79,7 +79,7 @@ function tooLarge(limit: number): AppError {
 export function keepPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
   if (!hasBody(request)) return
   // Most bodies come with the head, and nothing is left to be timed.
-  afterArrival(() => {
+  defer(() => {
     if (!request.complete && !request.destroyed) watchPace(request, response, limits)
   })
 }

@@ -24,9 +24,9 @@ import {
 import { deliver, type Outcome } from './delivery.ts'
 import { notUnderstood, tooLong } from './errors.ts'
 import { type Attaching, type Incoming, type Parts, textOf } from './exchange.ts'
-import { createLegacyLane, type LegacyLane } from './legacy-calls.ts'
+import { createLegacyCalls, type LegacyCalls } from './legacy-calls.ts'
 import { createLink, createPause, type Gateway, type LinkDeps } from './link.ts'
-import { createModernLane, type ModernLane } from './modern-session.ts'
+import { createModernSession, type ModernSession } from './modern-session.ts'
 import { createToolFacts } from './tool-facts.ts'
 
 export interface BridgeOptions {
@@ -75,7 +75,7 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   const facts = createToolFacts(options)
   const attaching = createAttaching({ link, exchange, clock, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, attaching }
-  const lanes = { modern: createModernLane(parts), legacy: createLegacyLane(parts) }
+  const lanes = { modern: createModernSession(parts), legacy: createLegacyCalls(parts) }
   // Found before anyone asks, so that the first request does not have to wait; whoever asks is told what went wrong.
   link.gateway().catch(() => {})
   const passing = createPassing(lanes, parts)
@@ -90,8 +90,8 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
 }
 
 interface Lanes {
-  readonly modern: ModernLane
-  readonly legacy: LegacyLane
+  readonly modern: ModernSession
+  readonly legacy: LegacyCalls
 }
 
 interface Passing {
@@ -139,7 +139,7 @@ function createPassing({ modern, legacy }: Lanes, { writer, tell }: Parts): Pass
   }
 }
 
-async function sayGoodbye(legacy: LegacyLane, { link }: Parts): Promise<void> {
+async function sayGoodbye(legacy: LegacyCalls, { link }: Parts): Promise<void> {
   const signal = AbortSignal.timeout(GOODBYE_MS)
   await legacy.close(signal).catch(() => {})
   // A token that is not given back ends by itself.

@@ -14,13 +14,13 @@ import {
 import {
   createLastingSession,
   createLegacyMemory,
-  createSessionVoice,
+  createSessionSender,
   INITIALIZED,
   type LastingSession,
   type LegacyMemory,
-  postOneWay,
+  postWithoutAnswer,
   type Session,
-  type SessionVoice,
+  type SessionSender,
   sessionHeaders,
   sessionOf,
 } from './legacy-session.ts'
@@ -28,7 +28,7 @@ import type { Gateway } from './link.ts'
 import type { ListTools } from './tool-facts.ts'
 
 /** Passes on what clients from before 2026-07-28 say, in a session that survives its server. */
-export interface LegacyLane {
+export interface LegacyCalls {
   request(incoming: Incoming<Request>): Promise<void>
   notify(incoming: Incoming<Notification>): Promise<void>
   respond(response: Response): Promise<void>
@@ -39,11 +39,11 @@ export interface LegacyLane {
   close(signal: AbortSignal): Promise<void>
 }
 
-export function createLegacyLane(parts: Parts): LegacyLane {
+export function createLegacyCalls(parts: Parts): LegacyCalls {
   const { writer, closing } = parts
   const memory = createLegacyMemory()
   const serverRequests = createServerRequests()
-  const voice = createSessionVoice({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
+  const voice = createSessionSender({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
   const lasting = createLastingSession({ parts, memory, voice })
   const requests = createOpenRequests(closing)
   const oneWay = createOneWay(lasting, parts)
@@ -108,7 +108,7 @@ interface LegacyAttempt {
   readonly incoming: Incoming<Request>
   readonly open: OpenRequest
   readonly lasting: LastingSession
-  readonly voice: SessionVoice
+  readonly voice: SessionSender
   readonly memory: LegacyMemory
   readonly parts: Parts
 }
@@ -194,7 +194,7 @@ function createOneWay(lasting: Pick<LastingSession, 'with'>, parts: Parts): OneW
   async function post(toText: (session: Session) => string | undefined): Promise<void> {
     const session = await lasting.with(await parts.link.gateway())
     const text = toText(session)
-    if (text !== undefined) await postOneWay(session, text, parts)
+    if (text !== undefined) await postWithoutAnswer(session, text, parts)
   }
 
   return {

@@ -51,7 +51,7 @@ async function reopen(initialize: Request, gateway: Gateway, parts: Parts): Prom
 }
 
 /** Posts a message for which there is no answer, and tells its status. Rejects with `Dropped`. */
-export async function postOneWay(session: Session, text: string, parts: Parts): Promise<number> {
+export async function postWithoutAnswer(session: Session, text: string, parts: Parts): Promise<number> {
   const headers = sessionHeaders(session)
   const reply = await post(parts, session.gateway, text, { headers, signal: parts.closing })
   reply.resume()
@@ -202,7 +202,7 @@ interface LastingSessionDeps {
   readonly parts: Parts
   /** What the client has set up, and is to find again. */
   readonly memory: LegacyMemory
-  readonly voice: SessionVoice
+  readonly voice: SessionSender
 }
 
 export function createLastingSession(deps: LastingSessionDeps): LastingSession {
@@ -286,7 +286,7 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
 
 /** Brings a new session to where the client had its last one. */
 async function setUp(session: Session, { parts, memory, voice }: LastingSessionDeps): Promise<void> {
-  await postOneWay(session, JSON.stringify(INITIALIZED), parts)
+  await postWithoutAnswer(session, JSON.stringify(INITIALIZED), parts)
   const options = { headers: sessionHeaders(session), signal: parts.closing }
   for (const request of memory.replay()) {
     const reply = await post(parts, session.gateway, JSON.stringify(request), options)
@@ -296,7 +296,7 @@ async function setUp(session: Session, { parts, memory, voice }: LastingSessionD
 }
 
 /** What the client hears of its sessions. To the client they are one. */
-export interface SessionVoice {
+export interface SessionSender {
   /** Passes on what the server says in a session. */
   forward(session: Session): (incoming: Incoming) => Promise<void>
   /** A session is over: everything that was asked in it is called back. */
@@ -312,7 +312,7 @@ interface SessionVoiceDeps {
   onForwarded(): void
 }
 
-export function createSessionVoice({ parts, serverRequests, onForwarded }: SessionVoiceDeps): SessionVoice {
+export function createSessionSender({ parts, serverRequests, onForwarded }: SessionVoiceDeps): SessionSender {
   const { facts, writer } = parts
   return {
     forward:

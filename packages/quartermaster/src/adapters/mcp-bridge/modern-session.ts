@@ -19,7 +19,7 @@ import type { Gateway } from './link.ts'
 import type { SendTerms } from './tool-facts.ts'
 
 /** Passes on what clients of 2026-07-28 and later say: every message stands for itself. */
-export interface ModernLane {
+export interface ModernSession {
   request(incoming: Incoming<Request>): Promise<void>
   notify(incoming: Incoming<Notification>): Promise<void>
   /** Ends a request by ending its connection, which is how one cancels over HTTP; false when it is none of these. */
@@ -29,7 +29,7 @@ export interface ModernLane {
 /** MCP 2026-07-28: headers and body do not agree. */
 const HEADER_MISMATCH = -32_020
 
-export function createModernLane(parts: Parts): ModernLane {
+export function createModernSession(parts: Parts): ModernSession {
   const open = new Map<string, Open>()
   parts.closing.addEventListener('abort', () => {
     for (const { controller } of open.values()) controller.abort()

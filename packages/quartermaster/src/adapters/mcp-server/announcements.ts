@@ -2,7 +2,7 @@ import type { Server } from '@modelcontextprotocol/server'
 import type { OperationSummary } from '../../contracts/index.ts'
 import type { Agents, ViewChange } from '../../core/agents/index.ts'
 import { type AgentTools, type AgentToolsVersions, versionsOf } from './agent-tools.ts'
-import { createSubscriptions, type EndNews, endText, type Watches } from './subscriptions.ts'
+import { createSubscriptions, endText, type OperationNotifications, type Watches } from './subscriptions.ts'
 
 /** Where news of a shelf goes. */
 interface Listeners {
@@ -48,7 +48,7 @@ function changes(before: AgentToolsVersions, now: AgentToolsVersions): ViewChang
 
 interface AnnouncementsDeps {
   readonly watches: Watches
-  readonly endNews: EndNews
+  readonly endNews: OperationNotifications
   follow: Agents['follow']
   /** Whether its client has a stream open; always when absent. */
   canHear?: (() => boolean) | undefined

@@ -21,7 +21,7 @@ import {
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
 import { inProcessServer, inProcessToolbox } from './in-process.ts'
 import { createStates } from './request-state.ts'
-import { createEndNews, createWatches } from './subscriptions.ts'
+import { createOperationNotifications, createWatches } from './subscriptions.ts'
 import { createTasks } from './tasks.ts'
 import { createToolCalls } from './tool-calls.ts'
 
@@ -70,7 +70,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
-  const endNews = createEndNews(deps.lookForEnds)
+  const endNews = createOperationNotifications(deps.lookForEnds)
   let stopWaiting = () => {}
   const stopping = new Promise<void>(resolve => {
     stopWaiting = resolve

@@ -3,7 +3,7 @@ import type { Seat } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { StateSigner } from './request-state.ts'
-import type { EndNews, Watches } from './subscriptions.ts'
+import type { OperationNotifications, Watches } from './subscriptions.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCallResult, ToolCalls } from './tool-calls.ts'
 
@@ -21,7 +21,7 @@ export interface ServerParts {
   beforeList?(seat: Seat): Promise<void> | undefined
   readonly states: StateSigner
   readonly watches: Watches
-  readonly endNews: EndNews
+  readonly endNews: OperationNotifications
   readonly log: Log
   readonly operations: Pick<Operations, 'show' | 'list'>
   /** Calls that go on in a server of the SDK, where there are such. */

@@ -24,7 +24,7 @@ interface Subscription {
 
 interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
   readonly watches: Watches
-  readonly endNews: EndNews
+  readonly endNews: OperationNotifications
   /** Whether its client has a stream open; always when absent. */
   canHear?: (() => boolean) | undefined
 }
@@ -188,7 +188,7 @@ function once(work: () => void): Cancel {
 }
 
 /** What clients that are there hear of operations that ended without them. */
-export interface EndNews {
+export interface OperationNotifications {
   /** Answers whether anybody heard it. */
   tell(operation: OperationSummary, caller: Caller): boolean
   /** Calls back for every operation of a caller that ends. */
@@ -209,7 +209,7 @@ interface Followers {
 }
 
 /** @param onArrival told when there may be somebody to hear of what was told to nobody */
-export function createEndNews(onArrival: () => void): EndNews {
+export function createOperationNotifications(onArrival: () => void): OperationNotifications {
   const followers = new Map<string, Followers>()
   return {
     tell(operation, caller) {

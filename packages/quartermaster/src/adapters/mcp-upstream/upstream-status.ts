@@ -1,6 +1,6 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { hasLoginStep } from '../../core/kernel/index.ts'
-import { countAsking, isWaiting, type Verdict, wantsDefinition } from '../../core/upstreams/index.ts'
+import { countAsking, isWaiting, type ReviewedListing, wantsDefinition } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
 import type { ConnectionState } from './supervision/connection-state.ts'
 import type { Connections } from './supervision/connections.ts'
@@ -69,7 +69,7 @@ export function failingAgents({ byAgent }: Pick<Connections, 'byAgent'>): NonNul
 
 /** How much there is of everything; what the owner leaves out does not count. */
 export function countsOf(
-  verdict: Verdict | undefined,
+  verdict: ReviewedListing | undefined,
   { connections, config }: { connections: Connections; config: UpstreamConfig },
 ): Pick<
   UpstreamStatus,
@@ -88,7 +88,7 @@ export function countsOf(
   const { offered = [], held = [], unlisted, isCut } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
-  const isWanted = (one: Verdict['held' | 'offered'][number]) => wantsDefinition(config, one)
+  const isWanted = (one: ReviewedListing['held' | 'offered'][number]) => wantsDefinition(config, one)
   const all = connections.all()
   const left = held.filter(isWanted)
   const waiting = left.filter(isWaiting)

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { DataFolder } from '../../adapters/data-folder/index.ts'
 import {
+  createFastPath,
   createHttpApp,
-  createShortWay,
+  type FastPath,
   type HttpApp,
   type HttpAppOptions,
   listen,
   type Mount,
   type Persons,
-  type ShortWay,
 } from '../../adapters/http/index.ts'
 import { type AuthenticatedAgent, type HttpFront, PROTOCOL_VERSIONS } from '../../adapters/mcp-server/index.ts'
 import { createSystemClock } from '../../adapters/system/index.ts'
@@ -168,7 +168,7 @@ function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remo
 
 interface OpenedApp {
   readonly app: HttpApp
-  readonly shortWay: ShortWay
+  readonly shortWay: FastPath
 }
 
 interface Opened {
@@ -213,7 +213,7 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
     tracer,
     log: options.log,
   }
-  return { app: createHttpApp(app), shortWay: createShortWay(app) }
+  return { app: createHttpApp(app), shortWay: createFastPath(app) }
 }
 
 interface McpMountParts {

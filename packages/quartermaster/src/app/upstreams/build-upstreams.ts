@@ -167,7 +167,7 @@ interface Web extends WebDesk {
 export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
   let isUsed = false
   let isClosed = false
-  const desk = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebDesk({ clock }))
+  const desk = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }))
   return {
     async send(request) {
       if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')

@@ -1,7 +1,7 @@
 import type { ReviewItem } from '../../contracts/index.ts'
 import { latinFor } from './scan/look-alikes.ts'
 import { fieldPath } from './scan/text.ts'
-import { showExactly, showLetters } from './visible-text.ts'
+import { showExactly, showNonAscii } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
 
@@ -193,7 +193,7 @@ function innerOf(value: unknown): [string | number, unknown][] {
 function sideBySide(one: readonly string[], other: readonly string[]): [string[], string[]] {
   const [all, allOther] = [one.join('\n'), other.join('\n')]
   if (!BEYOND_PLAIN.test(all) && !BEYOND_PLAIN.test(allOther)) return [one.map(showExactly), other.map(showExactly)]
-  if (lookOf(all) === lookOf(allOther)) return [one.map(showLetters), other.map(showLetters)]
+  if (lookOf(all) === lookOf(allOther)) return [one.map(showNonAscii), other.map(showNonAscii)]
   const [looks, otherLooks] = [looksIn(all), looksIn(allOther)]
   return [one.map(text => showBeside(text, otherLooks)), other.map(text => showBeside(text, looks))]
 }
@@ -232,7 +232,7 @@ function showBeside(text: string, others: Looks): string {
   for (const [from, to] of alike) {
     // With a backslash before it, which may have to be double.
     const start = from - (/(?<!\\)\\+$/.exec(text.slice(done, from))?.[0].length ?? 0)
-    shown += showExactly(text.slice(done, start)) + showLetters(text.slice(start, to))
+    shown += showExactly(text.slice(done, start)) + showNonAscii(text.slice(start, to))
     done = to
   }
   return shown + showExactly(text.slice(done))

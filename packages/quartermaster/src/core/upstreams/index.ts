@@ -40,7 +40,7 @@ export {
   type Decision,
   type PinBook,
   type PinBookDeps,
-  type Sighting,
+  type SeenListing,
 } from './pins.ts'
 export {
   type HeldDefinition,
@@ -52,7 +52,7 @@ export {
   type OfferedDefinition,
   offeredFromPins,
   type PinPolicy,
-  type Verdict,
+  type ReviewedListing,
 } from './review.ts'
 export { type ComparedNames, compareNames, type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
 export { createScanner, type Scanner, scanDefinition } from './scan/scanner.ts'

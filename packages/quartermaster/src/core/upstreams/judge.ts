@@ -2,7 +2,7 @@ import { PinKind, type PinRow, type Problem, type UpstreamFinding } from '../../
 import type { Digest } from '../kernel/index.ts'
 import { upstreamUnit } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
-import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './review.ts'
+import { isSuspicious, type PinPolicy, type ReviewedListing, reviewListing } from './review.ts'
 
 /** One change of the pins. It holds only while the pin is what it was. */
 export type PinWrite =
@@ -11,7 +11,7 @@ export type PinWrite =
   | { readonly kind: 'drop'; readonly before: PinRow }
 
 /** A verdict, and what becomes of the pins with it. */
-export interface Judgement extends Verdict {
+export interface Judgement extends ReviewedListing {
   readonly writes: readonly PinWrite[]
   /** Pins that it rests on and leaves as they are: it holds only while they are so. */
   readonly standing: readonly PinRow[]
@@ -61,7 +61,7 @@ export function judge(options: JudgeOptions): Judgement {
   const valueOf = (pin: PinRow) => values.get(pin) ?? JSON.parse(pin.definition)
   const present = [...here, ...unlisted.filter(pin => pin.listed)]
   const absent = [...parting.kept, ...unlisted.filter(pin => !pin.listed)]
-  const verdict = verdictOn(upstream, { present, absent }, { ...options, valueOf })
+  const verdict = reviewListing(upstream, { present, absent }, { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
   const missing = missingLists(unlisted, seen.kinds)

@@ -1,6 +1,6 @@
 import { Name, type PinKind, type Problem, type UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, inTurns, type Steps, upstreamUnit } from '../kernel/index.ts'
-import { lettersOf, skeletonOf } from './scan/look-alikes.ts'
+import { comparableName, skeletonOf } from './scan/look-alikes.ts'
 import type { OtherNames } from './scan/names.ts'
 import { excerptOf } from './visible-text.ts'
 
@@ -157,8 +157,8 @@ interface ToolNames {
 function* toolNamesOf(tools: Iterable<NamedTool>, ownNameOf: ToolsOfOthersDeps['ownNameOf']): Steps<ToolNames> {
   const names: ToolNames = { byLetters: new Map(), onlyHere: new Map(), byOwnLetters: new Map(), bySkeleton: new Map() }
   for (const tool of tools) {
-    const letters = lettersOf(tool.name)
-    const own = lettersOf(ownNameOf(tool))
+    const letters = comparableName(tool.name)
+    const own = comparableName(ownNameOf(tool))
     add(names.byLetters, letters, tool)
     add(names.bySkeleton, skeletonOf(tool.name), tool)
     if (own !== letters) {

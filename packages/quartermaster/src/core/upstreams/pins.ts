@@ -14,14 +14,14 @@ import {
   type NameClaim,
   offeredFromPins,
   type PinPolicy,
+  type ReviewedListing,
   type SecondFinding,
-  type Verdict,
 } from './review.ts'
 import { type KnownNames, type OtherNames, otherNamesIn } from './scan/names.ts'
 import type { Scanner } from './scan/scanner.ts'
 
 /** A look at what a server lists. */
-export interface Sighting {
+export interface SeenListing {
   readonly upstream: string
   readonly listing: Listing
   readonly policy: PinPolicy
@@ -47,11 +47,11 @@ export interface ClaimChange {
 /** What was accepted of every server, kept in the store. */
 export interface PinBook {
   /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
-  recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined>
+  recall(upstream: string, policy: PinPolicy): Promise<ReviewedListing | undefined>
   /** Compares what a server lists with what was seen before, and writes down what is new. */
-  see(sighting: Sighting): Promise<Verdict>
+  see(sighting: SeenListing): Promise<ReviewedListing>
   /** Looks again at what speaks of tools of others and nobody has decided about. Answers nothing where that changes nothing. */
-  lookAgain(look: SecondLook): Promise<Verdict | undefined>
+  lookAgain(look: SecondLook): Promise<ReviewedListing | undefined>
   /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
@@ -82,7 +82,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   const now = () => Math.round(clock.now())
 
   /** Answers nothing where the pins were changed by somebody else meanwhile. */
-  async function seeOnce(store: Store, look: Look): Promise<Verdict | undefined> {
+  async function seeOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
     const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
     const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
@@ -95,7 +95,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     return outcome.committed ? verdict : undefined
   }
 
-  async function recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined> {
+  async function recall(upstream: string, policy: PinPolicy): Promise<ReviewedListing | undefined> {
     const pins = await allPins(await open(), { upstream })
     return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
   }

@@ -41,7 +41,7 @@ export interface HeldDefinition {
 }
 
 /** What becomes of the definitions of a server. */
-export interface Verdict {
+export interface ReviewedListing {
   readonly offered: readonly OfferedDefinition[]
   readonly held: readonly HeldDefinition[]
   /** Tools that it had once and lists no more, by name. */
@@ -54,7 +54,7 @@ export interface Verdict {
 }
 
 /** What is offered of a server that is not there, or has not answered yet. In steps: there may be much to parse. */
-export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<Verdict> {
+export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<ReviewedListing> {
   const listed = pins.filter(pin => pin.listed)
   const values = new Map<PinRow, OfferedDefinition['value']>()
   for (const pin of listed) {
@@ -62,7 +62,7 @@ export function* offeredFromPins(upstream: string, pins: readonly PinRow[], poli
     yield
   }
   const absent = pins.filter(pin => !pin.listed)
-  return verdictOn(upstream, { present: listed, absent }, { policy, valueOf: pin => values.get(pin) ?? {} })
+  return reviewListing(upstream, { present: listed, absent }, { policy, valueOf: pin => values.get(pin) ?? {} })
 }
 
 /** Why a pin is not offered; `undefined` for one that is. */
@@ -101,7 +101,11 @@ interface SeenPins {
 }
 
 /** What these pins come to. */
-export function verdictOn(upstream: string, { present, absent }: SeenPins, { policy, valueOf }: VerdictParts): Verdict {
+export function reviewListing(
+  upstream: string,
+  { present, absent }: SeenPins,
+  { policy, valueOf }: VerdictParts,
+): ReviewedListing {
   const taken = present.filter(pin => pin.state === 'accepted')
   const warned = new Set(policy.findings === 'allow' ? [] : taken.filter(isWarned))
   return {

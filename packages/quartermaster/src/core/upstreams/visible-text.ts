@@ -31,7 +31,7 @@ export function showExactly(text: string): string {
 const LAST_SPACE = /[ \t](?=\n)/g
 
 /** The same, and every letter beyond the plain ones written out as well. */
-export function showLetters(text: string): string {
+export function showNonAscii(text: string): string {
   return showExactly(text.replace(BEFORE_LETTER, '$&$&')).replace(ANY_LETTER, escaped)
 }
 

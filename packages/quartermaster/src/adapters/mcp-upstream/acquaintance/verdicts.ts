@@ -1,5 +1,5 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
-import type { Listing, OtherNames, PinBook, Verdict } from '../../../core/upstreams/index.ts'
+import type { Listing, OtherNames, PinBook, ReviewedListing } from '../../../core/upstreams/index.ts'
 import type { Offer } from '../offer/offer.ts'
 
 /** What is seen, remembered and decided of an upstream: one after the other, so that the last word is the newest. */
@@ -41,7 +41,7 @@ export function createVerdicts(deps: VerdictsDeps): Verdicts {
     return turn
   }
 
-  async function take(verdict: Verdict | undefined): Promise<boolean> {
+  async function take(verdict: ReviewedListing | undefined): Promise<boolean> {
     const isNew = verdict !== undefined && (await offer.take(verdict))
     if (isNew) onChange()
     await keepNames()

@@ -130,10 +130,10 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   }
 
   function broken(error: unknown, signal: CancelSignal): SendFailure {
-    const { wasSent, isNobodyThere, said } = error instanceof HttpFailure ? error : NOT_TRIED
+    const { wasSent, isConnectionRefused, said } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
     // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
-    if (isNobodyThere && !signal.aborted) onEnd({ kind: 'unreachable', reason })
+    if (isConnectionRefused && !signal.aborted) onEnd({ kind: 'unreachable', reason })
     return new SendFailure(reason, { wasSent, said, cause: error })
   }
 
@@ -147,7 +147,7 @@ interface Sending {
   readonly redirects: number
 }
 
-const NOT_TRIED = { wasSent: 'no', isNobodyThere: false, said: undefined } as const
+const NOT_TRIED = { wasSent: 'no', isConnectionRefused: false, said: undefined } as const
 
 /** What follows from the message or the connection is not the configuration's to say. */
 const OURS =

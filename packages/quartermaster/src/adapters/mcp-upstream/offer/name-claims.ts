@@ -1,6 +1,6 @@
 import type { PinKind } from '../../../contracts/index.ts'
 import type { NameClaim as Claim } from '../../../core/catalogue/index.ts'
-import type { ClaimChange, NameClaim, Verdict } from '../../../core/upstreams/index.ts'
+import type { ClaimChange, NameClaim, ReviewedListing } from '../../../core/upstreams/index.ts'
 
 /** Something of a server with the name that agents call it by. */
 export interface NamedDefinition {
@@ -19,7 +19,7 @@ export interface NamedDefinition {
  */
 export interface NameClaims {
   /** What is on record counts, and what is not yet on it stays. */
-  take(verdict: Verdict): void
+  take(verdict: ReviewedListing): void
   /** These are offered now, and nothing else. What keeps its name keeps its time. */
   settle(definitions: readonly NamedDefinition[], now: number): Claim[]
   /** What is to be put on record. */

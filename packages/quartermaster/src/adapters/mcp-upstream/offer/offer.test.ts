@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type PinKind, UpstreamConfig } from '../../../contracts/index.ts'
 import { defineDependency } from '../../../core/catalogue/index.ts'
-import type { Verdict } from '../../../core/upstreams/index.ts'
+import type { ReviewedListing } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { sha256 } from '../../system/index.ts'
 import { createOffer } from './offer.ts'
@@ -20,7 +20,12 @@ const definition = (kind: PinKind, name: string, more: object = {}) => ({
   value: { name, inputSchema: { type: 'object' }, ...more },
 })
 
-const verdictOf = (...offered: Verdict['offered']): Verdict => ({ offered, held: [], gone: [], problems: [] })
+const verdictOf = (...offered: ReviewedListing['offered']): ReviewedListing => ({
+  offered,
+  held: [],
+  gone: [],
+  problems: [],
+})
 
 /** An offer, the calls that it makes its definitions of, and what it is told of watching. */
 function stage(entry: Record<string, unknown> = {}) {

@@ -1,7 +1,7 @@
 import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps, upstreamUnit } from '../../../core/kernel/index.ts'
-import { excerptOf, isWaiting, type Verdict, wantsDefinition } from '../../../core/upstreams/index.ts'
+import { excerptOf, isWaiting, type ReviewedListing, wantsDefinition } from '../../../core/upstreams/index.ts'
 import { offReason } from '../switched-off.ts'
 import { createNameClaims, type NameClaims } from './name-claims.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
@@ -13,9 +13,9 @@ type Unit = Extract<SourceUnit, { readonly hash: string }>
 export interface Offer {
   unit(): Unit
   /** Nothing before it was first seen. */
-  verdict(): Verdict | undefined
+  verdict(): ReviewedListing | undefined
   /** Answers whether a reload would find something new. */
-  take(verdict: Verdict): Promise<boolean>
+  take(verdict: ReviewedListing): Promise<boolean>
   /** Another configuration says what is shown of it. */
   configured(): void
   /** What agents call something of it, or would if it were offered. */
@@ -35,7 +35,7 @@ export interface OfferDeps {
 }
 
 export function createOffer(deps: OfferDeps): Offer {
-  let verdict: Verdict | undefined
+  let verdict: ReviewedListing | undefined
   let made: Unit | undefined
   /** Grows with whatever makes what is being built the wrong one. */
   let changes = 0
@@ -84,7 +84,7 @@ interface Draft extends Pick<OfferedCapability, 'named'> {
   readonly hashed: readonly unknown[]
 }
 
-function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
+function* build(verdict: ReviewedListing | undefined, deps: OfferDeps): Steps<Draft> {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
   // Of one that is switched off nothing is offered, whatever is known of it.
@@ -110,7 +110,7 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   return { unit: { id: upstreamUnit(name), definitions, problems }, hashed, named }
 }
 
-function unseenReason(config: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
+function unseenReason(config: UpstreamConfig, verdict: ReviewedListing | undefined): string | undefined {
   return offReason(config) ?? (verdict ? undefined : UNSEEN)
 }
 
@@ -123,7 +123,7 @@ const UNSEEN =
   'Why, and what to do, says `quartermaster upstreams`; if you cannot run that, tell a person who can.'
 
 /** What waits for a person should not wait unnoticed. */
-function heldProblems(name: string, held: Verdict['held']): Problem[] {
+function heldProblems(name: string, held: ReviewedListing['held']): Problem[] {
   if (held.length === 0) return []
   const [first, ...more] = held
   const what = first && more.length === 0 ? oneOf(name, first) : `${held.length} definitions of "${name}" are`
@@ -132,7 +132,7 @@ function heldProblems(name: string, held: Verdict['held']): Problem[] {
   return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: upstreamUnit(name), message, fix }]
 }
 
-function oneOf(upstream: string, { kind, name }: Verdict['held'][number]): string {
+function oneOf(upstream: string, { kind, name }: ReviewedListing['held'][number]): string {
   if (kind === 'server') return `What "${upstream}" says of itself is`
   return `The ${kind} "${excerptOf(name)}" of "${upstream}" is`
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { inTurns } from '../../../core/kernel/index.ts'
-import { readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { type ReviewedListing, readListing } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
@@ -25,7 +25,7 @@ async function stage(...shown: Shown[]) {
     if (server.refuses) throw new RpcError({ code: -32_603, message: 'No list for you.' })
     return server.answers ? { tools: server.shown } : untilAborted(signal)
   })
-  let verdict: Verdict | undefined
+  let verdict: ReviewedListing | undefined
   const own = createOwnDefinitions({ upstream: 'desk', clock, digest, listMs: () => 30_000, verdict: () => verdict })
   return {
     clock,
@@ -38,7 +38,7 @@ async function stage(...shown: Shown[]) {
         readListing('desk', { server: session.facts.server, tools }, { digest }),
         clock,
       )
-      verdict = { offered: definitions, held: [], problems: [] } as unknown as Verdict
+      verdict = { offered: definitions, held: [], problems: [] } as unknown as ReviewedListing
     },
     hold(name: string, kind: 'tool' | 'resource' = 'tool') {
       verdict = { offered: [], held: [{ kind, name, state: 'changed', reason: '' }], gone: [], problems: [] }

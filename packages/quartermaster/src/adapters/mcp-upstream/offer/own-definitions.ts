@@ -1,6 +1,6 @@
 import { AppError, type PinKind, type UpstreamStatus } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
-import { excerptOf, type Listing, readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { excerptOf, type Listing, type ReviewedListing, readListing } from '../../../core/upstreams/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { fetchListing } from '../session/fetch-listing.ts'
@@ -48,7 +48,7 @@ export interface OwnDefinitionsDeps {
   readonly digest: Digest
   /** How long a listing may take. */
   listMs(): number
-  verdict(): Verdict | undefined
+  verdict(): ReviewedListing | undefined
 }
 
 /** Hashes by kind and name. */
@@ -59,7 +59,7 @@ interface Shown {
   readonly hashes: Hashes
   /** Kinds of which nothing can be missing. */
   readonly whole: ReadonlySet<string>
-  readonly asOf: Verdict | undefined
+  readonly asOf: ReviewedListing | undefined
   readonly at: number
   /** When it was to be asked again, and could not be. */
   readonly failedAt?: number
@@ -79,7 +79,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     await keep(session, await fetchListing(session, signal), asOf)
   }
 
-  async function keep(session: Session, listing: Listing, asOf: Verdict | undefined): Promise<void> {
+  async function keep(session: Session, listing: Listing, asOf: ReviewedListing | undefined): Promise<void> {
     const { definitions, kinds, problems } = await inTurns(readListing(upstream, listing, { digest }), clock)
     const hashes = hashesOf(definitions)
     const whole = problems.length === 0 ? kinds : new Set<string>()
@@ -192,7 +192,7 @@ function isWhole({ tools, prompts, resources, templates }: Listing): boolean {
   return [tools, prompts, resources, templates].every(list => list !== undefined)
 }
 
-function isHeld(verdict: Verdict | undefined, kind: string, name: string): boolean {
+function isHeld(verdict: ReviewedListing | undefined, kind: string, name: string): boolean {
   return verdict?.held.some(one => one.kind === kind && one.name === name) ?? false
 }
 
@@ -226,8 +226,8 @@ function heldBack({ upstream, kind, name, waits }: HeldBack): AppError {
 }
 
 /** What is accepted, by kind and name. Made once for every verdict, because every call asks. */
-function createAccepted(verdict: () => Verdict | undefined): () => Hashes {
-  let made: { readonly of: Verdict | undefined; readonly hashes: Hashes } | undefined
+function createAccepted(verdict: () => ReviewedListing | undefined): () => Hashes {
+  let made: { readonly of: ReviewedListing | undefined; readonly hashes: Hashes } | undefined
   return () => {
     const now = verdict()
     if (made?.of !== now || !made) made = { of: now, hashes: hashesOf(now?.offered ?? []) }

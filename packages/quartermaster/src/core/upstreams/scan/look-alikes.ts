@@ -53,11 +53,11 @@ const GLANCE: readonly (readonly [RegExp, string])[] = [
 
 /** A name with look-alikes replaced by one of them, without case and separators. Names with equal skeletons look alike. */
 export function skeletonOf(name: string): string {
-  return GLANCE.reduce((skeleton, [pattern, letter]) => skeleton.replace(pattern, letter), lettersOf(name))
+  return GLANCE.reduce((skeleton, [pattern, letter]) => skeleton.replace(pattern, letter), comparableName(name))
 }
 
 /** A name without case, separators and foreign letters. */
-export function lettersOf(name: string): string {
+export function comparableName(name: string): string {
   // Nearly all names, and normalising a long one takes time.
   if (ASCII.test(name)) return name.toLowerCase().replace(/[^a-z0-9]+/g, '')
   const folded = [...name.normalize('NFKD')].map(character => latinFor(character) ?? character).join('')

@@ -1,6 +1,6 @@
 import { codePointOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../visible-text.ts'
-import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
+import { comparableName, mixedWord, skeletonOf } from './look-alikes.ts'
 import type { Found } from './text.ts'
 
 /** Looks up tools of other servers and of the project. */
@@ -35,7 +35,7 @@ const MOST_ALIKE = 10
 export function compareNames({ siblings, others }: KnownNames): ComparedNames {
   const bySkeleton = new Map<string, string[]>()
   for (const name of siblings) addTo(bySkeleton, skeletonOf(name), name)
-  return { siblings, others, ownLetters: new Set([...siblings].map(lettersOf)), bySkeleton }
+  return { siblings, others, ownLetters: new Set([...siblings].map(comparableName)), bySkeleton }
 }
 
 /** A few names that are also what their own servers call these tools. */
@@ -43,7 +43,7 @@ export function otherNamesIn(names: Iterable<string>): OtherNames {
   const byLetters = new Map<string, string>()
   const bySkeleton = new Map<string, string[]>()
   for (const name of names) {
-    byLetters.set(lettersOf(name), name)
+    byLetters.set(comparableName(name), name)
     addTo(bySkeleton, skeletonOf(name), name)
   }
   return {
@@ -67,16 +67,16 @@ const SHORTEST_ALIKE = 4
 export function nameFound(name: string, { bySkeleton, others }: ComparedNames): Found | undefined {
   if (/\p{L}/u.test(name) && name.normalize('NFKC') !== name)
     return lookAlike(name, `Its name has letters that only look like ordinary ones${codePointsOf(name)}.`)
-  const letters = lettersOf(name)
+  const letters = comparableName(name)
   if (letters.length < (isForeign(name) ? 1 : SHORTEST_ALIKE)) return undefined
   const skeleton = skeletonOf(name)
   const alike = [...others.alike(skeleton), ...(bySkeleton.get(skeleton) ?? [])].filter(other => other !== name)
-  const disguised = alike.find(other => lettersOf(other) !== letters || isForeign(name))
+  const disguised = alike.find(other => comparableName(other) !== letters || isForeign(name))
   if (disguised !== undefined)
     return lookAlike(name, `Its name looks like "${excerptOf(disguised)}"${codePointsOf(name + disguised)}.`)
   // Two copies of a server have the same names, and so have servers that do the same. This name exists only in this project.
   const behindClientPrefix = /^mcp__.*?__(.+)$/u.exec(name)?.[1] ?? ''
-  if (firstOf([letters, lettersOf(behindClientPrefix)], others.namedOnlyHere) !== undefined)
+  if (firstOf([letters, comparableName(behindClientPrefix)], others.namedOnlyHere) !== undefined)
     return lookAlike(name, 'Its name is what agents call a tool of another server.')
   return undefined
 }
@@ -119,7 +119,7 @@ interface NameWord {
 export function* nameWordsIn(plain: string): Generator<NameWord> {
   for (const { 0: word, index } of plain.matchAll(WORD)) {
     if (word.length < SHORTEST_NAME) continue
-    const forms = [lettersOf(word), lettersOf(word.split(/__|[./:]/u).at(-1) ?? '')]
+    const forms = [comparableName(word), comparableName(word.split(/__|[./:]/u).at(-1) ?? '')]
     const letters = forms.flatMap(form => (form.endsWith('s') ? [form, form.slice(0, -1)] : [form]))
     yield {
       word,

@@ -5,11 +5,11 @@ import { AddressRefused, guardedLookup, type Resolve, refuseInside } from './add
 import { BodyTooLong, type HttpAnswer, HttpFailure, headerOf, isUndecoded, readBytes, reasonOf } from './http-answer.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 
-export interface ClosableWebDesk extends WebDesk {
+export interface ClosableWebClient extends WebDesk {
   close(): void
 }
 
-export interface WebDeskOptions {
+export interface WebClientOptions {
   readonly clock: Clock
   /** How names become addresses. */
   readonly resolve?: Resolve | undefined
@@ -19,7 +19,7 @@ export interface WebDeskOptions {
  * Requests to hosts that the owner has named, and to public addresses. What is named and what is not never share a connection:
  * one that was opened for the first may lead inside. Through a proxy only the first go, because it looks up names itself.
  */
-export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDesk {
+export function createWebClient({ clock, resolve }: WebClientOptions): ClosableWebClient {
   const free = createHttpClient({ clock, useProxy: true })
   const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
   return {

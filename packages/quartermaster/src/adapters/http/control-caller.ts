@@ -26,7 +26,7 @@ export interface Person {
 }
 
 /** Who knocks at the control API. */
-export type Visitor = { readonly kind: 'owner' } | ({ readonly kind: 'person' } & Person)
+export type ControlCaller = { readonly kind: 'owner' } | ({ readonly kind: 'person' } & Person)
 
 export interface Doors {
   isAdmin(token: string): boolean
@@ -37,7 +37,7 @@ export interface Doors {
  * Whose token a request shows, by what counts at this moment. Throws `TOKEN_INVALID` for everybody but the owner and persons:
  * an agent must never get to answer what it asks for itself.
  */
-export function visitorOf(c: Context<HttpEnv>, { isAdmin, persons }: Doors): Visitor {
+export function controlCallerOf(c: Context<HttpEnv>, { isAdmin, persons }: Doors): ControlCaller {
   const token = bearerIn(c)
   if (token === undefined) throw notAdmin(token)
   if (isAdmin(token)) return { kind: 'owner' }
@@ -47,7 +47,7 @@ export function visitorOf(c: Context<HttpEnv>, { isAdmin, persons }: Doors): Vis
 }
 
 /** Throws `REQUEST_REFUSED` where a person asks for what is the owner's. */
-export function refuseOwnersOnly(visitor: Visitor, operation: ControlOperation | undefined): void {
+export function refuseOwnersOnly(visitor: ControlCaller, operation: ControlOperation | undefined): void {
   if (visitor.kind === 'owner' || (operation !== undefined && isForPersons(operation))) return
   const open = (Object.keys(CONTROL) as ControlOperation[]).filter(isForPersons).join(', ')
   const what = operation === undefined ? 'This' : `"${operation}"`

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import type { PersonControl } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer, type TestServer } from '../../testing/http-server.ts'
-import type { Person } from './visitor.ts'
+import type { Person } from './control-caller.ts'
 
 let server: TestServer | undefined
 

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CancelSignal, Tracer } from '../../core/kernel/index.ts'
 import { type PlainAnswer, writeAnswer } from './answers.ts'
-import { afterArrival, goneSignal } from './context.ts'
+import { defer, disconnectSignal } from './context.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
 import { objectionTo } from './guard.ts'
 import type { Mount, ShortMount, WholeRequest } from './http-app.ts'
 import { type ObserveOptions, observe } from './metrics.ts'
 
 /** Answers what can be answered the short way, and has the application answer the rest. */
-export type ShortWay = (incoming: IncomingMessage, outgoing: ServerResponse, goOn: () => void) => void
+export type FastPath = (incoming: IncomingMessage, outgoing: ServerResponse, goOn: () => void) => void
 
 interface ShortWayOptions extends ObserveOptions {
   readonly mounts?: readonly Mount[]
@@ -19,7 +19,7 @@ interface ShortWayOptions extends ObserveOptions {
 /** Larger bodies are rare, and what is read before its sender is known must be small. */
 export const MOST_SHORT_BYTES = 64 * 1024
 
-export function createShortWay(options: ShortWayOptions): ShortWay {
+export function createFastPath(options: ShortWayOptions): FastPath {
   const mounts = new Map(options.mounts?.map(({ path, short }) => [path as string, short]))
   const report = createErrorReporter(options)
 
@@ -42,7 +42,7 @@ export function createShortWay(options: ShortWayOptions): ShortWay {
     if (!mount) return goOn()
     const arrival = { incoming, outgoing, start: performance.now() }
     readWhole(incoming, body => {
-      const answer = answerFrom(mount, { headers: incoming.headers, body }, goneSignal(outgoing))
+      const answer = answerFrom(mount, { headers: incoming.headers, body }, disconnectSignal(outgoing))
       if (answer)
         return void answer.then(
           served => respond(served, arrival),
@@ -77,7 +77,7 @@ function isShort({ headers, rawHeaders }: IncomingMessage): boolean {
 
 /** Most bodies come with the head: those need not be waited for as a stream. */
 function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
-  afterArrival(() => {
+  defer(() => {
     if (incoming.complete) whole(incoming.read() ?? NO_BYTES)
     else gatherBody(incoming, whole)
   })

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer, type TestServerOptions } from '../../testing/http-server.ts'
+import { MOST_SHORT_BYTES } from './fast-path.ts'
 import type { ServedRequest, ShortMount } from './index.ts'
-import { MOST_SHORT_BYTES } from './short-way.ts'
 
 const text = (body: Uint8Array) => Buffer.from(body).toString()
 
