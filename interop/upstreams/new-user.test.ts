@@ -55,7 +55,7 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   expect(await found()).toEqual(['changing_draft', 'changing_note'])
   await say(definition('note', { description: 'Sends a note to anybody.' }), definition('draft'))
   await expect.poll(found, PATIENT).toEqual(['changing_draft'])
-  expect(await call('changing_note', { path: 'a' })).toContain('nobody has looked at it yet')
+  expect(await call('changing_note', { path: 'a' })).toContain('no person has reviewed it yet')
   const { stdout: difference } = await desk.run('upstreams', 'review')
   expect(difference).toMatch(/^changing tool:note@[0-9a-f]{16} {2}changed$/m)
   expect(difference).toContain('  description\n    - About note.\n    + Sends a note to anybody.\n')

@@ -27,7 +27,7 @@ describe('a definition that its server changes', LONG, () => {
     await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
     await expect.poll(names, PATIENT).toEqual(['desk_same'])
 
-    const why = 'The server changed it, and nobody has looked at it yet. See `quartermaster upstreams review desk`.'
+    const why = 'The server changed it, and no person has reviewed it yet. See `quartermaster upstreams review desk`.'
     expect(await textOf(client, 'desk_text')).toContain(`TOOL_DISABLED: "desk_text" is not offered now. ${why}`)
     expect(await desk.report()).toContainEqual({
       capability: 'desk',
@@ -37,7 +37,7 @@ describe('a definition that its server changes', LONG, () => {
       reason: why,
     })
     const called = await desk.run('call', 'desk_text', '--even-if-disabled')
-    expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('nobody has looked at it yet') })
+    expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('no person has reviewed it yet') })
     await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
 
     expect(await desk.control('docs', { path: 'desk_text' })).toMatchObject({
@@ -141,7 +141,7 @@ describe('a tool that is added later', LONG, () => {
     expect(await names()).toEqual(['desk_note'])
     // What waits for review is known a moment before it is among the definitions.
     const refusal = () => textOf(client, 'desk_late').catch(String)
-    await expect.poll(refusal, PATIENT).toContain('nobody has looked at it yet.')
+    await expect.poll(refusal, PATIENT).toContain('no person has reviewed it yet.')
     expect((await desk.run('upstreams', 'accept', 'desk', 'late', '--yes')).code).toBe(0)
     await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
   })
@@ -181,7 +181,7 @@ describe('the tools of a server, however it is reached and whatever it speaks', 
         { upstream: 'desk', name: 'note', state: 'changed', changes },
         { upstream: 'open', name: 'note', state: 'changed', changes },
       ])
-      expect(await textOf(client, 'open_note')).toContain('The server changed it, and nobody has looked at it yet.')
+      expect(await textOf(client, 'open_note')).toContain('The server changed it, and no person has reviewed it yet.')
       expect(hasSeen('Another.')).toBe(false)
 
       expect((await desk.run('upstreams', 'accept', 'desk', 'note', '--yes')).code).toBe(0)

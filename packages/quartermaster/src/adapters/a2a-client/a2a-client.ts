@@ -33,7 +33,7 @@ export const A2A_CLIENT_LIMITS = {
   askedMs: 30_000,
   /** Some answer a message only when all is done, although they are asked not to. */
   saidMs: 600_000,
-  /** A stream in which nothing is heard for so long may be one that nobody writes to any more. */
+  /** A stream that was silent for so long may have no writer any more. */
   silenceMs: 90_000,
 }
 
@@ -90,7 +90,7 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
       const text = await readText(answer.body, A2A_CLIENT_LIMITS.cardBytes).catch(error =>
         Promise.reject(cutOff(error)),
       )
-      // Errors of JSON-RPC come with a good status. Whoever answers with a task does not stream, whatever its card says.
+      // Errors of JSON-RPC come with a good status. A server that answers with a task does not stream, whatever its card says.
       resultOf(binding, answer, text)
       throw new RemoteFailure('unsupported', 'It does not answer with a stream.')
     }

@@ -227,7 +227,7 @@ function reasonIn(details: unknown): string | undefined {
   return list.flatMap(one => ErrorInfo.safeParse(one).data?.reason ?? [])[0]
 }
 
-/** Events that come when they come, for whoever takes one after the other. */
+/** Queues events for a reader that takes one after the other. */
 interface EventQueue<T> extends AsyncIterable<T> {
   put(event: T): void
   end(error?: unknown): void

@@ -43,7 +43,7 @@ interface AgentDeps {
   readonly settings: Pick<Settings, 'delegationWaitSeconds'>
 }
 
-/** A workspace as an A2A agent: its tasks are delegations of whoever asks. */
+/** A workspace as an A2A agent: its tasks are delegations of the client. */
 export interface Agent {
   /** Waits until it has ended or wants something, for as long as a delegation is waited for; then answers it as it is. */
   send(visit: RequestContext, request: SendMessage): Promise<{ readonly task: Task }>
@@ -81,7 +81,7 @@ export function createAgent(deps: AgentDeps): Agent {
     }
   }
 
-  /** Whoever has the end in hand needs no notice of it. */
+  /** A caller that gets the end as its answer needs no notification of it. */
   async function told(visit: RequestContext, row: DelegationRow): Promise<void> {
     if (!isOpen(row.state) && !visit.gone.aborted) await delegations.seen(row)
   }
@@ -89,7 +89,10 @@ export function createAgent(deps: AgentDeps): Agent {
   /** The task that a message makes or belongs to. The same message is the same task. */
   async function begin(visit: RequestContext, { message, configuration }: SendMessage): Promise<DelegationRow> {
     if (configuration?.taskPushNotificationConfig !== undefined)
-      throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
+      throw new Refusal(
+        'PUSH_NOTIFICATION_NOT_SUPPORTED',
+        'Push notifications are not supported. Subscribe to the task.',
+      )
     const { asker, peer } = visit
     const { contextId: conversationId, taskId, messageId: senderMessageId } = message
     const parts = toParts(message.parts)
@@ -257,7 +260,7 @@ export function agentCard(workspace: WorkspaceRow, parts: CardParts): object {
   }
 }
 
-/** A card has at least one skill (§4.4.1). Whoever has no tools of its own can still be given tasks. */
+/** A card has at least one skill (§4.4.1). An agent without tools can still be given tasks. */
 function tasks(name: string, description: string): Skill {
   return { id: 'tasks', name: `Tasks for ${name}`, description, tags: ['tasks'] }
 }

@@ -46,7 +46,7 @@ async function* framesOf(options: EventStreamOptions): AsyncGenerator<string> {
     yield `event: error\ndata: ${JSON.stringify(toFault(error))}\n\n`
   } finally {
     onEnd()
-    // It ends with what `onEnd` lets go of, and nobody hears of how.
+    // It ends with what `onEnd` releases; the outcome is dropped.
     iterator.return?.().catch(() => {})
   }
 }

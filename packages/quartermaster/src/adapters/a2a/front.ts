@@ -44,7 +44,7 @@ export interface A2aDeps {
   identify(token: string): Promise<Visitor | undefined>
   /** Calls back when a token or a workspace may have ended. */
   onAccessChange(look: () => void): () => void
-  /** What an agent of the folder can do; `undefined` for whoever is none. */
+  /** What an agent of the folder can do; `undefined` for any other name. */
   skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): readonly Skill[] | undefined
   /** Of this program. */
   readonly version: string
@@ -100,7 +100,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
     const { name, params } = await binding.read(request)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
     const { workspace: asker } = request.body ? await admitted(request) : visitor
-    // Whatever becomes of the peer, its end is what somebody waits for.
+    // Whatever becomes of the peer, a client waits for its end.
     const stillAdmitted = () => admitted(request)
     const guard = { clock, pingMs: PING_MS, stillAdmitted, onAccessChange: deps.onAccessChange }
     const answer = await whileAdmitted({ ...guard, gone: over.signal }, gone =>
@@ -121,7 +121,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
   /** What was not foreseen is in the log, and not in the answer. */
   function internal(error: unknown): AppError {
     const id = ids.next('error')
-    log.error('an A2A request failed for a reason nobody foresaw', { id, error: String(error) })
+    log.error('an A2A request failed unexpectedly', { id, error: String(error) })
     return new AppError('INTERNAL', `Something went wrong inside. The log has the reason under ${id}.`)
   }
 
@@ -134,7 +134,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
         return await serve(request, place, binding, over)
       } catch (error) {
         const fault = faultOf(error, internal)
-        // Whoever shows no token, or asks too often, is not read.
+        // The body of a client without a token, or over its rate, is not read.
         if (fault.status !== 401 && fault.status !== 429) await binding.learn(request)
         return written(binding, binding.toFault(fault), { status: binding.statusOf(fault), headers: fault.headers })
       } finally {
@@ -178,7 +178,7 @@ function placeIn({ url, headers }: Request): PlaceAsked {
   return { workspace, path: rest.join('/'), query, origin, url: `${origin}/a2a/${workspace}` }
 }
 
-/** Whoever does not say which version it speaks speaks 0.3 (§3.6.2). Patch numbers do not count. */
+/** A client that names no version speaks 0.3 (§3.6.2). Patch numbers are ignored. */
 function requireVersion({ headers }: Request, query: URLSearchParams): void {
   const version = headers.get('a2a-version') || query.get('A2A-Version') || '0.3'
   if (/^1\.0(\.\d+)?$/.test(version.trim())) return
@@ -196,7 +196,7 @@ type Fault = ReturnType<typeof faultOf>
 
 /** The end of a request: of its answer, or of the stream that the answer is. */
 interface Over {
-  /** Given when the client has gone or nobody is let on any more. */
+  /** Given when the client has gone or requests are no longer accepted. */
   readonly signal: CancelSignal
   onEnd(end: () => void): void
   /** The end comes when it is called back, and not with the answer. */

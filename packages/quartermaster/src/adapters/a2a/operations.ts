@@ -10,9 +10,9 @@ type Answer = { readonly value: object } | { readonly events: AsyncIterable<Stre
 export async function perform(agent: Agent, visit: RequestContext, name: string, params: unknown): Promise<Answer> {
   if (isOperation(name)) return run(agent, visit, name, params)
   if (name.includes('PushNotificationConfig'))
-    throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
+    throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported. Subscribe to the task.')
   if (name === 'GetExtendedAgentCard')
-    throw new Refusal('UNSUPPORTED_OPERATION', 'There is one card, and whoever has a token gets it.')
+    throw new Refusal('UNSUPPORTED_OPERATION', 'There is one card, and every client with a token gets it.')
   throw new Refusal('METHOD_NOT_FOUND', `There is no method "${name.slice(0, 100)}".`)
 }
 

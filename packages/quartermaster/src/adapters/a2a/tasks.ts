@@ -74,12 +74,12 @@ function endMessage({ id, conversationId, error, state }: ListedRow): ToldMessag
   return { messageId: `${id}-end`, contextId: conversationId, taskId: id, role: 'ROLE_AGENT', parts: [toText(text)] }
 }
 
-/** What was said about a task, by the log of whoever has asked for it. */
+/** What was said about a task, by the log of the client that asked for it. */
 export function toHistory(row: DelegationRow, said: readonly ActivityRow[]): ToldMessage[] {
   // What the platform says of an end is in the status; the agent has not said it.
   const spoken = said.filter(({ peerKind }) => peerKind !== 'platform')
   if (spoken.length > 0) return spoken.map(message => toMessage(message, row.id))
-  // Logs are forgotten earlier than tasks that nobody has looked at.
+  // Logs are forgotten earlier than tasks that were not read.
   const { messageId, conversationId: contextId, id: taskId, task: text, parts } = row
   const told = wholeParts({ text, parts: parts ?? [] }).map(toPart)
   return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: told }]
@@ -89,13 +89,13 @@ function toMessage(
   { messageId: ours, senderMessageId, conversationId: contextId, direction, text, parts }: ActivityRow,
   taskId: string,
 ): ToldMessage {
-  // Whoever makes a message names it (§4.1.4).
+  // The author of a message names it (§4.1.4).
   const messageId = senderMessageId ?? ours
   const role = direction === 'out' ? 'ROLE_USER' : 'ROLE_AGENT'
   return { messageId, contextId, taskId, role, parts: wholeParts({ text, parts }).map(toPart) }
 }
 
-/** What came of it. Files are where whoever has the same token gets them. */
+/** What came of it. Files are available with the same token. */
 export function toArtifacts({ id, state, result }: DelegationRow, origin: string): Artifact[] {
   if (state !== 'completed' || !result) return []
   return [{ artifactId: `${id}-result`, name: 'result', parts: resultParts(result, origin) }]
@@ -239,7 +239,7 @@ function statesFor(state: TaskState): DelegationState[] {
   return DelegationState.options.filter(option => STATES[option] === state)
 }
 
-/** Timers cannot be set further ahead. Whoever still follows then comes back. */
+/** Timers cannot be set further ahead. A client that still follows then reconnects. */
 const LONGEST_MS = 20 * 86_400_000
 
 interface Following {
@@ -251,7 +251,7 @@ interface Following {
 }
 
 /**
- * A task each time that it has changed, up to its end or until nobody wants to know any more. Whoever takes its time gets it as it
+ * A task each time that it has changed, up to its end or until the client stops listening. A slow client gets it as it
  * is by then: all that it has been meanwhile would have to be kept for as long.
  */
 export async function* changesOf(
@@ -363,7 +363,7 @@ export async function* taskEvents(
     if (toldOnce(status)) yield { statusUpdate: { taskId, contextId, status } }
   }
   await deps.told(visit, last)
-  // Whoever heard nothing more would take the task for over.
+  // A client that heard nothing more would take the task for over.
   if (isOpen(last.state) && !visit.gone.aborted)
     throw new AppError('STOPPING', `The stream ends here, and the task "${taskId}" goes on. Subscribe to it again.`)
 }

@@ -22,7 +22,7 @@ function orAbsent<T extends z.ZodType>(schema: T) {
 }
 
 const Id = keepableText().min(1).max(1_000)
-/** As much of what was said as is told; nobody is refused for wanting more (§3.2.4). */
+/** As much of what was said as is told; no client is refused for wanting more (§3.2.4). */
 export const MOST_HISTORY = 100
 const HistoryLength = z.coerce
   .number()
@@ -46,7 +46,7 @@ const SendMessage = z.object({
     parts: z.array(Part).min(1).max(MOST_PARTS),
     taskId: filled(Id),
     contextId: filled(ConversationId),
-    /** For extensions. What is not known is nobody's business. */
+    /** For extensions. Unknown fields are ignored. */
     metadata: z.unknown().optional(),
   }),
   configuration: z

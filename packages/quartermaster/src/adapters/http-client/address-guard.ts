@@ -1,7 +1,7 @@
 import { lookup as resolveName } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** An address that nobody named and that leads inside. A `TypeError`, as every failure of a fetch is. */
+/** An address that no configuration named and that leads inside. A `TypeError`, as every failure of a fetch is. */
 export class AddressRefused extends TypeError {
   readonly host: string
 
@@ -77,7 +77,7 @@ const INSIDE_V4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Azure's, which is in nobody's private range.
+  // Azure's, which is in no private range.
   '168.63.129.16/32',
 ]
 const INSIDE_V6 = [

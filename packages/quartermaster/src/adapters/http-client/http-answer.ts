@@ -31,7 +31,7 @@ export function reasonOf(cause: unknown): Reason {
 const BROKE = 'the connection broke'
 const TOO_LATE = 'no connection in time'
 const NO_WAY = 'there is no way to it'
-const UNTRUSTED = 'its certificate is signed by nobody who is trusted here'
+const UNTRUSTED = 'its certificate is not signed by an authority trusted here'
 
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
@@ -72,7 +72,7 @@ export interface HttpRequest {
   onOut?: (() => void) | undefined
 }
 
-/** An answer whose body is not yet read. Whoever gets it reads or destroys that. */
+/** An answer whose body is not yet read. The caller reads or destroys that. */
 export interface HttpAnswer {
   readonly status: number
   /** By their names in lower case; a header that occurs several times is a list. */
@@ -223,7 +223,7 @@ interface ShortText {
 }
 
 /**
- * Lets a body go that nobody reads. A short one is read to its end, so that the connection can be used again; one that does
+ * Releases a body that is not read. A short one is read to its end, so that the connection can be used again; one that does
  * not end would hold its connection for ever.
  */
 export type Discard = (body: HttpBody) => void
@@ -235,7 +235,7 @@ export function createDiscard(clock: Clock): Discard {
     held++
     void readShortText(body, { clock, maxBytes: DISCARDED_BYTES })
       .catch(() => {
-        // Nobody wanted it.
+        // It is not wanted.
       })
       .finally(() => held--)
   }
@@ -245,18 +245,18 @@ const DISCARDED_BYTES = 16 * 1024
 /** A server of which so many have not ended yet is not worth the wait. */
 export const MOST_HELD = 16
 
-/** A body without its compression. Nobody is asked for one; some servers compress all the same. One that is not known here is left. */
+/** A body without its compression. No server is asked for one; some compress all the same. An unknown one is left. */
 export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
   const steps = decodersFor(encoding)
   return steps ? steps.reduce((inner, open) => through(open, inner), body) : body
 }
 
-/** Whether a body is compressed in a way that nobody here knows, by what the server says of it. */
+/** Whether a body has an unknown compression, by its headers. */
 export function isUndecoded(encoding: string | string[] | undefined): boolean {
   return decodersFor(encoding) === undefined
 }
 
-/** Nobody who means well puts one into another more often. */
+/** No well-behaved server nests them deeper. */
 const MOST_CODINGS = 3
 
 /** What is to be undone, one after the other; nothing where one is not known. */
@@ -322,14 +322,14 @@ interface Flow {
   resume(): void
 }
 
-/** A body that keeps what comes until somebody reads it. */
+/** A body that keeps what comes until it is read. */
 export interface HeldBody extends HttpBody {
   take(chunk: Buffer): void
   finish(): void
   fail(cause: Error): void
 }
 
-/** What may wait for a reader; a short answer is all there before anybody can have asked for it. */
+/** What may wait for a reader; a short answer is complete before a reader can have asked for it. */
 const HELD_BYTES = 64 * 1024
 
 export function createHeldBody(flow: Flow, giveUp: () => void): HeldBody {

@@ -107,7 +107,7 @@ function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: Exc
     },
     onRequestStart(started) {
       cancel?.()
-      // Nobody waits for it any more, and nothing of it is out.
+      // No caller waits for it any more, and nothing of it was sent.
       if (isOver) return started.abort(new OwnReason(GIVEN_UP))
       controller = started
       onOut?.()
@@ -185,7 +185,7 @@ function openDispatcher({ connectMs, lookup, useProxy = false, onBroken }: Dispa
     keepAliveTimeout: IDLE_MS,
     // What a server says about it may make the time shorter, never longer.
     keepAliveMaxTimeout: IDLE_MS,
-    // Calls may take as long as they like, and streams be silent; whoever asks has limits of their own.
+    // Calls may take as long as they like, and streams be silent; callers have limits of their own.
     headersTimeout: 0,
     bodyTimeout: 0,
   }
@@ -223,7 +223,7 @@ export function refuseUnsafe(url: URL, { home, isNamed }: { home: URL; isNamed(u
   )
 }
 
-/** Whether the configuration names an address. Whoever names one of this machine's names means the machine. */
+/** Whether the configuration names an address. A name of this machine means the machine. */
 export function namedHosts(home: URL, hosts: readonly string[]): (url: URL) => boolean {
   const named = new Set([home.hostname, ...hosts.map(host => host.toLowerCase())])
   if (isLoopback(home.hostname)) for (const name of ['localhost', '127.0.0.1', '[::1]']) named.add(name)

@@ -38,12 +38,12 @@ function writeResponse({ status, headers, body }: Response, outgoing: ServerResp
   if (!body) return void outgoing.end()
   // A client that has gone already does not go again. What fails to end has ended, too.
   if (outgoing.destroyed) return void body.cancel().catch(() => {})
-  // Whoever has to do with an answer listens for its end. With what a stream needs these are more than ten, and no leak.
+  // Several parts listen for the end of an answer. With those of a stream they are more than ten, which is no leak.
   outgoing.setMaxListeners(MOST_LISTENERS)
   // A stream tells first of all that it is one.
   outgoing.flushHeaders()
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), outgoing).catch(() => {
-    // The client went away; whoever makes the answer was told.
+    // The client went away; the handler was told.
   })
 }
 
@@ -153,7 +153,7 @@ function createFeed({ lines, refuseGone, report, onEnd }: FeedDeps) {
   }
 
   function look(): boolean {
-    // An ordinary answer is given to whoever asked for it while their token was good.
+    // An ordinary answer goes to the caller whose token was valid when it asked.
     if (!isUsed) return true
     try {
       refuseGone()
@@ -189,7 +189,7 @@ function createLineWriter(controller: Controller, signal: AbortSignal): LineWrit
   let open = true
   return {
     offer(line) {
-      // A tool may report progress after it has answered, and the client may be gone: both are nobody's mistake.
+      // A tool may report progress after it has answered, and the client may be gone: neither is a mistake.
       if (!open || signal.aborted || (controller.desiredSize ?? 0) <= 0) return false
       controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
       return true
@@ -229,11 +229,11 @@ export function eventAnswer(options: EventAnswerOptions): Response {
       },
       async cancel(reason) {
         gone.abort(reason)
-        // One that nobody asks for the next frame any more would never get to its end.
+        // A stream from which no further frame is read would never end.
         await frames.return(undefined)
       },
     },
-    // Nothing is read before somebody wants it.
+    // Nothing is read before the client wants it.
     { highWaterMark: 0 },
   )
   return new Response(stream, { headers: EVENT_HEADERS })
@@ -260,7 +260,7 @@ async function* framesOf(options: EventAnswerOptions, gone: AbortSignal): AsyncG
     yield `event: end\ndata: ${JSON.stringify(report(error).toJSON())}\n\n`
   } finally {
     over.abort()
-    // It ends with the signal, and nobody hears of how.
+    // It ends with the signal; the outcome is dropped.
     iterator.return?.().catch(() => {})
   }
 }

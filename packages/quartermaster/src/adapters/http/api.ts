@@ -42,9 +42,9 @@ export interface ApiDoor {
   identify(token: string): Promise<Visitor | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
   expectOrganisation(name: string): Promise<void>
-  /** Calls back when a token or a workspace may have ended: whoever waits for or follows something with it is looked at again. */
+  /** Calls back when a token or a workspace may have ended: each request that waits for or follows something with it is checked again. */
   onAccessChange?(look: () => void): () => void
-  /** Whoever waited with this token was sent away: what it was about to get is there for others. */
+  /** The request that waited with this token was rejected: what it was about to get is there for others. */
   letGo?(tokenId: string): Promise<void>
   readonly clock: Clock
   readonly settings: Pick<Settings, 'requestsPerMinute' | 'requestsAtOnce' | 'joinAttemptsPerMinute'>
@@ -60,7 +60,7 @@ interface ApiOptions extends ApiDoor {
 /** Every row of the `API` table as a route, and the document that describes them. */
 export function createApi(options: ApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
-  // Made when somebody asks: it would be a good part of the start.
+  // Made on the first request: it would take a good part of the start.
   let document: string | undefined
   const answering: Answering = { ...options, takeTurn: createLimits(options) }
   const methods = new Map<string, string[]>([['/openapi.json', ['GET']]])
@@ -83,7 +83,7 @@ function withHead(method: string): string {
 
 type TakeTurn = (c: Context<HttpEnv>, visitor: Visitor | undefined) => void
 
-/** Each token has turns and places of its own; whoever has none shares those of its address. */
+/** Each token has turns and places of its own; a caller without one shares those of its address. */
 function createLimits({ clock, settings }: ApiDoor): TakeTurn {
   const requests = createRateLimit({ clock, perMinute: settings.requestsPerMinute, what: 'requests' })
   const tries = createRateLimit({ clock, perMinute: settings.joinAttemptsPerMinute, what: 'attempts' })
@@ -145,7 +145,7 @@ function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answerin
   return { clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange }
 }
 
-/** Nothing is kept for somebody who has waited and may not have it. */
+/** Nothing is kept for a caller that has waited and may not have it. */
 async function sentAway(error: unknown, visitor: Visitor | undefined, { letGo, report }: Answering): Promise<never> {
   const tokenId = visitor?.kind === 'owner' ? undefined : visitor?.tokenId
   if (tokenId !== undefined && isAppError(error) && error.code === 'TOKEN_INVALID')
@@ -161,7 +161,7 @@ function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Respo
   return RESPONSE_ALREADY_SENT
 }
 
-/** Whoever names neither, or takes JSON as gladly, gets JSON, as everywhere. */
+/** A client that names neither, or prefers neither, gets JSON, as everywhere. */
 function wantsMarkdown(c: Context<HttpEnv>): boolean {
   const accepted = c.req.header('accept') ?? ''
   return weightOf(accepted, MARKDOWN) > weightOf(accepted, JSON_TYPES)
@@ -189,7 +189,7 @@ function sendMarkdown(c: Context<HttpEnv>, { text }: { text: string }): Response
 const MARKDOWN_HEADERS = { 'content-type': 'text/markdown; charset=utf-8', vary: 'Accept' }
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** A stream stays open for as long as whoever follows it may. */
+/** A stream stays open for as long as the caller may follow it. */
 function stream(c: Context<HttpEnv>, events: ApiEvents, guard: Guard & { readonly report: ErrorReporter }): Response {
   if (c.req.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
   writeAnswer(eventAnswer({ events, ...guard }), c.env.outgoing)
@@ -236,7 +236,7 @@ function refuseUnkeepable(c: Context<HttpEnv>): void {
   if (!isUtf8(c.req.url)) throw invalid([{ path: [], message: 'The address must be UTF-8 where it has %XX' }])
 }
 
-/** What is not would count as it is written, percent signs and all, which nobody means. */
+/** What is not would count as it is written, percent signs and all, which no client means. */
 function isUtf8(address: string): boolean {
   return (address.match(/(?:%[0-9a-f]{2})+/gi) ?? []).every(text => percentDecoded(text) !== undefined)
 }

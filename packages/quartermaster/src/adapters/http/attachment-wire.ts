@@ -29,7 +29,7 @@ export function readUpload(c: Context<HttpEnv>, stillAdmitted: () => Promise<voi
   }
 }
 
-/** Writes a file out as it comes. One that turns out to be damaged is broken off, so that nobody takes it for whole. */
+/** Writes a file out as it comes. A damaged file is broken off, so that no client takes it for whole. */
 export async function sendDownload(c: Context<HttpEnv>, { facts, content }: ApiDownload): Promise<Response> {
   const tag = `"${facts.sha256}"`
   const headers = {
@@ -37,7 +37,7 @@ export async function sendDownload(c: Context<HttpEnv>, { facts, content }: ApiD
     'Content-Disposition': savedAs(facts.name),
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
-    // What an id stands for never changes; whether somebody may have it does.
+    // What an id stands for never changes; whether a caller may have it does.
     'Cache-Control': 'private, no-cache',
     ETag: tag,
     // A part of it could not be compared with what was handed in.

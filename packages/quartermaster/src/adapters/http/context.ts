@@ -34,7 +34,7 @@ export function closeWaiting(incoming: IncomingMessage, outgoing: ServerResponse
   const { socket } = incoming
   const close = () => {
     outgoing.destroy()
-    // Without a socket nothing else says so, and whoever writes the answer waits for it.
+    // Without a socket nothing else emits it, and the writer of the answer waits for it.
     outgoing.emit('close')
   }
   // Any number may wait, which is no leak: each listens until its turn.

@@ -59,7 +59,7 @@ interface Answering extends ControlApiOptions {
 
 const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
 
-/** Somebody has been at the page that a call asked for, or will not go. */
+/** A person has visited the page that a call asked for, or declined. */
 async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: Answering): Promise<Response> {
   refuseOwnersOnly(controlCallerOf(c, doors), undefined)
   const given = GivenAnswer.safeParse(await readJsonBody(c, limits))
@@ -102,7 +102,7 @@ async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answeri
   return jsonAnswer(run({ signal }), report)
 }
 
-/** Many things may happen in one moment, and whoever reads along is not to be cut off for that. */
+/** Many events may happen in one moment, and a reader is not to be cut off for that. */
 const EVENTS_BYTES = 1024 * 1024
 
 function queueOf(operation: ControlOperation): { queuedBytes?: number } {
@@ -115,7 +115,7 @@ function operationsFor(visitor: ControlCaller, { control, persons }: Pick<Answer
   return own as unknown as Record<ControlOperation, Run>
 }
 
-/** Each person has places of their own, so that nobody can take the owner's. */
+/** Each person has places of their own, so that no person can take the owner's. */
 function placeOf(visitor: ControlCaller): string {
   return visitor.kind === 'owner' ? 'admin' : `person ${visitor.organisation}/${visitor.name}`
 }

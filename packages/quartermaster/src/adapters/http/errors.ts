@@ -48,7 +48,7 @@ export function createErrorReporter({ log }: { log: Log }): ErrorReporter {
   return error => {
     if (isAppError(error) && !isWrappedUnknown(error) && isSerialisable(error.details)) return error
     const id = randomUUID()
-    log.error('A request failed for a reason nobody foresaw.', { id, error: stackOf(error) })
+    log.error('A request failed unexpectedly.', { id, error: stackOf(error) })
     return new AppError('INTERNAL', `Something went wrong inside. The log has the reason under ${id}.`, {
       details: { id },
     })

@@ -37,7 +37,7 @@ export function createFastPath(options: ShortWayOptions): FastPath {
   }
 
   return (incoming, outgoing, goOn) => {
-    // Whoever traces requests wants every step of one on record.
+    // A tracer wants every step of a request on record.
     const mount = options.tracer ? undefined : mountFor(incoming)
     if (!mount) return goOn()
     const arrival = { incoming, outgoing, start: performance.now() }
@@ -85,7 +85,7 @@ function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): vo
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** A request that breaks off has nobody left who waits for an answer. */
+/** No client waits for the answer of a request that breaks off. */
 function gatherBody(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
   const chunks: Buffer[] = []
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk))

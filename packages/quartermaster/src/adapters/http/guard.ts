@@ -138,7 +138,7 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number
   /** In each stretch of this time, the body of a request has to come at its pace. Answers may take as long as they need. */
   readonly requestTimeoutMs: number
-  /** That pace: a slow line keeps it with a large file, and whoever only wants to hold a connection has to pay for it. */
+  /** That pace: a slow line keeps it with a large file, and a client that only holds a connection has to pay for it. */
   readonly bodyBytesPerSecond: number
   /** How long an idle connection is kept for the next request: longer than the 60 s after which clients and proxies let go of theirs. */
   readonly keepAliveTimeoutMs: number
@@ -182,7 +182,7 @@ export function notAdmin(token: string | undefined): AppError {
   return new AppError('TOKEN_INVALID', message)
 }
 
-/** Gives a place back when the answer has been sent, or at once to whoever has gone already: nobody will close that again. */
+/** Gives a place back when the answer was sent, or at once where the client is gone: no second close event comes. */
 export function leaveWhenClosed({ env: { outgoing } }: Context<HttpEnv>, leave: () => void): void {
   outgoing.once('close', leave)
   if (outgoing.destroyed) leave()

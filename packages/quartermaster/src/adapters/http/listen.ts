@@ -25,7 +25,7 @@ export interface Listener {
   /** Where a program on this machine reaches the server. */
   readonly url: string
   readonly port: number
-  /** Requests that are not answered, or not to their end: whoever waits, and whoever follows a stream. */
+  /** Requests that are not answered, or not to their end: those that wait, and open streams. */
   open(): number
   /**
    * Stops accepting, lets requests in flight finish within the grace time, then cuts them. Calling it again waits for
@@ -172,7 +172,7 @@ function urlHost(host: string): string {
 }
 
 const GRACE_MS = 5_000
-/** Time for whoever is about to ask to be answered once more, and told that this was the last. */
+/** Time to answer one more request on each connection, and to say that it was the last. */
 const SWEEP_MS = 20
 
 function createClose(server: Server, parting: Parting): (graceMs?: number) => Promise<void> {
@@ -244,7 +244,7 @@ export function createSilentConnections(server: Server): SilentConnections {
   return {
     end() {
       const silent = [...all].filter(({ bytesRead }) => bytesRead === 0)
-      // A connection that has just been accepted may have a request with it that nobody had the time to read.
+      // A connection that has just been accepted may carry a request that was not read yet.
       for (const socket of silent) if (before.has(socket)) socket.destroy()
       before = new Set(silent)
     },
@@ -284,7 +284,7 @@ interface Stall {
 }
 
 /**
- * Looks are counted, and not the time between them: a machine that slept, or a process that stood still, has given nobody the
+ * Looks are counted, and not the time between them: a machine that slept, or a process that stood still, has given no client the
  * chance to read meanwhile.
  */
 function createStalledReaders(): StalledReaders {
@@ -316,7 +316,7 @@ function takenOf({ bytesWritten, writableLength, _handle: handle }: WatchedSocke
 }
 
 /**
- * Cuts clients that do not read. Node's own time limit for sockets begins anew when it finds that something was read since the last
+ * Cuts clients that do not read. Node's own time limit for sockets restarts when it finds that something was read since the last
  * one, and with every byte that comes in, so that it takes twice as long or never ends.
  */
 export function cutStalledReaders(server: Server, { stalledReaderMs }: StalledReadersOptions): void {

@@ -25,7 +25,7 @@ export function metricsRoute({ text, access }: MetricsOptions, isAdmin: (token: 
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** A request that somebody passed on comes from here as well, so it must also be meant for here. */
+/** A request that a proxy passed on comes from here as well, so it must also be meant for here. */
 function isFromHere(c: Context<HttpEnv>): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some(
     name => c.req.header(name) !== undefined,
@@ -104,6 +104,6 @@ export function traced(tracer: Tracer, route: string): MiddlewareHandler<HttpEnv
 /** What matches everything matches nothing in particular: paths that strangers invent must not become labels. */
 function routeOf(pattern: string): string {
   if (pattern.endsWith('*')) return 'other'
-  // What a parameter may look like is nobody's business: `:rest{.+}` is `:rest`.
+  // The pattern of a parameter is left out: `:rest{.+}` is `:rest`.
   return pattern.replaceAll(/\{[^}]*\}/g, '')
 }

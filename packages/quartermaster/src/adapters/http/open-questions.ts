@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Answer, AppError, type UrlQuestion } from '../../contracts/index.ts'
 
-/** Pages that calls under way wait for, until somebody says that they were opened. */
+/** Pages that calls under way wait for, until a person says that they were opened. */
 export interface OpenQuestions {
   /** Tells of a question and waits for its answer, as long as the call's client is there. */
   ask(
@@ -14,10 +14,10 @@ export interface OpenQuestions {
   answer(id: string, answer: Answer): boolean
 }
 
-/** Whoever waits for the call, and has pages opened. */
+/** The client that waits for the call, and has pages opened. */
 export interface AskedClient {
   tell(asked: { id: string; question: UrlQuestion }): void
-  /** Nobody waits for the answer any more. */
+  /** No client waits for the answer any more. */
   takeBack(id: string): void
   /** Aborts when it goes away. */
   readonly signal: AbortSignal
@@ -42,7 +42,7 @@ export function createOpenQuestions(): OpenQuestions {
         }
         const gone = () => {
           leave()
-          reject(new AppError('CANCELLED', 'Whoever was asked went away.'))
+          reject(new AppError('CANCELLED', 'The client that was asked went away.'))
         }
         const unwanted = () => {
           leave()

@@ -96,7 +96,7 @@ function watchPace(request: IncomingMessage, response: CutAnswer, limits: PaceLi
     if (request.complete) return clearInterval(timer)
     const came = socket.bytesRead - seen
     seen = socket.bytesRead
-    // What comes behind its answer is of no use to anybody.
+    // What comes behind its answer is of no use.
     if (came < least || response.writableEnded) cut(socket, response)
   }, requestTimeoutMs)
   // Whatever else is open keeps the process; this alone does not.
@@ -108,7 +108,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** As Node does with what takes too long to come. Nobody can answer any more once an answer has begun. */
+/** As Node does with what takes too long to come. There can be no other answer once one has begun. */
 function cut(socket: Socket, { headersSent }: Pick<ServerResponse, 'headersSent'>): void {
   if (socket.writable && !headersSent) socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroy()

@@ -53,7 +53,7 @@ export interface BridgeOptions {
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 /**
  * Requests under way when the client stops talking get this long for their answers: the 30 s that a tool has unless it
- * says otherwise, and what the way takes on a busy machine. Somebody who pipes requests in wants them all answered. A
+ * says otherwise, and what the way takes on a busy machine. A caller that pipes requests in wants them all answered. A
  * client that does not want to wait sends SIGTERM, as the SDKs do after 2 s, and that counts at once.
  */
 const FINISH_MS = 35_000
@@ -76,7 +76,7 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   const attaching = createAttaching({ link, exchange, clock, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, attaching }
   const lanes = { modern: createModernSession(parts), legacy: createLegacyCalls(parts) }
-  // Found before anyone asks, so that the first request does not have to wait; whoever asks is told what went wrong.
+  // Found before anyone asks, so that the first request does not wait; a request reports what went wrong.
   link.gateway().catch(() => {})
   const passing = createPassing(lanes, parts)
   await Promise.race([passing.read(options.input), aborted(closing)])

@@ -17,7 +17,7 @@ export function failureAnswer(request: Request, error: unknown): Response {
   const failed = toAppError(error)
   if (method !== 'tools/call')
     return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: failed.message, data: failed.toJSON() } }
-  // Bare, as nobody here knows what the tool promises.
+  // Bare, because the tool's output schema is not known here.
   const result = errorResult(failed, { isBare: true })
   return { jsonrpc: '2.0', id, result: claimedVersion(params) ? { resultType: 'complete', ...result } : result }
 }
@@ -59,7 +59,7 @@ export function strangeAnswer(status: number): AppError {
 
 const PASSING: ReadonlySet<ErrorKind> = new Set(['unavailable', 'timeout', 'conflict', 'rateLimited'])
 
-/** Whether trying again can help, without anybody doing something about it. */
+/** Whether trying again can help without a person fixing something. */
 export function isPassing(error: unknown): boolean {
   return PASSING.has(toAppError(error).kind)
 }

@@ -36,7 +36,7 @@ export interface Incoming<M extends Message = Message> {
   readonly text: string
 }
 
-/** Hands in the files that an agent names by their paths: nobody but us is beside it. */
+/** Hands in the files that an agent names by path: only the bridge runs on its machine. */
 export interface Attaching {
   /** The same call with ids in the place of paths. Throws what is wrong with the first that cannot be handed in. */
   prepare(incoming: Incoming<Request>, signal: AbortSignal): Promise<Incoming<Request>>
@@ -165,7 +165,7 @@ export function createOpenRequests(closing: AbortSignal): OpenRequests {
 export interface ServerRequests {
   /** The message as the client gets it; the same object when nothing is to be changed. */
   outward(message: Message, session: object): Message
-  /** The client's answer as the session gets it; `undefined` when nobody waits for it any more. */
+  /** The client's answer as the session gets it; `undefined` when no request waits for it any more. */
   inward(response: Response, session: object | undefined): Response | undefined
   /** What a client that says no more has to say to everything it was asked and has not answered. */
   refusals(): Response[]

@@ -34,7 +34,7 @@ export interface LegacyCalls {
   respond(response: Response): Promise<void>
   /** A client's `notifications/cancelled`. */
   cancel(incoming: Incoming<Notification>): Promise<void>
-  /** The client says no more: whatever it is asked stays without an answer, and whoever asks is told so. */
+  /** The client has ended its input: questions to it stay unanswered, and the gateway is told so. */
   silence(): void
   close(signal: AbortSignal): Promise<void>
 }
@@ -199,7 +199,7 @@ function createOneWay(lasting: Pick<LastingSession, 'with'>, parts: Parts): OneW
 
   return {
     send(toText) {
-      // A notice that gets lost with its server concerns nobody any more.
+      // A notification lost with its server matters to no client any more.
       last = last.then(() => post(toText)).catch(() => {})
       return last
     },

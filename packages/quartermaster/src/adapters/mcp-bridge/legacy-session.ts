@@ -185,7 +185,7 @@ function listChanges(capabilities: Params): Notification[] {
 
 /** The session of a client, over as many sessions with gateways as it takes. */
 export interface LastingSession {
-  /** The session with this gateway, made anew where the last one was with another. Rejects with `Dropped`. */
+  /** The session with this gateway; a new one where the last was with another. Rejects with `Dropped`. */
   with(gateway: Gateway): Promise<Session>
   /** The client has opened this one itself. */
   take(session: Session): void
@@ -250,7 +250,7 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
     if (end === 'gone') await restore(session)
   }
 
-  /** Whoever waits for changes says nothing, so nobody else would notice that the session is gone. */
+  /** A client that waits for changes sends nothing, so no other check would notice that the session is gone. */
   async function restore(session: Session): Promise<void> {
     await retire(session)
     for (let tries = 0; !closing.aborted; tries++) {

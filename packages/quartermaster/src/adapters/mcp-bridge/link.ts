@@ -18,7 +18,7 @@ export interface LinkDeps {
   tell(text: string): void
 }
 
-/** The one connection that everything goes over, found anew when it is lost. */
+/** The one connection that everything goes over, found again when it is lost. */
 export interface Link {
   /** The gateway of now. A request is held for as long as clients wait, and then told what to start. */
   gateway(): Promise<Gateway>
@@ -128,7 +128,7 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
   }
 }
 
-/** A gateway's token, kept good for as long as somebody needs it. */
+/** A gateway's token, renewed for as long as a connection needs it. */
 interface Lease {
   readonly gateway: Gateway
   /** Something is open under it until the answer is called. */
@@ -144,7 +144,7 @@ interface LeaseDeps {
   readonly gateway: Gateway
   /** It is over: its time has passed, or the gateway does not know it any more. */
   onOver(): void
-  /** It was given back, or is over: nobody has to think of it any more. */
+  /** It was given back or has expired: nothing is left to renew. */
   onDone(): void
 }
 

@@ -32,7 +32,7 @@ export interface Following {
 export interface LineDeps {
   readonly client: Client
   readonly address: URL
-  /** Nobody hears of changes where absent. */
+  /** No listener hears of changes where absent. */
   readonly following: Following | undefined
   readonly list: Pick<ToolList, 'changed' | 'lookAgain'>
 }
@@ -51,7 +51,7 @@ export function createLine({ client, address, following, list }: LineDeps): Line
 
   function onOpen({ isFirst }: { readonly isFirst: boolean }): void {
     if (!isFirst) return list.changed()
-    // What was listed while the first stream was being opened may be old already. Where that fails, whoever asks next is told why.
+    // What was listed while the first stream was being opened may be old already. Where that fails, the next request says why.
     list.lookAgain().catch(() => {})
   }
 
@@ -126,7 +126,7 @@ export function keepListening(
       return await client.listen({ toolsListChanged: true }, { signal: stop.signal })
     } catch (error) {
       if (isFinal(error)) stop.abort()
-      // Nobody is there at present.
+      // No server answers at present.
       return undefined
     }
   }
@@ -153,7 +153,7 @@ export function keepListening(
   }
 }
 
-/** What an agent elsewhere has, as it was last told, and whoever wants to hear that it is something else. */
+/** The last tool list of a remote agent, and the listeners for its changes. */
 interface ToolList {
   /** The same array until something has changed. */
   current(): Promise<readonly ToolboxTool[]>
@@ -192,13 +192,13 @@ export function createToolList(fetch: () => Promise<readonly ToolboxTool[]>): To
   }
 }
 
-/** There is nobody else to tell it: the listener is code of whoever opened the toolbox. */
+/** A warning is the only place to report it: the listener is code of the program that opened the toolbox. */
 function warn(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   process.emitWarning(`A listener to changes of a toolbox has thrown. ${text}`, 'QuartermasterWarning')
 }
 
-/** A client that hands on questions, where there is somebody to answer them. */
+/** A client that passes questions on, where the program can answer them. */
 export function createToolboxClient({ ask }: ToolboxOptions): Client {
   const client = new Client(
     { name: 'quartermaster-toolbox', version: '1' },
@@ -238,7 +238,7 @@ function noAddress(what: string): AppError {
   return new AppError('CONFIG_INVALID', `${what} It is the mcpUrl that "quartermaster up" prints.`)
 }
 
-/** A token, if this can be one: read from a file it may end in a new line. A header that cannot be sent would look as if nobody was there. */
+/** A token, if this can be one: read from a file it may end in a new line. A header that cannot be sent would look as if no server was there. */
 export function checkedToken(token: string): string {
   const trimmed = typeof token === 'string' ? token.trim() : ''
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed

@@ -219,7 +219,7 @@ function notJson(tool: string, given: Readonly<Record<string, unknown>>): AppErr
   }
 }
 
-/** Whether the tool promises a structure, which an error must not stand in for. Asked for errors alone, so nobody waits for it. */
+/** Whether the tool promises a structure, which an error must not stand in for. Read for errors alone, so no call waits for it. */
 async function promises(name: string, { detail }: RemoteCallDeps): Promise<boolean> {
   try {
     return (await detail(name)).output !== undefined

@@ -70,7 +70,7 @@ it('tells a tool that nobody answers in the words of a toolbox in its process', 
   const message = 'The client cannot answer this, because it does not declare elicitation: "Is "this": it?"'
   const thrown = new MissingRequiredClientCapabilityError({ requiredCapabilities: {} }, message)
   expect(unanswered(thrown, 'ask')?.message).toBe(
-    '"ask" has a question, and nobody is there to answer it: "Is "this": it?"',
+    '"ask" has a question, and no person is there to answer it: "Is "this": it?"',
   )
   expect(unanswered(new Error('else'), 'ask')).toBeUndefined()
 })

@@ -27,7 +27,7 @@ export interface Errand {
   readonly url: URL
   /** Whether it may have changed something. */
   readonly isCall: boolean
-  /** Whether it is the first: nobody knows yet who answers there. */
+  /** Whether it is the first request: which server answers there is not known yet. */
   readonly isFirst?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -85,7 +85,7 @@ function isNoResult(thrown: unknown): thrown is SdkError {
   return thrown.code === SdkErrorCode.InvalidResult || thrown.code === SdkErrorCode.UnsupportedResultType
 }
 
-/** It was answered. What does not fit is a list of many lines, which nobody but the author of either side can use. */
+/** It was answered. What does not fit is a list of many lines, useful only to the authors of either side. */
 function unreadable(cause: SdkError, { url, isCall }: Errand): AppError {
   const what = `${url.href} answered what is no result of MCP`
   if (!isCall) return new AppError('OUTPUT_INVALID', `${what}.`, { cause })
@@ -95,7 +95,7 @@ function unreadable(cause: SdkError, { url, isCall }: Errand): AppError {
 
 function lost(why: string, cause: unknown, { url, isCall }: Errand): AppError {
   if (!isCall || NOT_SENT.has(codeOf(cause))) {
-    const message = `Nobody answers at ${url.href}. Start it: quartermaster up. (${why})`
+    const message = `No server answers at ${url.href}. Start it: quartermaster up. (${why})`
     return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause })
   }
   const message = `${url.href} gave no answer, and may have done what was asked. (${why})`
@@ -103,14 +103,16 @@ function lost(why: string, cause: unknown, { url, isCall }: Errand): AppError {
 }
 
 /**
- * What a tool that had to ask where nobody answers is told, in the words of a toolbox in its process. On the wire that is an error
+ * The error of a tool that asked a question where no person can answer, worded as by an in-process toolbox. On the wire that is an error
  * of the client; here it is what the model reads.
  */
 export function unanswered(thrown: unknown, tool: string): AppError | undefined {
   if (!(thrown instanceof MissingRequiredClientCapabilityError)) return undefined
   const question = /: ("[^]*")$/.exec(thrown.message)?.[1]
   const message =
-    question === undefined ? thrown.message : `"${tool}" has a question, and nobody is there to answer it: ${question}`
+    question === undefined
+      ? thrown.message
+      : `"${tool}" has a question, and no person is there to answer it: ${question}`
   return new AppError('ANSWER_UNAVAILABLE', message)
 }
 
@@ -118,7 +120,7 @@ export function jsonIn(text: unknown): unknown {
   try {
     return typeof text === 'string' ? JSON.parse(text) : undefined
   } catch {
-    // What is no JSON has nothing in it that anybody here looks for.
+    // Text that is not JSON has no question in it.
     return undefined
   }
 }
@@ -135,7 +137,7 @@ function codeOf(thrown: unknown): string {
 /** What the way of a result puts around it; a tool has no say in that. */
 const OF_THE_WAY = /^(quartermaster|io\.modelcontextprotocol)\//
 
-/** What a call answered, as whoever has the store at hand is told of it. Throws what could not be run. */
+/** The answer of a call in the form that a local caller gets. Throws what could not be run. */
 export function toCallAnswer({ _meta: meta = {}, resultType: _kind, ...result }: ToolResult): CallAnswer {
   const error = ErrorBody.safeParse(meta['quartermaster/error'])
   if (result.isError && error.success) throw AppError.fromJSON(error.data)

@@ -9,7 +9,7 @@ import {
 } from '../../core/agents/index.ts'
 import { notOffered } from '../../core/catalogue/index.ts'
 
-/** What one server holds: what a seat is shown, or what one capability gives it. */
+/** What one server offers: what an agent is shown, or what one capability gives it. */
 export interface AgentTools {
   /** The server's name. */
   readonly name: string
@@ -26,21 +26,21 @@ export function listTools({ seat, capability }: AgentTools): View['tools'] {
   return capability === undefined ? presented : presented.filter(grant => grant.capability === capability)
 }
 
-/** The grant by this name, if it is on the shelf; also one that is not working just now. */
+/** The grant by this name, if the server has it; also one that is not working just now. */
 export function findTool({ seat, capability }: AgentTools, name: string): Grant | undefined {
   return own(seat.grant(name), capability)
 }
 
-/** Why a tool cannot be called from the shelf: it does not belong there, or it does and is held back now. */
-export function toolNotFound(shelf: AgentTools, name: string): AppError {
-  const { seat, capability } = shelf
+/** Why a tool cannot be called: the server does not have it, or it is held back now. */
+export function toolNotFound(agentTools: AgentTools, name: string): AppError {
+  const { seat, capability } = agentTools
   const why = own(seat.withheld(name), capability)?.reason
   if (why !== undefined) return notOffered(name, why)
   const { tools, unavailable } = seat.view()
   const granted = capability === undefined ? [...tools, ...unavailable.map(({ grant }) => grant)] : []
-  const names = [...granted, ...listTools(shelf)].map(({ tool }) => tool.name)
-  const hint = suggestTool(name, { names, isOffered: tool => findTool(shelf, tool) !== undefined })
-  return new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".${hint}`)
+  const names = [...granted, ...listTools(agentTools)].map(({ tool }) => tool.name)
+  const hint = suggestTool(name, { names, isOffered: tool => findTool(agentTools, tool) !== undefined })
+  return new AppError('TOOL_NOT_FOUND', `"${agentTools.name}" has no tool "${name}".${hint}`)
 }
 
 /** The prompts the server lists now. */
@@ -80,14 +80,14 @@ export interface AgentToolsVersions {
 }
 
 /** The versions of the lists. Every tool has its page among the resources, so their version has two parts. */
-export function versionsOf(shelf: AgentTools): AgentToolsVersions {
-  if (shelf.capability === undefined) {
-    const { version, promptsVersion, resourcesVersion } = shelf.seat.view()
+export function versionsOf(agentTools: AgentTools): AgentToolsVersions {
+  if (agentTools.capability === undefined) {
+    const { version, promptsVersion, resourcesVersion } = agentTools.seat.view()
     return { tools: version, prompts: promptsVersion, resources: `${version}-${resourcesVersion}` }
   }
-  const tools = listTools(shelf).map(({ tool }) => tool.hash)
-  const prompts = listPrompts(shelf).map(({ prompt }) => prompt.hash)
-  const resources = [...tools, ...listResources(shelf).map(({ resource }) => resource.hash)]
+  const tools = listTools(agentTools).map(({ tool }) => tool.hash)
+  const prompts = listPrompts(agentTools).map(({ prompt }) => prompt.hash)
+  const resources = [...tools, ...listResources(agentTools).map(({ resource }) => resource.hash)]
   return { tools: tools.join(), prompts: prompts.join(), resources: resources.join() }
 }
 

@@ -4,16 +4,16 @@ import type { Agents, ViewChange } from '../../core/agents/index.ts'
 import { type AgentTools, type AgentToolsVersions, versionsOf } from './agent-tools.ts'
 import { createSubscriptions, endText, type OperationNotifications, type Watches } from './subscriptions.ts'
 
-/** Where news of a shelf goes. */
+/** Receives list changes of one server. */
 interface Listeners {
   toolsChanged(): void
   promptsChanged(): void
   resourcesChanged(): void
 }
 
-/** Tells what changed on a shelf since the last time, of what changed for its seat. */
-export function createTeller(shelf: AgentTools, listeners: Listeners): (change: ViewChange) => void {
-  const changesIn = shelf.capability === undefined ? ofWhole : createComparison(shelf)
+/** Reports the lists of one server that changed since the last report. */
+export function createTeller(agentTools: AgentTools, listeners: Listeners): (change: ViewChange) => void {
+  const changesIn = agentTools.capability === undefined ? ofWhole : createComparison(agentTools)
   return change => {
     const changed = changesIn(change)
     if (changed.tools) listeners.toolsChanged()
@@ -27,11 +27,11 @@ function ofWhole(change: ViewChange): ViewChange {
   return { ...change, resources: change.resources || change.tools }
 }
 
-/** The seat may have other capabilities; only a change of this shelf concerns its client. */
-function createComparison(shelf: AgentTools): () => ViewChange {
-  let told = versionsOf(shelf)
+/** The agent may have other capabilities; only a change of this server's lists concerns its client. */
+function createComparison(agentTools: AgentTools): () => ViewChange {
+  let told = versionsOf(agentTools)
   return () => {
-    const now = versionsOf(shelf)
+    const now = versionsOf(agentTools)
     const changed = changes(told, now)
     told = now
     return changed
@@ -55,12 +55,12 @@ interface AnnouncementsDeps {
 }
 
 /** Tells the client of a session when its lists changed, and what it subscribed to. */
-export function withAnnouncements(server: Server, shelf: AgentTools, deps: AnnouncementsDeps): Server {
+export function withAnnouncements(server: Server, agentTools: AgentTools, deps: AnnouncementsDeps): Server {
   const { follow, watches, endNews, canHear } = deps
   // A client that has just gone away needs no news.
   const send = (work: Promise<void>) => void work.catch(() => {})
   const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
-  const subscriptions = createSubscriptions(shelf, { watches, endNews, canHear, onUpdated })
+  const subscriptions = createSubscriptions(agentTools, { watches, endNews, canHear, onUpdated })
   let stop = () => {}
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     subscriptions.add(uri)
@@ -72,12 +72,12 @@ export function withAnnouncements(server: Server, shelf: AgentTools, deps: Annou
   })
   server.oninitialized = () => {
     stop()
-    const tell = createTeller(shelf, {
+    const tell = createTeller(agentTools, {
       toolsChanged: () => send(server.sendToolListChanged()),
       promptsChanged: () => send(server.sendPromptListChanged()),
       resourcesChanged: () => send(server.sendResourceListChanged()),
     })
-    const unfollow = follow(shelf.seat, change => {
+    const unfollow = follow(agentTools.seat, change => {
       tell(change)
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
@@ -86,7 +86,7 @@ export function withAnnouncements(server: Server, shelf: AgentTools, deps: Annou
       if (isHeard) send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
       return isHeard
     }
-    const ignore = endNews.follow(shelf.seat.caller, hearEnd, canHear)
+    const ignore = endNews.follow(agentTools.seat.caller, hearEnd, canHear)
     stop = () => {
       unfollow()
       ignore()

@@ -28,7 +28,7 @@ export interface AnswerStream {
   end(message: FinalMessage): void
   /** Ends it as another answer goes on; what was sent before stays sent. */
   goOnAs(response: Response): void
-  /** Ends it without a message: whoever waited for one does not want it any more. */
+  /** Ends it without a message: the client that waited for one does not want it any more. */
   drop(): void
 }
 
@@ -111,7 +111,7 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
   return {
     served,
     notify(method, params) {
-      // A tool that outlives its call may go on telling; there is nobody left to hear it.
+      // A tool that outlives its call may go on reporting; no client hears it.
       const text = hasEnded ? undefined : written({ jsonrpc: '2.0', method, params })
       if (text !== undefined) begin().send(text)
     },

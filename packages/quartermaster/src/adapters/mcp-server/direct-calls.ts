@@ -32,7 +32,7 @@ import type { ToolCallResult } from './tool-calls.ts'
  */
 interface DirectCalls {
   /** The answer, or nothing when the request is one for the SDK. The holder is the token it came with, by its id. */
-  serve(call: DirectCall, shelf: AgentTools, holder: string): Promise<Served> | undefined
+  serve(call: DirectCall, agentTools: AgentTools, holder: string): Promise<Served> | undefined
 }
 
 /** A message that may be an ordinary call. */
@@ -75,21 +75,21 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
   const senders = new WeakMap<AgentTools, Sender>()
 
   /** Made once for all answers. */
-  function senderOf(shelf: AgentTools): Sender {
-    const known = senders.get(shelf)
+  function senderOf(agentTools: AgentTools): Sender {
+    const known = senders.get(agentTools)
     if (known) return known
-    const made = { [SERVER_INFO_META_KEY]: { name: shelf.name, version } }
-    senders.set(shelf, made)
+    const made = { [SERVER_INFO_META_KEY]: { name: agentTools.name, version } }
+    senders.set(agentTools, made)
     return made
   }
 
   return {
-    serve(call, shelf, holder) {
+    serve(call, agentTools, holder) {
       const { headers, body } = call
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers, body)) return undefined
       const answer = createAnswerStream()
-      const sender = senderOf(shelf)
-      toolCalls.call(shelf, body.params, requestFrom(call, body, { holder, notify: answer.notify })).then(
+      const sender = senderOf(agentTools)
+      toolCalls.call(agentTools, body.params, requestFrom(call, body, { holder, notify: answer.notify })).then(
         result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped(result, sender) }),
         error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
       )

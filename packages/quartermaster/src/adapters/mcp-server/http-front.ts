@@ -82,10 +82,13 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     clock,
     ids,
     limits,
-    shelfOf: ({ seat }) => ({ name: seat.caller.name, seat }),
-    async build(shelf, canHear) {
-      const instructions = await deps.instructionsFor?.(shelf.seat)
-      return withAnnouncements(buildServer(shelf, { ...deps, begun }, instructions), shelf, { ...deps, canHear })
+    agentToolsOf: ({ seat }) => ({ name: seat.caller.name, seat }),
+    async build(agentTools, canHear) {
+      const instructions = await deps.instructionsFor?.(agentTools.seat)
+      return withAnnouncements(buildServer(agentTools, { ...deps, begun }, instructions), agentTools, {
+        ...deps,
+        canHear,
+      })
     },
     onListening: deps.endNews.arrived,
     onEnded: ({ id, who }) => clientGone({ holder: who.tokenId, sessionId: id }),
@@ -280,7 +283,7 @@ const UNAUTHORIZED = () =>
     { 'www-authenticate': 'Bearer realm="quartermaster"' },
   )
 
-/** Not as at the door: whoever is told 401 may send it again with another token. */
+/** Not 401 as for a first request: the client may send it again with another token. */
 const CUT_SHORT = () =>
   problem(
     new AppError(
@@ -305,7 +308,7 @@ function messageIn(bytes: Uint8Array, limits: FrontLimits): unknown {
   try {
     return parseBoundedJson(textOfBody(bytes), limits)
   } catch {
-    // Whoever reads it the long way says what is wrong with it.
+    // The full parser says what is wrong with it.
     return undefined
   }
 }

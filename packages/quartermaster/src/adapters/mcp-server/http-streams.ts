@@ -5,7 +5,7 @@ import type { JsonLimits } from '../../core/kernel/index.ts'
 export interface FrontLimits extends JsonLimits {
   /** Larger requests are no tool calls. */
   readonly maxBodyBytes: number
-  /** Messages in one request. Only the revision of 2025-03-26 knew such batches, and nobody made long ones. */
+  /** Messages in one request. Only the revision of 2025-03-26 knew such batches, and no client made long ones. */
   readonly maxBatch: number
   /** Requests of one token under way, open streams included. */
   readonly maxInFlight: number
@@ -32,7 +32,7 @@ export const FRONT_LIMITS: FrontLimits = {
 interface OpenStreams {
   /** Throws `RATE_LIMITED` when this token has as many as it may: before anything is begun that could not be answered. */
   refuseMore(tokenId: string): void
-  /** Follows a stream until it has been sent, and tells when. Of one that only listens nobody waits for the end. */
+  /** Follows a stream until it has been sent, and tells when. No one waits for the end of a stream that only listens. */
   follow(
     tokenId: string,
     response: Response,
@@ -122,7 +122,7 @@ interface BoundedStreamOptions {
 }
 
 /**
- * The same bytes, taken from the source as they come. Sources here write without looking whether anybody reads, so a
+ * The same bytes, taken from the source as they come. Sources here write without checking for a reader, so a
  * client that keeps a stream open and reads nothing would make us remember everything it was ever told. It gets what
  * waits for it and no more; it can come back and ask how things are.
  */
@@ -140,7 +140,7 @@ export function boundedStream(
   }
 
   function leave(): void {
-    // Nobody is left to hear what the source has to say about it.
+    // No reader is left for the outcome of the source.
     reader.cancel().catch(() => {})
     backlog.finish()
   }

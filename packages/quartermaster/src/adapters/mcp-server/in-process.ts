@@ -36,9 +36,9 @@ const canAnswer = (kind: QuestionKind) => kind === 'person' || kind === 'url'
 /** A host program is as new as we are. */
 const MODERN: Era = { isModern: true }
 
-/** The tools of a seat for a host program in this process: what its MCP clients get, without a message in between. */
+/** The tools of an agent for a host program in this process: what its MCP clients get, without a message in between. */
 export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
-  const shelf: AgentTools = { name: seat.caller.name, seat, client: deps.ids.next('client') }
+  const agentTools: AgentTools = { name: seat.caller.name, seat, client: deps.ids.next('client') }
   const follows = new Set<Cancel>()
   let known: { version: string; tools: readonly ToolboxTool[] } | undefined
   let isClosed = false
@@ -53,9 +53,9 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
   return {
     async tools() {
       open()
-      const { tools: version } = versionsOf(shelf)
+      const { tools: version } = versionsOf(agentTools)
       if (known?.version !== version)
-        known = { version, tools: listTools(shelf).map(({ tool }) => toToolboxTool(tool)) }
+        known = { version, tools: listTools(agentTools).map(({ tool }) => toToolboxTool(tool)) }
       return known.tools
     },
     async view() {
@@ -65,15 +65,15 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
       open()
       try {
-        if (!findTool(shelf, name)) await deps.calls.meet({ seat, tool: name, signal })
+        if (!findTool(agentTools, name)) await deps.calls.meet({ seat, tool: name, signal })
       } catch (error) {
         return failed(error, { signal, isBare: true })
       }
       open()
-      const grant = findTool(shelf, name)
-      if (!grant) return refused(toolNotFound(shelf, name))
+      const grant = findTool(agentTools, name)
+      if (!grant) return refused(toolNotFound(agentTools, name))
       try {
-        const { client } = shelf
+        const { client } = agentTools
         const key = checkedKey(idempotencyKey)
         const request = {
           seat,
@@ -121,7 +121,7 @@ interface FailedCall {
   readonly isBare: boolean
 }
 
-/** Whoever has cancelled it waits for no answer. */
+/** A client that cancelled it waits for no answer. */
 function failed(error: unknown, { signal, isBare }: FailedCall): ToolResult {
   if (signal?.aborted) throw toAppError(error)
   return errorResult(toAppError(error), { isBare })
@@ -145,7 +145,7 @@ interface InProcessServerDeps extends ServerParts {
 }
 
 /**
- * An MCP server inside this process that holds the tools one capability gives a seat. It is made when it is first
+ * An MCP server inside this process that holds the tools one capability gives an agent. It is made when it is first
  * looked at, so that resolving starts nothing.
  */
 export function inProcessServer(
@@ -154,12 +154,14 @@ export function inProcessServer(
 ): McpServerConfig {
   let server: Server | undefined
   const client = deps.ids.next('client')
-  const shelf: AgentTools = { name: key, seat, capability: key, client }
+  const agentTools: AgentTools = { name: key, seat, capability: key, client }
   return {
     type: 'sdk',
     name: key,
     get instance() {
-      server ??= tellingEnd(withAnnouncements(buildServer(shelf, deps), shelf, deps), () => deps.clientGone?.(client))
+      server ??= tellingEnd(withAnnouncements(buildServer(agentTools, deps), agentTools, deps), () =>
+        deps.clientGone?.(client),
+      )
       return server
     },
   }

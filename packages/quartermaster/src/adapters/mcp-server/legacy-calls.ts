@@ -38,7 +38,7 @@ import type { ToolCallResult } from './tool-calls.ts'
 export interface CallSession {
   readonly id: string
   readonly who: AuthenticatedAgent
-  readonly shelf: AgentTools
+  readonly agentTools: AgentTools
   readonly server: Pick<Server, 'getClientCapabilities'>
   readonly transport: Pick<WebStandardStreamableHTTPServerTransport, 'handleRequest'>
   readonly headers: AnswerHeaders
@@ -103,7 +103,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
     const { session, message, answer } = call
     const { id, params } = message
     try {
-      const result = await toolCalls.call(session.shelf, params, requestOf(call))
+      const result = await toolCalls.call(session.agentTools, params, requestOf(call))
       if (isInputRequiredResult(result)) await handOver(call, result)
       else answer.end({ jsonrpc: '2.0', id, result })
     } catch (error) {
@@ -118,7 +118,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers) || session.running.has(body.id)) return undefined
       const answer = createAnswerStream({ headers: session.headers, streamAfterMs: STREAM_AFTER_MS })
       const cancellation = createCancellation()
-      // Whoever cancelled a call is not told how it ended (MCP 2025-11-25, cancellation).
+      // A client that cancelled a call gets no answer (MCP 2025-11-25, cancellation).
       cancellation.signal.addEventListener('abort', answer.drop)
       session.running.set(body.id, cancellation)
       void run({ headers, gone, session, message: body, answer, cancellation })

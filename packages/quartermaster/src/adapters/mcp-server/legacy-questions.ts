@@ -21,7 +21,7 @@ interface OpenRequest<T> {
 
 type Parts = Pick<ServerParts, 'states' | 'exchanges' | 'log'>
 
-/** Longer than anybody waits for an answer: whoever has waited long enough takes the question back. */
+/** Longer than any caller waits for an answer: the caller withdraws the question first. */
 const UNTIL_TAKEN_BACK_MS = 2 * ANSWER_SECONDS * 1000
 
 /** As much of a client's error as says what it is. */
@@ -38,7 +38,7 @@ export async function askWhileOpen<T>(first: T, open: OpenRequest<T>, parts: Par
   for (let round = 1; !request.isModern && isInputRequiredResult(result); round++) {
     const { inputRequests = {}, requestState = '' } = result as InputRequiredResult
     const state = await parts.states.verify(requestState, context)
-    // Work that is over asks nobody any more, and answers how it ended.
+    // Work that is over asks no further question, and answers how it ended.
     if (round > MOST_ROUNDS) parts.exchanges.cancel(state.exchangeId, askedTooOften())
     const asked = Object.entries(inputRequests).map(async ([key, one]) => {
       const closed = parts.exchanges.closed(state.exchangeId, key)
@@ -68,7 +68,7 @@ async function askClient(asked: InputRequest, { context, closed, log }: Asking):
   const gone = http?.req?.signal
   const signal = AbortSignal.any([over.signal, mcpReq.signal, ...(gone ? [gone] : [])])
   // The client is told, too. What it says then is to nothing that is asked.
-  void closed.then(() => over.abort('Nobody wants to know this any more.'))
+  void closed.then(() => over.abort('The question was withdrawn.'))
   try {
     const { method, params } = asked
     const message = params === undefined ? { method } : { method, params }
@@ -91,7 +91,7 @@ function isAnswerTo({ method }: InputRequest, answer: unknown): boolean {
   return inputResponse({ answer } as never, 'answer').kind === KINDS[method]
 }
 
-/** Nobody has decided anything where a form was not filled in; a model and folders are lent, or they are not. */
+/** A form that was not filled in decides nothing; a model and folders are lent, or they are not. */
 function noTo({ method }: InputRequest): { action: 'cancel' | 'decline' } {
   return { action: method === 'elicitation/create' ? 'cancel' : 'decline' }
 }

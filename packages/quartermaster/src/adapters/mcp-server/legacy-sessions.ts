@@ -27,8 +27,8 @@ interface LegacySessionsDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: Pick<FrontLimits, 'maxSessions'>
-  shelfOf(who: AuthenticatedAgent): AgentTools
-  build(shelf: AgentTools, canHear: () => boolean): Promise<Server>
+  agentToolsOf(who: AuthenticatedAgent): AgentTools
+  build(agentTools: AgentTools, canHear: () => boolean): Promise<Server>
   /** Told when a client has opened the stream on which it hears what it did not ask for. */
   onListening(): void
   /** Told of each that has ended, however it did. */
@@ -50,13 +50,13 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
   }
 
   async function initialise(request: Request, who: AuthenticatedAgent, body: unknown): Promise<Response> {
-    const shelf = deps.shelfOf(who)
+    const agentTools = deps.agentToolsOf(who)
     const listening = { streams: 0 }
-    const server = await deps.build(shelf, () => listening.streams > 0)
+    const server = await deps.build(agentTools, () => listening.streams > 0)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => ids.next('session'),
       onsessioninitialized: id =>
-        sessions.add(newSession({ id, who, shelf, server, transport, listening, usedAt: clock.now() })),
+        sessions.add(newSession({ id, who, agentTools, server, transport, listening, usedAt: clock.now() })),
       onsessionclosed: sessions.drop,
     })
     await server.connect(transport)
@@ -130,7 +130,7 @@ interface LegacySession extends CallSession {
   open: number
 }
 
-type NewSession = Pick<LegacySession, 'id' | 'who' | 'shelf' | 'server' | 'transport' | 'listening' | 'usedAt'>
+type NewSession = Pick<LegacySession, 'id' | 'who' | 'agentTools' | 'server' | 'transport' | 'listening' | 'usedAt'>
 
 /** One that was opened just now. */
 function newSession(made: NewSession): LegacySession {
@@ -191,7 +191,7 @@ function closeCancelled({ method, params }: Record<string, unknown>, { transport
   if (typeof requestId === 'string' || typeof requestId === 'number') transport.closeSSEStream(requestId)
 }
 
-/** The sessions that are open. Clients of that era seldom say goodbye, so those that nobody uses go by themselves. */
+/** The sessions that are open. Clients of that era seldom end them, so unused ones expire. */
 interface OpenSessions {
   /** A place for one that is about to be opened; answers how to give it back. Throws `RATE_LIMITED` where there is none. */
   reserve(who: AuthenticatedAgent): () => void
@@ -213,7 +213,7 @@ interface OpenSessionsDeps {
   onEnded(session: LegacySession): Promise<void>
 }
 
-/** A session nobody has used for this long is closed. */
+/** A session that was unused for this long is closed. */
 const IDLE_MS = 30 * 60_000
 
 function createOpenSessions({ clock, limits: { maxSessions }, onEnded }: OpenSessionsDeps): OpenSessions {

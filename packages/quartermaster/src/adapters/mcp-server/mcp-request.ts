@@ -45,7 +45,7 @@ export function hasGone({ gone, signal }: McpRequest): boolean {
   return (gone ?? signal).aborted
 }
 
-/** Which client it comes from; nobody knows of one that has neither token nor session. */
+/** Which client it comes from; unknown for one that has neither token nor session. */
 export function clientOf({ holder, sessionId }: Pick<McpRequest, 'holder' | 'sessionId'>): string | undefined {
   const known = [holder, sessionId].filter(one => one !== undefined)
   return known.length > 0 ? known.join(' ') : undefined
@@ -189,7 +189,7 @@ export function endedBy(gone: CancelSignal, key: unknown): CancelSignal {
   return key === undefined ? gone : createCancellation().signal
 }
 
-/** The caller's own name for a call, if it has one. What is no text is refused: whoever sends a key relies on it. */
+/** The caller's own name for a call, if it has one. What is no text is refused: a client that sends a key relies on it. */
 export function checkedKey(given: unknown): string | undefined {
   if (given === undefined || typeof given === 'string') return given
   throw new AppError('INPUT_INVALID', `"${IDEMPOTENCY_META}" must be text.`)

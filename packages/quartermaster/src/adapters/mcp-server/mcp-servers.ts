@@ -45,7 +45,7 @@ export interface McpServersDeps {
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']
-  /** Has ends told that nobody was there to hear of. */
+  /** Repeats notifications of ended operations that no client heard. */
   lookForEnds(): void
 }
 
@@ -53,13 +53,13 @@ export interface McpServersDeps {
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
-  /** The tools of a seat, for a host program in this process. */
+  /** The tools of an agent, for a host program in this process. */
   toolbox(seat: Seat, options: ToolboxOptions): Toolbox
   /** Tells the clients of its caller that an operation has ended, those that are there; answers whether any heard it. */
   tellEnd(operation: OperationSummary, caller: Caller): boolean
   /** The callers that have clients to tell it to. */
   endListeners(): readonly Caller[]
-  /** Ends what waits for answers: nobody will give them any more. */
+  /** Ends what waits for answers: none will come any more. */
   stop(): void
   /** The endpoint for clients elsewhere. */
   overHttp(options: Pick<HttpFrontDeps, 'authenticate' | 'log' | 'limits'>): HttpFront

@@ -35,7 +35,7 @@ interface ModernHandlers {
 
 interface AgentHandler {
   readonly seat: Seat
-  readonly shelf: AgentTools
+  readonly agentTools: AgentTools
   readonly handler: McpHttpHandler
   /** Watches what one stream is about; answers how to stop. */
   watch(uris: readonly string[]): () => void
@@ -48,11 +48,11 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
 
   function handlerOf(seat: Seat): AgentHandler {
-    // Somebody in another organisation may have the same name.
+    // An agent in another organisation may have the same name.
     const key = callerKey(seat.caller)
     const known = handlers.get(key)
     if (known?.seat === seat) return known
-    // An agent that was taken away and came back has another seat, and its old streams are nobody's.
+    // An agent that was removed and added again has another session, and its old streams belong to no agent.
     void known?.close()
     const made = createAgentHandler(seat, deps)
     handlers.set(key, made)
@@ -61,15 +61,15 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
 
   return {
     serveOrdinary(call, { seat, tokenId }) {
-      const { shelf } = handlerOf(seat)
-      if (mismatchIn(call, shelf)) return undefined
-      return direct?.serve(call, shelf, tokenId)
+      const { agentTools } = handlerOf(seat)
+      if (mismatchIn(call, agentTools)) return undefined
+      return direct?.serve(call, agentTools, tokenId)
     },
     async handle(request, who, body) {
-      const { shelf, handler, watch } = handlerOf(who.seat)
-      const mismatch = mismatchIn({ headers: request.headers, body }, shelf)
+      const { agentTools, handler, watch } = handlerOf(who.seat)
+      const mismatch = mismatchIn({ headers: request.headers, body }, agentTools)
       if (mismatch) return { served: mismatch, release() {} }
-      // There are no sessions: whoever asks what is here begins.
+      // There are no sessions: a discovery request begins one.
       const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.seat) : undefined
       const authInfo = { ...authInfoOf(who), ...(instructions !== undefined && { extra: { instructions } }) }
       const served = await handler.fetch(request, { parsedBody: body, authInfo })
@@ -83,8 +83,8 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
 }
 
 function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler {
-  const shelf: AgentTools = { name: seat.caller.name, seat }
-  const handler = createMcpHandler(({ authInfo }) => buildServer(shelf, deps, instructionsIn(authInfo?.extra)), {
+  const agentTools: AgentTools = { name: seat.caller.name, seat }
+  const handler = createMcpHandler(({ authInfo }) => buildServer(agentTools, deps, instructionsIn(authInfo?.extra)), {
     legacy: 'reject',
     maxRequestBodySize: deps.maxBodyBytes,
     onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
@@ -92,7 +92,7 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
   const watching = new Set<Subscriptions>()
   // The same for all streams: a handler tells all those that have an address in their list, each once.
   const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
-  const tell = createTeller(shelf, handler.notify)
+  const tell = createTeller(agentTools, handler.notify)
   const unfollow = deps.follow(seat, change => {
     tell(change)
     const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
@@ -100,11 +100,11 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
   })
   return {
     seat,
-    shelf,
+    agentTools,
     handler,
     watch(uris) {
       if (uris.length === 0) return () => {}
-      const subscriptions = createSubscriptions(shelf, { watches: deps.watches, endNews: deps.endNews, onUpdated })
+      const subscriptions = createSubscriptions(agentTools, { watches: deps.watches, endNews: deps.endNews, onUpdated })
       for (const uri of uris) subscriptions.add(uri)
       watching.add(subscriptions)
       return () => {
@@ -138,9 +138,13 @@ function watchedUris(body: unknown): string[] {
 }
 
 /** Header and body must agree, also where a tool has its arguments repeated in headers. */
-function mismatchIn({ headers, body }: Pick<DirectCall, 'headers' | 'body'>, shelf: AgentTools): Response | undefined {
+function mismatchIn(
+  { headers, body }: Pick<DirectCall, 'headers' | 'body'>,
+  agentTools: AgentTools,
+): Response | undefined {
   const { method, id, params } = (body as Message) ?? {}
-  const grant = method === 'tools/call' && typeof params?.name === 'string' ? findTool(shelf, params.name) : undefined
+  const grant =
+    method === 'tools/call' && typeof params?.name === 'string' ? findTool(agentTools, params.name) : undefined
   const mismatch = grant && findMismatch(grant.tool, params?.arguments, headers)
   if (!mismatch) return undefined
   const message = `Header and body do not agree: ${mismatch.body} (${mismatch.header}).`

@@ -21,9 +21,9 @@ const rendered = { modern: new WeakMap<Tool, McpTool>(), legacy: new WeakMap<Too
 
 /** A tool as MCP lists it. The description is `short`, word for word; safety facts become annotations. */
 export function toMcpTool(tool: Tool, era: Era): McpTool {
-  const shelf = era.isModern ? rendered.modern : rendered.legacy
-  const known = shelf.get(tool) ?? renderTool(tool, era)
-  shelf.set(tool, known)
+  const cache = era.isModern ? rendered.modern : rendered.legacy
+  const known = cache.get(tool) ?? renderTool(tool, era)
+  cache.set(tool, known)
   return known
 }
 
@@ -146,7 +146,7 @@ function withRestOfTask(result: ToolResult, kept: KeptResult): ToolResult {
 
 const MODERN: Era = { isModern: true }
 
-/** What kind of result it is, is ours to say: that of whoever made it was between them and us. */
+/** The gateway says what kind of result it is: the kind that the upstream named was for the gateway. */
 function onTheWire(result: ToolResult, operationId: string, era: Era): CallToolResult {
   // Every result goes this way, and adding to what was spread costs an engine ten times as much as this.
   const wire: ToolResult = Object.assign({}, result, {

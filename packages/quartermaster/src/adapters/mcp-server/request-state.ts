@@ -23,7 +23,7 @@ interface StatesDeps {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Whoever comes late with an answer still hears how the call ended that is on record. */
+/** A client whose answer comes late still hears how a recorded call ended. */
 const TOLD_SECONDS = 86_400
 
 /**

@@ -33,12 +33,12 @@ import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import type { ServerParts } from './server-parts.ts'
 import { OPERATIONS_URI, parseOperationUri } from './subscriptions.ts'
 
-/** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
-export function servePrompts(server: Server, shelf: AgentTools, parts: ServerParts): void {
+/** Lists prompts, fills them in, and completes their arguments and those of resources. */
+export function servePrompts(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { readings, exchanges, states } = parts
   server.setRequestHandler('prompts/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
-    const page = () => pageOf(listPrompts(shelf), versionsOf(shelf).prompts, request.params?.cursor)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    const page = () => pageOf(listPrompts(agentTools), versionsOf(agentTools).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))
     return nextCursor === undefined ? { prompts } : { prompts, nextCursor }
@@ -46,7 +46,7 @@ export function servePrompts(server: Server, shelf: AgentTools, parts: ServerPar
   server.setRequestHandler('prompts/get', async ({ params }, context) => {
     const request = requestOf(server, context, states)
     const fillIn = async (round: McpRequest) => {
-      const end = await takeRound(exchanges, promptWork(shelf, params, readings), round)
+      const end = await takeRound(exchanges, promptWork(agentTools, params, readings), round)
       return 'answer' in end ? ({ ...end.answer } as never) : end.required
     }
     try {
@@ -56,20 +56,21 @@ export function servePrompts(server: Server, shelf: AgentTools, parts: ServerPar
     }
   })
   server.setRequestHandler('completion/complete', ({ params }, context) =>
-    suggest(shelf, params, { readings, request: requestOf(server, context, states) }),
+    suggest(agentTools, params, { readings, request: requestOf(server, context, states) }),
   )
 }
 
 function promptWork(
-  shelf: AgentTools,
+  agentTools: AgentTools,
   { name, arguments: given }: { name: string; arguments?: Record<string, string> | undefined },
   readings: Readings,
 ): RoundWork<PromptResult> {
-  const { seat } = shelf
+  const { seat } = agentTools
   return {
     owner: () => ownerOf(callerKey(seat.caller), `prompt:${name}`, canonicalJson(given ?? {})),
-    async begin({ signal, ask, canAnswer, onLog, client = shelf.client }) {
-      if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
+    async begin({ signal, ask, canAnswer, onLog, client = agentTools.client }) {
+      if (!findPrompt(agentTools, name))
+        throw new AppError('PROMPT_NOT_FOUND', `"${agentTools.name}" has no prompt "${name}".`)
       return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, client, onLog })
     },
   }
@@ -124,31 +125,35 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
 }
 
 /**
- * What can be read on a shelf: the resources of its capabilities, the pages of its tools, the rest of results that were too
+ * What an agent can read: the resources of its capabilities, the pages of its tools, the rest of results that were too
  * large to hand over at once, and how operations stand.
  */
-export function serveResources(server: Server, shelf: AgentTools, parts: ServerParts): void {
+export function serveResources(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   server.setRequestHandler('resources/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
-    const all = [...listTools(shelf), ...listResources(shelf).filter(({ resource }) => resource.uri !== undefined)]
-    const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    const all = [
+      ...listTools(agentTools),
+      ...listResources(agentTools).filter(({ resource }) => resource.uri !== undefined),
+    ]
+    const page = () => pageOf(all, versionsOf(agentTools).resources, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const resources = items.map(toMcpResource)
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   })
   server.setRequestHandler('resources/templates/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
-    const page = () => pageOf(templatesOn(shelf), versionsOf(shelf).resources, request.params?.cursor)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    const page = () => pageOf(templatesOn(agentTools), versionsOf(agentTools).resources, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
   })
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
     const request = requestOf(server, context, parts.states)
-    const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, { shelf, request, ...parts }))
+    const own =
+      (await readOwn(uri, agentTools, parts.results)) ?? (await readOperation(uri, { agentTools, request, ...parts }))
     if (own) return own
-    if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
+    if (!findResource(agentTools, uri)) throw new ResourceNotFoundError(uri)
     const read = async (round: McpRequest) => {
-      const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), round)
+      const end = await takeRound(parts.exchanges, readWork(agentTools, uri, parts.readings), round)
       return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
     }
     try {
@@ -159,7 +164,7 @@ export function serveResources(server: Server, shelf: AgentTools, parts: ServerP
   })
 }
 
-function templatesOn(shelf: AgentTools): ResourceTemplateType[] {
+function templatesOn(agentTools: AgentTools): ResourceTemplateType[] {
   const own = [
     {
       uriTemplate: 'quartermaster://tools/{name}',
@@ -175,7 +180,7 @@ function templatesOn(shelf: AgentTools): ResourceTemplateType[] {
       mimeType: 'application/json',
     },
   ]
-  const defined = listResources(shelf).flatMap(({ resource }) =>
+  const defined = listResources(agentTools).flatMap(({ resource }) =>
     resource.uriTemplate === undefined ? [] : [{ ...factsOf(resource), uriTemplate: resource.uriTemplate }],
   )
   return [...own, ...defined]
@@ -190,15 +195,19 @@ function readWork({ seat, client: only }: AgentTools, uri: string, readings: Rea
 }
 
 /** What we have to read ourselves. Every granted tool has its page, also one that the gateway view does not list. */
-async function readOwn(uri: string, shelf: AgentTools, results: KeptResults): Promise<ReadResourceResult | undefined> {
+async function readOwn(
+  uri: string,
+  agentTools: AgentTools,
+  results: KeptResults,
+): Promise<ReadResourceResult | undefined> {
   const name = parseToolUri(uri)
-  const grant = name === undefined ? undefined : findTool(shelf, name)
+  const grant = name === undefined ? undefined : findTool(agentTools, name)
   if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
-  const told = readView(uri, shelf)
+  const told = readView(uri, agentTools)
   if (told) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(told) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
-  const page = await results.page(shelf.seat.caller, place.resultId, place.offset).catch(error => {
+  const page = await results.page(agentTools.seat.caller, place.resultId, place.offset).catch(error => {
     throw isAppError(error) ? toProtocolError(error) : error
   })
   const next =
@@ -207,28 +216,32 @@ async function readOwn(uri: string, shelf: AgentTools, results: KeptResults): Pr
 }
 
 /** What programs that explain an agent's tools, or make commands of them, ask for. */
-function readView(uri: string, shelf: AgentTools): object | undefined {
+function readView(uri: string, agentTools: AgentTools): object | undefined {
   // A server of one capability has no word on the others.
-  if (shelf.capability !== undefined) return undefined
-  const { seat } = shelf
+  if (agentTools.capability !== undefined) return undefined
+  const { seat } = agentTools
   if (uri === VIEW_URI) return agentViewOf(seat)
   if (uri === VIEW_TOOLS_URI) return seat.view().list()
   if (!uri.startsWith(`${VIEW_TOOLS_URI}/`)) return undefined
   const name = uri.slice(VIEW_TOOLS_URI.length + 1)
-  const grant = findTool(shelf, name)
-  if (!grant) throw toProtocolError(toolNotFound(shelf, name))
+  const grant = findTool(agentTools, name)
+  if (!grant) throw toProtocolError(toolNotFound(agentTools, name))
   return seat.view().detail(grant.tool)
 }
 
 /** As many as an agent can take in at once. */
 const MOST_OPERATIONS = 50
 
-/** An operation of the agent's own, or the newest of them. Anybody else's is not there. */
+/** An operation of the agent's own, or the newest of them. That of another agent is not found. */
 async function readOperation(
   uri: string,
-  { shelf, request, operations }: Pick<ServerParts, 'operations'> & { shelf: AgentTools; request: McpRequest },
+  {
+    agentTools,
+    request,
+    operations,
+  }: Pick<ServerParts, 'operations'> & { agentTools: AgentTools; request: McpRequest },
 ): Promise<ReadResourceResult | undefined> {
-  const { caller } = shelf.seat
+  const { caller } = agentTools.seat
   if (uri === OPERATIONS_URI) {
     const page = await operations.list({
       organisation: caller.organisation,

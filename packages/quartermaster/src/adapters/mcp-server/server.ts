@@ -24,10 +24,10 @@ const CACHE_HINTS = {
   'resources/templates/list': LIST_HINT,
 }
 
-/** A low-level server over a shelf. It costs next to nothing, so there is one per request where there are no sessions. */
-export function buildServer(shelf: AgentTools, parts: ServerParts, instructions?: string): Server {
+/** A low-level server over an agent's tools. It costs next to nothing, so there is one per request where there are no sessions. */
+export function buildServer(agentTools: AgentTools, parts: ServerParts, instructions?: string): Server {
   const server = new Server(
-    { name: shelf.name, version: parts.version },
+    { name: agentTools.name, version: parts.version },
     {
       capabilities: {
         tools: { listChanged: true },
@@ -45,11 +45,11 @@ export function buildServer(shelf: AgentTools, parts: ServerParts, instructions?
       ...(instructions !== undefined && { instructions }),
     },
   )
-  serveTools(server, shelf, parts)
-  serveTasks(server, shelf, parts)
-  servePrompts(server, shelf, parts)
-  serveResources(server, shelf, parts)
-  serveSkills(server, shelf)
+  serveTools(server, agentTools, parts)
+  serveTasks(server, agentTools, parts)
+  servePrompts(server, agentTools, parts)
+  serveResources(server, agentTools, parts)
+  serveSkills(server, agentTools)
   return server
 }
 
@@ -58,19 +58,19 @@ const TRUSTING: jsonSchemaValidator = {
   getValidator: () => value => ({ valid: true, data: value as never, errorMessage: undefined }),
 }
 
-/** Lists the tools of a shelf and calls them. */
-function serveTools(server: Server, shelf: AgentTools, parts: ServerParts): void {
+/** Lists the tools of an agent and calls them. */
+function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { toolCalls, states, begun } = parts
   server.setRequestHandler('tools/list', async (request, context) => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(shelf.seat)
-    const page = () => pageOf(listTools(shelf), versionsOf(shelf).tools, request.params?.cursor)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    const page = () => pageOf(listTools(agentTools), versionsOf(agentTools).tools, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))
     return nextCursor === undefined ? { tools } : { tools, nextCursor }
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const request = requestOf(server, context, states)
-    const call = (round: McpRequest) => toolCalls.call(shelf, params, round)
+    const call = (round: McpRequest) => toolCalls.call(agentTools, params, round)
     const result = begun?.take(context) ?? (await call(request))
     // A task is a result of its own kind, which the SDK has no type for.
     return (await askWhileOpen(result, { context, request, again: call }, parts)) as never
@@ -81,8 +81,8 @@ const TaskParams = z.looseObject({ taskId: z.string().min(1).max(200) })
 const anything = z.looseObject({})
 
 /** The tasks extension: looking after a call that takes its time. */
-function serveTasks(server: Server, shelf: AgentTools, { tasks, states }: ServerParts): void {
-  const { caller } = shelf.seat
+function serveTasks(server: Server, agentTools: AgentTools, { tasks, states }: ServerParts): void {
+  const { caller } = agentTools.seat
   const enter = (context: ServerContext): McpRequest => {
     const request = requestOf(server, context, states)
     if (!followsTasks(request)) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)
@@ -90,7 +90,7 @@ function serveTasks(server: Server, shelf: AgentTools, { tasks, states }: Server
   }
   server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const request = enter(context)
-    const look = { isHeard: () => !hasGone(request), toolNow: (name: string) => findTool(shelf, name)?.tool }
+    const look = { isHeard: () => !hasGone(request), toolNow: (name: string) => findTool(agentTools, name)?.tool }
     return { ...(await tasks.get(caller, taskId, look)) }
   })
   server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
@@ -111,10 +111,10 @@ const SKILLS_CAPABILITY = { 'io.modelcontextprotocol/skills': {} }
 const ListParams = z.looseObject({ cursor: z.string().optional() })
 const GetParams = z.looseObject({ uri: z.string() })
 
-/** The skills extension: what directions a shelf has, and by which digest their text is known. The text is a resource. */
-function serveSkills(server: Server, shelf: AgentTools): void {
+/** The skills extension: the directions of an agent, and by which digest their text is known. The text is a resource. */
+function serveSkills(server: Server, agentTools: AgentTools): void {
   server.setRequestHandler('skills/list', { params: ListParams, result: anything }, async ({ cursor }, context) => {
-    const page = () => pageOf(listSkills(shelf), versionsOf(shelf).resources, cursor)
+    const page = () => pageOf(listSkills(agentTools), versionsOf(agentTools).resources, cursor)
     const { items, nextCursor } = orProtocolError(page)
     const skills = []
     for (const item of items) {
@@ -125,15 +125,15 @@ function serveSkills(server: Server, shelf: AgentTools): void {
     return { skills, ...(nextCursor === undefined ? {} : { nextCursor }), ...hintFor(context) }
   })
   server.setRequestHandler('skills/get', { params: GetParams, result: anything }, ({ uri }, context) => {
-    const skill = orProtocolError(() => findSkill(shelf, uri))
+    const skill = orProtocolError(() => findSkill(agentTools, uri))
     return { skill: toSkill(skill), ...hintFor(context) }
   })
 }
 
-function findSkill(shelf: AgentTools, uri: string): Skill {
-  const found = listSkills(shelf).find(skill => skill.uri === uri)
+function findSkill(agentTools: AgentTools, uri: string): Skill {
+  const found = listSkills(agentTools).find(skill => skill.uri === uri)
   if (found) return found
-  throw new AppError('RESOURCE_NOT_FOUND', `"${shelf.name}" has no skill at "${uri}".`, { details: { uri } })
+  throw new AppError('RESOURCE_NOT_FOUND', `"${agentTools.name}" has no skill at "${uri}".`, { details: { uri } })
 }
 
 /** Answers say so only where the protocol knows of it. */

@@ -30,16 +30,16 @@ interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
 }
 
 export function createSubscriptions(
-  shelf: AgentTools,
+  agentTools: AgentTools,
   { watches, endNews, canHear, onUpdated }: SubscriptionsDeps,
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
 
-  /** An operation changes for whoever waits when it ends. */
+  /** For a subscriber, an operation changes when it ends. */
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
     if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
-    return endNews.follow(shelf.seat.caller, ({ id }) => {
+    return endNews.follow(agentTools.seat.caller, ({ id }) => {
       const isHeard = (wanted === undefined || id === wanted) && (canHear?.() ?? true)
       if (isHeard) onUpdated(uri)
       return isHeard
@@ -47,9 +47,9 @@ export function createSubscriptions(
   }
 
   function begin(uri: string): void {
-    const grant = findResource(shelf, uri)
-    const stop = grant ? watches.add({ seat: shelf.seat, grant, uri, onUpdated }) : followEnd(uri)
-    watched.set(uri, { hash: hashAt(shelf, uri), stop })
+    const grant = findResource(agentTools, uri)
+    const stop = grant ? watches.add({ seat: agentTools.seat, grant, uri, onUpdated }) : followEnd(uri)
+    watched.set(uri, { hash: hashAt(agentTools, uri), stop })
   }
 
   function remove(uri: string): void {
@@ -63,7 +63,7 @@ export function createSubscriptions(
     },
     remove,
     changed() {
-      const changed = [...watched].filter(([uri, { hash }]) => hashAt(shelf, uri) !== hash)
+      const changed = [...watched].filter(([uri, { hash }]) => hashAt(agentTools, uri) !== hash)
       for (const [uri, { stop }] of changed) {
         stop()
         begin(uri)
@@ -77,9 +77,9 @@ export function createSubscriptions(
 }
 
 /** Changes when the definition of what can be read there does. */
-function hashAt(shelf: AgentTools, uri: string): string | undefined {
+function hashAt(agentTools: AgentTools, uri: string): string | undefined {
   const name = parseToolUri(uri)
-  return name === undefined ? findResource(shelf, uri)?.resource.hash : findTool(shelf, name)?.tool.hash
+  return name === undefined ? findResource(agentTools, uri)?.resource.hash : findTool(agentTools, name)?.tool.hash
 }
 
 /** One client's wish to hear of an address. */
@@ -104,7 +104,7 @@ interface WatchesDeps {
   readonly settings: Pick<Settings, 'announceIntervalMs'>
 }
 
-/** As many as all clients together may watch; each is a subscription at somebody's server. */
+/** As many as all clients together may watch; each is a subscription at an upstream. */
 export const MOST_WATCHED = 10_000
 
 interface Watched {
@@ -173,7 +173,7 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
   }
 }
 
-/** A resource that was changed is another, and watched anew. */
+/** A changed resource is another one, and is watched again. */
 function keyOf({ seat, grant: { resource }, uri }: Watching): string {
   return [callerKey(seat.caller), resource.hash, uri].join('\n')
 }
@@ -189,13 +189,13 @@ function once(work: () => void): Cancel {
 
 /** What clients that are there hear of operations that ended without them. */
 export interface OperationNotifications {
-  /** Answers whether anybody heard it. */
+  /** Answers whether a client heard it. */
   tell(operation: OperationSummary, caller: Caller): boolean
   /** Calls back for every operation of a caller that ends. */
   follow(caller: Caller, listener: EndListener, canHear?: () => boolean): Cancel
-  /** Somebody who follows can hear now, and could not before. */
+  /** A follower can hear now, and could not before. */
   arrived(): void
-  /** The callers that have anybody who follows, and can hear now. */
+  /** The callers with a follower that can hear now. */
   listening(): readonly Caller[]
 }
 
@@ -208,12 +208,12 @@ interface Followers {
   readonly listeners: Map<EndListener, () => boolean>
 }
 
-/** @param onArrival told when there may be somebody to hear of what was told to nobody */
+/** @param onArrival called when a client may hear notifications that none heard before */
 export function createOperationNotifications(onArrival: () => void): OperationNotifications {
   const followers = new Map<string, Followers>()
   return {
     tell(operation, caller) {
-      // All of them hear it, whoever was first.
+      // All of them hear it, in any order.
       const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
       return heard.includes(true)
     },
@@ -238,7 +238,7 @@ export function createOperationNotifications(onArrival: () => void): OperationNo
 
 const ALWAYS = () => true
 
-/** The operations of an agent: whoever watches it hears of each that ends. */
+/** The operations of an agent: a subscriber hears of each that ends. */
 export const OPERATIONS_URI = 'quartermaster://operations'
 
 /** The page of an operation. */

@@ -87,7 +87,7 @@ interface TasksDeps {
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
 
-/** As many as one agent may have under way; each holds a running handler, for a day if it asks and nobody answers. */
+/** As many as one agent may have under way; each holds a running handler, for a day if it asks and no answer comes. */
 export const MOST_TASKS = 100
 /** Something may happen to an operation at the very moment; more often than this is more than that. */
 const MOST_LOOKS = 3
@@ -130,16 +130,16 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     const taskId = taskIds.get(exchange)
     const task = taskId === undefined ? undefined : live.get(taskId)
     if (taskId === undefined || !task) return undefined
-    // What it asks is told to whoever looks at the task.
+    // What it asks is shown to a client that reads the task.
     const { inputRequests: _, ...handle } = wireOf(taskId, task)
     return { task: { ...handle, resultType: 'task' } }
   }
 
-  /** Hears how far it has come. Its questions wait in the task until they are answered, so nobody has to take this turn. */
+  /** Hears how far it has come. Its questions wait in the task until they are answered, so no caller has to take this turn. */
   function listen(task: LiveTask): void {
     const onProgress = (progress: Progress) => note(task, progress)
-    // Whoever called it has the task; its end is nobody's answer.
-    // A question ends the turn, and nobody may take another.
+    // The caller has the task; its end answers no request.
+    // A question ends the turn, and there may be no other.
     task.exchange.turn(NEVER, { onProgress, isGone: () => true }).then(task.exchange.leave, () => {})
   }
 
@@ -181,7 +181,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     return facts?.state === 'waitingForApproval' ? { ...wire, statusMessage: waitingText(facts) } : wire
   }
 
-  /** What waits, and what was run again for nobody, has no call here that could be cancelled. */
+  /** What waits, and what was run again without a caller, has no call here that could be cancelled. */
   async function giveUp(caller: Caller, taskId: string): Promise<void> {
     for (let looks = 1; (await stored(caller, taskId)).endedAt === undefined; looks++) {
       const failure = await operationDesk.cancel(taskId).then(() => undefined, toProtocolError)
@@ -252,7 +252,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     async cancel(caller, taskId) {
       const task = findLive(caller, taskId)
       task?.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
-      // Whoever asks next should see it cancelled. The call path lets go of a handler at once, so this is short.
+      // The next request should see it cancelled. The call path releases a handler at once, so this is short.
       await task?.exchange.done.catch(() => {})
       await giveUp(caller, taskId)
     },
@@ -264,7 +264,7 @@ const UNSEEN = () => false
 
 const NEVER = createCancellation().signal
 
-/** Whoever waits hears of progress, and the task begins with the last of it if it becomes one. */
+/** A waiting client hears of progress, and a task begins with the last of it. */
 function noted(seed: TaskSeed, audience: Audience): Audience {
   return {
     ...audience,
@@ -364,7 +364,7 @@ function outcomeOf(
 ): Pick<WireTask, 'status'> & Partial<WireTask> {
   if (result) return { status: 'completed', result: toMcpOutcome(result, facts, toolNow(facts.tool)) }
   const message = error?.message ?? 'It ended without a result.'
-  // A tool that may change something and was cut short may have done its work; whoever cancelled should know.
+  // A tool that may change something and was cut short may have done its work; the client that cancelled should know.
   const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'
   if (isCancelled) return { status: 'cancelled', statusMessage: message }
   return {

@@ -28,7 +28,11 @@ export type ToolCallResult = ReturnType<typeof toMcpResult> | InputRequiredResul
 
 /** Calls of tools, as MCP makes them: with questions in several rounds, and with tasks for what is slow. */
 export interface ToolCalls {
-  call(shelf: AgentTools, params: { name: string; arguments?: unknown }, request: McpRequest): Promise<ToolCallResult>
+  call(
+    agentTools: AgentTools,
+    params: { name: string; arguments?: unknown },
+    request: McpRequest,
+  ): Promise<ToolCallResult>
   /** Cancels what runs under this key for a token: its client going away does not. */
   cancel(holder: string, key: string): void
 }
@@ -50,18 +54,26 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     one.done.then(forget, forget)
   }
 
-  async function run({ shelf, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & Asking) {
+  async function run({ agentTools, grant, input, request }: Pick<OneCall, 'agentTools' | 'grant' | 'input'> & Asking) {
     let seed: TaskSeed | undefined
     let exchange: Exchange<CallAnswer> | undefined
     try {
       const idempotencyKey = checkedKey(request.idempotencyKey)
-      const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], shelf.seat)
+      const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], agentTools.seat)
       if (whenDisabled === 'wait') refuseUnfitHandle(grant.tool, request)
-      const target = targetOf(deps.calls, { shelf, grant, input })
-      seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
+      const target = targetOf(deps.calls, { agentTools, grant, input })
+      seed = !request.state && wantsTask(target, request) ? tasks.seed(agentTools.seat.caller) : undefined
       if (isOnRecordAlone(request, exchanges))
-        return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
-      const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey, whenDisabled })
+        return toMcpResult(await rejoined(deps.calls, { agentTools, grant, input, request }), grant.tool, request)
+      const work = workOf(deps.calls, {
+        agentTools,
+        grant,
+        input,
+        seed,
+        trace: request.trace,
+        idempotencyKey,
+        whenDisabled,
+      })
       exchange = enterExchange(exchanges, work, request)
       if (idempotencyKey !== undefined && request.holder !== undefined)
         keep(exchange, keyedName(request.holder, idempotencyKey))
@@ -73,7 +85,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     } catch (error) {
       seed?.leave()
       // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
-      if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !findTool(shelf, grant.tool.name))
+      if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !findTool(agentTools, grant.tool.name))
         throw toProtocolError(error)
       return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
     }
@@ -83,33 +95,33 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
    * A call that is under way ends on what it began with, also when its tool is held back meanwhile. One whose tool was taken
    * from its agent is ended; what its client brings for it is not let in, and it is told how the call ended.
    */
-  function goOn({ shelf, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
+  function goOn({ agentTools, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
     if (!request.state) return undefined
-    const exchange = exchanges.of(request.state.exchangeId, callOwner(shelf.seat, name, input))
+    const exchange = exchanges.of(request.state.exchangeId, callOwner(agentTools.seat, name, input))
     const grant = exchange && begunWith.get(exchange)
     if (!exchange || !grant) return undefined
-    if (why.code !== 'TOOL_NOT_FOUND') return run({ shelf, grant, input, request })
-    exchange.cancel(taken(shelf, name))
-    return run({ shelf, grant, input, request: { ...request, inputResponses: {} } })
+    if (why.code !== 'TOOL_NOT_FOUND') return run({ agentTools, grant, input, request })
+    exchange.cancel(taken(agentTools, name))
+    return run({ agentTools, grant, input, request: { ...request, inputResponses: {} } })
   }
 
-  /** A server that nobody has seen yet is started for whoever calls what may be its tool. */
-  async function meet({ shelf, name, input, request }: AskedCall): Promise<ToolCallResult> {
+  /** A server that never connected is started for a call of what may be its tool. */
+  async function meet({ agentTools, name, input, request }: AskedCall): Promise<ToolCallResult> {
     try {
-      await deps.calls.meet({ seat: shelf.seat, tool: name, signal: request.signal })
+      await deps.calls.meet({ seat: agentTools.seat, tool: name, signal: request.signal })
     } catch (error) {
       return toErrorResult(error, { isBare: true })
     }
-    const grant = findTool(shelf, name)
-    if (grant) return run({ shelf, grant, input, request })
-    const why = toolNotFound(shelf, name)
-    return goOn({ shelf, name, input, request }, why) ?? refused(why)
+    const grant = findTool(agentTools, name)
+    if (grant) return run({ agentTools, grant, input, request })
+    const why = toolNotFound(agentTools, name)
+    return goOn({ agentTools, name, input, request }, why) ?? refused(why)
   }
 
   return {
-    call(shelf, { name, arguments: input = {} }, request) {
-      const grant = findTool(shelf, name)
-      return grant ? run({ shelf, grant, input, request }) : meet({ shelf, name, input, request })
+    call(agentTools, { name, arguments: input = {} }, request) {
+      const grant = findTool(agentTools, name)
+      return grant ? run({ agentTools, grant, input, request }) : meet({ agentTools, name, input, request })
     },
     cancel(holder, key) {
       for (const exchange of keyed.get(keyedName(holder, key)) ?? []) {
@@ -128,7 +140,7 @@ interface Asking {
 
 /** A call whose tool is not offered any more, or not yet. */
 interface AskedCall extends Asking {
-  readonly shelf: AgentTools
+  readonly agentTools: AgentTools
   readonly name: string
   readonly input: unknown
 }
@@ -150,21 +162,21 @@ function refused(error: AppError): ToolCallResult {
 }
 
 interface OneCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey' | 'whenDisabled'> {
-  readonly shelf: AgentTools
+  readonly agentTools: AgentTools
   readonly grant: Grant
   readonly seed: TaskSeed | undefined
 }
 
 function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
-  const { shelf, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
-  const { seat } = shelf
+  const { agentTools, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
+  const { seat } = agentTools
   const tool = grant.tool.name
   // A host that offers to answer is asked directly; the client is asked where there is none.
   const isHosted = seat.callbacks?.ask !== undefined
   return {
     owner: () => callOwner(seat, tool, input),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
-    begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
+    begin: ({ ask, canAnswer, client = agentTools.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
       calls.call({
         seat,
         tool,
@@ -192,7 +204,12 @@ function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Exchanges, 'has'
 
 function rejoined(
   calls: Calls,
-  { shelf: { seat }, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & { request: McpRequest },
+  {
+    agentTools: { seat },
+    grant,
+    input,
+    request,
+  }: Pick<OneCall, 'agentTools' | 'grant' | 'input'> & { request: McpRequest },
 ): Promise<CallAnswer> {
   const { operationId = '', consent } = request.state ?? {}
   const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
@@ -208,7 +225,10 @@ function both<A>(first: (value: A) => void, second: (value: A) => void): (value:
 }
 
 /** What a call will really run. One that leads nowhere is left to the call path, which refuses it and writes that down. */
-function targetOf(calls: Calls, { shelf: { seat }, grant, input }: Pick<OneCall, 'shelf' | 'grant' | 'input'>): Grant {
+function targetOf(
+  calls: Calls,
+  { agentTools: { seat }, grant, input }: Pick<OneCall, 'agentTools' | 'grant' | 'input'>,
+): Grant {
   if (!grant.tool.forward) return grant
   try {
     return calls.target({ seat, tool: grant.tool.name, input })

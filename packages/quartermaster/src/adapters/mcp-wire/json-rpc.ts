@@ -31,7 +31,7 @@ export function parseMessage(text: string): Message | undefined {
   return toMessage(parseJson(text))
 }
 
-/** The same for whoever may speak to us in batches, as MCP of 2025-03-26 lets one; nothing where one of it is no message. */
+/** The same for a client that may send batches (MCP 2025-03-26); nothing where an element is no message. */
 export function parseMessages(text: string): Message[] {
   return messagesFrom(parseJson(text))
 }

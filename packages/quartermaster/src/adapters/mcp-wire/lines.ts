@@ -20,7 +20,7 @@ export interface LineSplitterOptions {
 export interface LineSplitter {
   /** The lines that end in this chunk. */
   push(chunk: Buffer): Line[]
-  /** The last line, which has no end; nothing when the last chunk ended with one. Begins anew. */
+  /** The last line, which has no end; nothing when the last chunk ended with one. Resets the splitter. */
   rest(): Line | undefined
   /** How long the line is already that has not ended yet. */
   begunBytes(): number
@@ -114,7 +114,7 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
 
 /** Writes whole lines, one after the other. */
 export interface LineWriter {
-  /** Resolves when there is room for more, so that whoever waits reads no faster than the other side does. */
+  /** Resolves when there is room for more, so that the writer sends no faster than the other side reads. */
   write(text: string): Promise<void>
   /** Aborts when the reader has gone. */
   readonly gone: AbortSignal

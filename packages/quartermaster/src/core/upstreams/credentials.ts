@@ -28,7 +28,7 @@ export type UpstreamLogin = z.infer<typeof UpstreamLogin>
 
 /** One that is in the store. */
 export type KeptLogin = UpstreamLogin & {
-  /** The same for as long as it is only renewed. Whoever signs in anew, as the same person or another, has another one. */
+  /** The same for as long as it is only renewed. A new login, of the same person or another, has another one. */
   readonly id: string
 }
 
@@ -44,7 +44,7 @@ export interface UpstreamCredentialStore {
   load(owner: LoginOwner): Promise<KeptLogin | undefined> | KeptLogin | undefined
   /** As it is in the store, whatever was read before: another process may have written it since. */
   reread(owner: LoginOwner): Promise<KeptLogin | undefined>
-  /** Other processes may have written and forgotten some. Answers at which upstreams somebody has signed in or out. */
+  /** Other processes may have written and forgotten some. Answers at which upstreams a login was added or removed. */
   recall(): Promise<string[]>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
   /**
@@ -144,7 +144,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     return { sealed, purpose: `A login at ${login.issuer}`.slice(0, 255), updatedAt: Math.round(clock.now()) }
   }
 
-  /** In a row of its own, by which other processes know that somebody has signed in anew. Answers which. */
+  /** In a row of its own, by which other processes notice a new login. Answers which. */
   async function write(place: Place, login: UpstreamLogin): Promise<string> {
     const { store } = await storage.open()
     const id = ids.next('secret')
@@ -169,7 +169,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   ): Promise<boolean> {
     const place = placeOf(owner)
     const { store } = await storage.open()
-    // Where somebody else has written meanwhile it is about what is there then: a token that was renewed is not to be lost.
+    // Where another process has written meanwhile, its row is used: a renewed token is not to be lost.
     for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
       const found = await row(place)
       const present = await open(found)
@@ -217,7 +217,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     async agentsAt(upstream) {
       const shared = placeOf({ upstream }).name
       const all = await rows(name => isAt(upstream, name))
-      // Whoever has signed in elsewhere since is still to be told of.
+      // A login made in another process since is still to be reported.
       if (!begunWith.has(upstream)) noteAll(all, name => isAt(upstream, name))
       begunWith.add(upstream)
       return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
@@ -243,7 +243,7 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   }
 }
 
-/** Nobody writes a login this often at the same moment. */
+/** No processes write a login this often at the same moment. */
 const MOST_ATTEMPTS = 5
 
 /** As many as are read at a time. */

@@ -21,7 +21,7 @@ export function differencesBetween(before: string | null, after: string): Change
   const old = flattened(before)
   const now = flattened(after)
   const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
-  // Somebody has to see why it waits.
+  // A person has to see why it waits.
   if (fields.length === 0 && before !== null)
     return [{ field: '', before: 'the same fields', after: 'in another order' }]
   const showField = fieldShower(old, now)

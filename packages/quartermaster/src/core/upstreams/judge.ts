@@ -33,7 +33,7 @@ export interface JudgeOptions {
 /**
  * Decides what a server may offer. What is seen first is accepted unless it looks like an attack; what comes or changes
  * later waits for a person; what was accepted once and is back is offered at once. Nothing that is held is offered in its
- * old form: the server would run the new one under the old description. Nor is it offered in a new one that nobody has seen:
+ * old form: the server would run the new one under the old description. Nor is it offered in a new one that no person has seen:
  * a server whose text was found out would otherwise try others until one passes.
  */
 export function judge(options: JudgeOptions): Judgement {
@@ -83,7 +83,7 @@ const UNLISTED = [
 ] as const satisfies readonly (readonly [PinKind, string])[]
 
 /**
- * Nothing of such a kind is used, as nobody can tell what it is by now. Resources are data, and are. Tools are what a server is
+ * Nothing of such a kind is used, because what it is by now is not known. Resources are data, and are. Tools are what a server is
  * there for, and missed also where none was known; of the others many servers say that they have some and list none.
  */
 function missingLists(unlisted: readonly PinRow[], kinds: ReadonlySet<PinKind>): string[] {
@@ -118,7 +118,7 @@ function withKinds(pin: PinRow, before: ReadonlySet<PinKind>, now: ReadonlySet<P
   return pin.listedKinds?.length === kinds.length ? pin : { ...pin, listedKinds: kinds }
 }
 
-/** The same for everything of that kind and name: whoever adds it twice finds it taken. */
+/** The same for everything of that kind and name: adding it twice finds it taken. */
 export function pinId(digest: Digest, upstream: string, { kind, name }: { kind: PinKind; name: string }): string {
   return `pin_${digest(JSON.stringify([upstream, kind, name]))}`
 }
@@ -191,7 +191,7 @@ export const NOTHING_BEFORE = {
 } as const satisfies Partial<PinRow>
 
 /**
- * Whether nobody has to look at it. A changed one always needs a person, and so does a late one unless the configuration
+ * Whether no person has to look at it. A changed one always needs a person, and so does a late one unless the configuration
  * says otherwise. Resources are data: their lists grow and change by nature, so of them only what is found counts, and
  * whether one was held back or refused before it changed.
  */
@@ -209,7 +209,7 @@ interface Parting {
 
 /**
  * What becomes of pins of what the server has no more. They stay, for the day it comes back and for agents that name it, as
- * far as there is room: a server that renames everything at every start must not fill the store. What nobody has accepted or
+ * far as there is room: a server that renames everything at every start must not fill the store. What no person has accepted or
  * refused goes first.
  */
 function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
@@ -230,7 +230,7 @@ function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LI
       continue
     }
     kept.push(before)
-    // What comes back one day finds its name with whoever has it then.
+    // A definition that comes back later may find its name taken.
     const left = before.listed ? { ...before, ...NO_CLAIM, listed: false } : before
     const pin = named.has(before) && before.definition !== NO_DEFINITION ? { ...left, ...NAME_ONLY } : left
     if (pin !== before) writes.push({ kind: 'change', before, pin })

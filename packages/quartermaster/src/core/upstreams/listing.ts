@@ -46,7 +46,7 @@ export interface ListingLimits {
   readonly names: number
 }
 
-/** Real servers have dozens of definitions of a few kilobytes; whoever lists a hundred thousand hurts only itself. */
+/** Real servers have dozens of definitions of a few kilobytes; a server that lists a hundred thousand hurts only itself. */
 export const LISTING_LIMITS: ListingLimits = {
   definitions: 2_000,
   characters: 8 * 1024 * 1024,
@@ -102,7 +102,7 @@ const NAME_FIELDS = {
 
 const LONGEST_NAME = { server: 256, tool: 256, prompt: 256, resource: 2048, template: 2048 } as const
 
-/** The version is left out: a server that is updated and still says the same needs nobody's attention. */
+/** The version is left out: a server that is updated and still lists the same needs no attention. */
 function serverRecord(server: unknown): Record<string, unknown> {
   const given = isRecord(server) ? server : {}
   const fields = ['name', 'title', 'instructions'].filter(field => given[field] !== undefined)
@@ -145,7 +145,7 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
   return { take, end, isEmpty: () => definitions.length === 0 }
 }
 
-/** Of a thousand like these nobody reads more. */
+/** Of a thousand like these a person reads no more. */
 const MOST_PROBLEMS = 20
 
 function nameOf(kind: PinKind, value: unknown): string | undefined {
@@ -162,7 +162,7 @@ function nameFault(kind: PinKind, name: unknown): string | undefined {
   return isKeepable(name) ? undefined : 'it holds NUL or half a character'
 }
 
-/** By its place, because nobody could find it by its name. */
+/** By its place, because it cannot be found by its name. */
 function nameless(kind: PinKind, value: unknown, index: number): string {
   const fault = nameFault(kind, isRecord(value) ? value[NAME_FIELDS[kind]] : undefined)
   return `The ${kind} at place ${index + 1} of those listed has no usable name: ${fault}.`
@@ -193,7 +193,7 @@ const LISTED = {
   templates: 'templates of resources',
 } as const
 
-/** What nobody has read is not offered, and whoever misses it should know why. */
+/** What was not read is not offered, and a person who misses it should know why. */
 function cutShort(upstream: string, field: ListedField): Problem {
   const message = `The list of the ${LISTED[field]} of "${upstream}" has no end, or one too far away. What was read of it is used.`
   return refused(upstream, undefined, message)

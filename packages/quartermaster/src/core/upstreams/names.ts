@@ -101,7 +101,7 @@ const FIXES = {
   tool: (upstream: string) =>
     `A tool can be given a name in the configuration: "mcpServers": { "${upstream}": { "tools": … } }.`,
   prompt: (upstream: string) =>
-    `A prompt keeps its name. Leave them out where nobody needs them: "mcpServers": { "${upstream}": { "prompts": false } }.`,
+    `A prompt keeps its name. Leave them out where they are not needed: "mcpServers": { "${upstream}": { "prompts": false } }.`,
 } as const
 
 function problemWith(upstream: string, subject: string, message: string): Problem {
@@ -114,7 +114,7 @@ function problemWith(upstream: string, subject: string, message: string): Proble
   }
 }
 
-/** A tool of anybody. */
+/** A tool of any server or of the project. */
 export interface NamedTool {
   /** As agents call it. */
   readonly name: string
@@ -170,7 +170,7 @@ function* toolNamesOf(tools: Iterable<NamedTool>, ownNameOf: ToolsOfOthersDeps['
   return names
 }
 
-/** Some of each unit: whoever has many that are alike must not crowd out the one they are like. */
+/** Some of each unit: a unit with many similar names must not hide the one they resemble. */
 function add(tools: Tools, key: string, tool: NamedTool): void {
   const list = tools.get(key) ?? []
   tools.set(key, list)
@@ -197,7 +197,7 @@ export function wantsTool(wishes: ToolWishes, name: string): boolean {
   return whyUnwanted(wishes, name) === undefined
 }
 
-/** What in its entry leaves this tool out, for whoever would have it; nothing where it is wanted. */
+/** The setting in its entry that leaves this tool out; nothing where it is wanted. */
 function whyUnwanted({ offer, leaveOut, tools }: ToolWishes, name: string): string | undefined {
   const options = Object.hasOwn(tools, name) ? tools[name] : undefined
   if (options?.offer === false) return '"tools" says "offer": false of it'

@@ -49,15 +49,15 @@ export interface PinBook {
   /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
   recall(upstream: string, policy: PinPolicy): Promise<ReviewedListing | undefined>
   /** Compares what a server lists with what was seen before, and writes down what is new. */
-  see(sighting: SeenListing): Promise<ReviewedListing>
-  /** Looks again at what speaks of tools of others and nobody has decided about. Answers nothing where that changes nothing. */
+  see(listing: SeenListing): Promise<ReviewedListing>
+  /** Checks undecided definitions that mention tools of others again. Answers nothing where that changes nothing. */
   lookAgain(look: SecondLook): Promise<ReviewedListing | undefined>
   /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
   list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, unless it is offered and to be rejected, and `EDIT_CONFLICT` for what has changed since the person looked. */
   decide(decision: Decision): Promise<ReviewItem[]>
   /**
-   * Writes down which names things have now, and since when. What somebody else has written since they were read stays, and
+   * Writes down which names things have now, and since when. What another process has written since they were read stays, and
    * then it answers `false`: what is on record is to be read again.
    */
   claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
@@ -81,7 +81,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   const open = async () => (await storage.open()).store
   const now = () => Math.round(clock.now())
 
-  /** Answers nothing where the pins were changed by somebody else meanwhile. */
+  /** Answers nothing where another process changed the pins meanwhile. */
   async function seeOnce(store: Store, look: Look): Promise<ReviewedListing | undefined> {
     const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
@@ -118,7 +118,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
     await inTurns(known.note(seen, kinds), clock)
   }
 
-  /** Answers whether anything has changed, and nothing where somebody else has changed it meanwhile. */
+  /** Answers whether anything has changed, and nothing where another process has changed it meanwhile. */
   async function lookOnce(store: Store, { upstream, policy, others }: SecondLook): Promise<boolean | undefined> {
     const known = await mentionsOf(store, upstream)
     const spoken = await inTurns(known.of(others), clock)
@@ -204,7 +204,7 @@ export function createPinBook({ storage, clock, digest, scanner }: PinBookDeps):
   }
 }
 
-/** A sighting, read. What was found in it once need not be looked for again. */
+/** A listing, read. What was found in it once need not be looked for again. */
 interface Look {
   readonly upstream: string
   readonly policy: PinPolicy
@@ -215,7 +215,7 @@ interface Look {
 
 const MOST_ATTEMPTS = 5
 
-/** Once more where somebody else was faster. */
+/** Retries where another process was faster. */
 async function insisting<T>(upstream: string, attempt: () => Promise<T | undefined>): Promise<T> {
   for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
     const done = await attempt()

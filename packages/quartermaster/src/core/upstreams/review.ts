@@ -21,7 +21,7 @@ export interface OfferedDefinition {
   readonly value: Readonly<Record<string, unknown>>
   /** The name that it is on record with, if it is with any. */
   readonly claim?: NameClaim | undefined
-  /** Something was found in it that nobody has looked at. */
+  /** Something was found in it that no person has reviewed. */
   readonly isWarned?: boolean
 }
 
@@ -73,12 +73,12 @@ export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings
   return isSuspicious(pin.findings) ? 'suspicious' : 'new'
 }
 
-/** Whether it is offered although something was found in it that nobody has looked at. */
+/** Whether it is offered although a finding in it was not reviewed. */
 export function isWarned({ state, findings, decidedAt }: Pick<PinRow, 'state' | 'findings' | 'decidedAt'>): boolean {
   return state === 'accepted' && findings.length > 0 && decidedAt === null
 }
 
-/** Whether nobody has decided about it yet. What a person has rejected waits for nobody, and no one is reminded of it. */
+/** Whether it waits for a decision. What a person has rejected does not wait, and causes no reminder. */
 export function isWaiting({ state }: Pick<HeldDefinition, 'state'>): boolean {
   return state !== 'rejected'
 }
@@ -133,9 +133,9 @@ function heldDefinition(upstream: string, pin: PinRow): HeldDefinition | undefin
 }
 
 const REASONS = {
-  new: 'The server added it or put it in other words after the first look, and nobody has looked at it yet.',
-  changed: 'The server changed it, and nobody has looked at it yet.',
-  suspicious: 'Its definition seems to steer the model, and nobody has looked at it yet.',
+  new: 'The server added it or put it in other words after the first look, and no person has reviewed it yet.',
+  changed: 'The server changed it, and no person has reviewed it yet.',
+  suspicious: 'Its definition seems to steer the model, and no person has reviewed it yet.',
   rejected: 'It was looked at and refused.',
 } as const satisfies Record<HeldState, string>
 
@@ -161,7 +161,7 @@ function claimOf({ offeredAs, offeredSince }: PinRow): { claim?: NameClaim } {
 export interface ListOptions {
   /** With the definitions themselves, of which differences show only so much. */
   readonly whole?: true | undefined
-  /** Beside that what is offered, for whoever wants to take it back. */
+  /** Also what is offered, so that a person can take it back. */
   readonly offered?: true | undefined
 }
 
@@ -207,7 +207,7 @@ export interface SecondFinding {
 
 /**
  * What becomes of a pin that was looked at again because there are tools that it speaks of. What is offered stays so unless it
- * speaks of them as nobody should; what was found before was found. Nothing where there is nothing new.
+ * speaks of them as no tool should; earlier findings stay. Nothing where there is nothing new.
  */
 export function lookedAgain(
   before: PinRow,

@@ -43,7 +43,7 @@ export function createUpstreamMemory({ storage, clock, ids }: UpstreamMemoryDeps
       const row = { id: ids.next('upstream'), ...PLACE, name, ...set, firstSeenAt: Math.round(since) }
       const known = await find(store, name)
       const added = known ? undefined : await store.commit([insert('upstreams', row, 'upstream.new')])
-      // Known, or just added by somebody else. The last one to have looked knows best.
+      // Known, or just added by another process. The latest facts win.
       if (!added?.committed) await store.commit([update('upstreams', { where: { ...PLACE, name }, set, rows: 'any' })])
     },
     async names() {

@@ -112,6 +112,6 @@ async function askSomebody(question: Question, { request, subject, signal }: Ask
   if (request.ask) return request.ask(question, signal)
   const callback = request.seat.callbacks?.ask
   if (callback) return callback(question, { tool: subject, signal })
-  const message = `"${subject}" has a question, and nobody is there to answer it: "${questionText(question)}"`
+  const message = `"${subject}" has a question, and no person is there to answer it: "${questionText(question)}"`
   throw new AppError('ANSWER_UNAVAILABLE', message)
 }
