@@ -1,4 +1,8 @@
-export { createKnowledgeSource, type KnowledgeSource, type KnowledgeSourceOptions } from './knowledge-source.ts'
-export { createPackedSource, packKnowledge } from './packed-source.ts'
-export { plannedUnit } from './planned-unit.ts'
-export { compareUnits, type UnitFile, type UnitOutcome, writeUnits } from './write-units.ts'
+export {
+  createKnowledgeSource,
+  createPackedSource,
+  type KnowledgeSource,
+  type KnowledgeSourceOptions,
+  packKnowledge,
+} from './knowledge-source.ts'
+export { compareUnits, plannedUnit, type UnitFile, type UnitOutcome, writeUnits } from './write-units.ts'

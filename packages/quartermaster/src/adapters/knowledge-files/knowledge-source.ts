@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { open, readFile } from 'node:fs/promises'
+import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import type { Source, SourceKind, SourceUnit } from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Parted } from './front-matter.ts'
-import { type FoundFile, listUnitFiles } from './unit-files.ts'
-import { createFolderWatch } from './watch.ts'
+import { type FoundFile, isMarkdown, isSkipped, listUnitFiles } from './unit-files.ts'
 
 export interface KnowledgeSourceOptions {
   readonly id: string
@@ -126,4 +125,95 @@ function broken(id: string, message: string, line?: number): SourceUnit {
   const where = line === undefined ? id : `${id}:${line}`
   const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where, message }
   return { id, broken: [problem] }
+}
+
+/**
+ * Knowledge as a source has read it, for one file: to parse a few pages anew takes longer than all the rest of a start.
+ * Throws what is wrong with them, because whoever packs them can fix them.
+ */
+export async function packKnowledge(source: Source): Promise<string> {
+  const units = await source.load(new AbortController().signal)
+  const broken = units.flatMap(unit => ('broken' in unit ? unit.broken : []))
+  if (broken.length > 0) throw new Error(broken.map(({ where, message }) => `${where}: ${message}`).join('\n'))
+  return JSON.stringify(units)
+}
+
+/** A source over what was packed. It does not change while it runs. */
+export function createPackedSource({ file, ...place }: Pick<Source, 'id' | 'kind'> & { readonly file: URL }): Source {
+  let units: readonly SourceUnit[] | undefined
+  return {
+    ...place,
+    async load() {
+      units ??= JSON.parse(await readFile(file, 'utf8')) as SourceUnit[]
+      return units
+    },
+  }
+}
+
+/** Tells that a folder's Markdown files have changed. */
+interface FolderWatch {
+  listen(listener: () => void): () => void
+  close(): Promise<void>
+}
+
+/** Longer than the gaps between the steps in which editors write, and shorter than anyone notices. */
+const QUIET_MS = 60
+
+/** Watches a folder from the first listener on. It may come later than that, or go and come back. */
+function createFolderWatch(dir: string, log: Log): FolderWatch {
+  const listeners = new Set<() => void>()
+  let timer: NodeJS.Timeout | undefined
+  let started: Promise<{ close(): Promise<void> } | undefined> | undefined
+  let isClosed = false
+
+  const tell = () => {
+    for (const listener of listeners) listener()
+  }
+  const changed = () => {
+    clearTimeout(timer)
+    timer = setTimeout(tell, QUIET_MS).unref()
+  }
+
+  async function start() {
+    const { watch } = await import('chokidar')
+    const parent = dirname(dir)
+    // The folder above is watched, and of it this one alone: naming one that is not there would notice nothing.
+    const watcher = watch(parent, { ignoreInitial: true, ignored: path => !isWatched(resolve(path), { parent, dir }) })
+    // The first alone: when watches run out, there is one for every further file.
+    watcher.once('error', error => {
+      watcher.on('error', () => {})
+      log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) })
+    })
+    // What was written before has been seen by nobody, and whoever listens may have read before that.
+    watcher.once('ready', changed)
+    watcher.on('all', (event, path) => {
+      if (resolve(path) !== parent && (isMarkdown(path) || event.endsWith('Dir'))) changed()
+    })
+    return watcher
+  }
+
+  return {
+    listen(listener) {
+      if (isClosed) return () => {}
+      listeners.add(listener)
+      started ??= start().catch((error: unknown) => {
+        // Without a watcher everything still works, by `reload`.
+        log.warn(`The folder "${dir}" is not watched; use reload after an edit.`, { reason: messageOf(error) })
+        return undefined
+      })
+      return () => void listeners.delete(listener)
+    },
+    async close() {
+      isClosed = true
+      listeners.clear()
+      clearTimeout(timer)
+      await (await started)?.close()
+    },
+  }
+}
+
+function isWatched(path: string, { parent, dir }: { parent: string; dir: string }): boolean {
+  if (path === parent || path === dir) return true
+  if (!path.startsWith(`${dir}${sep}`)) return false
+  return !relative(dir, path).split(sep).some(isSkipped)
 }

@@ -1,7 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
+import type { SourceUnit } from '../../core/catalogue/index.ts'
+import { partFrontMatter } from './front-matter.ts'
+import { MOST_BYTES } from './knowledge-source.ts'
 
 /** A file that is to be. */
 export interface UnitFile {
@@ -102,4 +105,17 @@ function closedToUs(error: unknown): null {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EISDIR' || code === 'EACCES') return null
   throw error
+}
+
+/** A file that is to be, as it would be read; its id is its path. */
+export function plannedUnit({ path, text }: UnitFile): SourceUnit {
+  const parted = partFrontMatter(text)
+  const wrong = Buffer.byteLength(text) > MOST_BYTES ? `It would have more than ${MOST_BYTES} bytes.` : undefined
+  if (wrong !== undefined || 'wrong' in parted) {
+    const message = wrong ?? ('wrong' in parted ? parted.wrong : '')
+    return { id: path, broken: [{ severity: 'error', code: 'DEFINITION_INVALID', where: path, message }] }
+  }
+  const written = [{ path: path.replace(/\.md$/, ''), ...parted }]
+  const definitions = { capabilities: [], dependencies: [], injections: [], written }
+  return { id: path, hash: createHash('sha256').update(text).digest('hex'), definitions }
 }

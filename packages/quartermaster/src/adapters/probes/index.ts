@@ -1,6 +1,4 @@
-export { allOf } from './all-of.ts'
-export { environment, type NamedOptions, secret } from './environment.ts'
 export { type HttpOptions, http } from './http.ts'
-export { type PathOptions, path } from './path.ts'
 export { type ProgramOptions, program } from './program.ts'
 export { type TcpOptions, tcp } from './tcp.ts'
+export { allOf, environment, type NamedOptions, type PathOptions, path, secret } from './values.ts'

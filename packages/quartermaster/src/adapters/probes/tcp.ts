@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { onAbort } from './abort.ts'
-import { connectionVerdict, down, UP } from './verdict.ts'
+import { connectionVerdict, down, onAbort, UP } from './values.ts'
 
 export interface TcpOptions {
   /** Default `127.0.0.1`. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { estimateTokens } from './estimate-tokens.ts'
+import { estimateTokens } from './prompt-for.ts'
 
 /** Counted with `o200k_base`. */
 const COUNTED: readonly [string, number][] = [

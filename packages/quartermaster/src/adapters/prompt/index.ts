@@ -1,2 +1,1 @@
-export { promptFor } from './prompt-for.ts'
-export { renderPrompt } from './render-prompt.ts'
+export { promptFor, renderPrompt } from './prompt-for.ts'

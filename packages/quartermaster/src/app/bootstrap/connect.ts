@@ -52,7 +52,7 @@ function startCommand(given: ProjectPlace): string {
 /** We stand beside the agent, and open what it names; the data folder stays closed. Most clients never need it. */
 function filesOpener(place: ProjectPlace): OpenFiles {
   const open = async () => {
-    const { createFilesOpener } = await import('../../capabilities/shared/attached-files.ts')
+    const { createFilesOpener } = await import('../../capabilities/shared/attachments.ts')
     return createFilesOpener(await locateProject(ownPlace(place)))
   }
   let opened: ReturnType<typeof open> | undefined

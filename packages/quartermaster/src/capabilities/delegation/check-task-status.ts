@@ -1,9 +1,17 @@
 import { z } from 'zod'
-import { AppError, type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
+import {
+  type Actor,
+  AppError,
+  type DelegationFacts,
+  isAppError,
+  type Platform,
+  QUOTED_TEXT,
+  TOLD_TOOLS,
+} from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
+import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { isUnknown, lostTask } from './lost-task.ts'
-import { TaskAnswer, taskAnswer } from './task-answer.ts'
+import { iso, TaskAnswer, taskAnswer } from './task-answer.ts'
 
 /** The tool that tells how a task goes. */
 export function createCheckTaskStatus(delegation: Platform['delegation']) {
@@ -43,3 +51,54 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     },
   })
 }
+
+/** The tool that ends a task before its time. */
+export function createCancelTask(delegation: Platform['delegation']) {
+  return defineTool({
+    name: 'cancel_task',
+    title: 'Cancel a task',
+    short: `Cancel a task you gave to a peer, or decline one that you were given. ${QUOTED_TEXT}`,
+    whenToUse:
+      'When you do not need the result any more: the peer is told to stop, and late answers are refused. A task that you ' +
+      'were given is declined, and its asker is told that it failed; to say why, use reply with outcome failed instead.',
+    command: { name: 'cancel' },
+    input: z.object({ task_id: z.string().min(1).max(128).describe('Which task.') }),
+    output: TaskAnswer,
+    examples: [{ query: 'stop that task', input: { task_id: 'task_8f2c' } }],
+    mutates: true,
+    async handler({ task_id }, context) {
+      const actor = actorOf(context)
+      return taskAnswer(await (await delegation()).cancel(actor, task_id), { to: actor })
+    },
+  })
+}
+
+function isUnknown(error: unknown): error is AppError {
+  return isAppError(error) && error.code === 'NAME_UNKNOWN'
+}
+
+/** An answer may be lost on its way, and the id of a task with it. So whoever names none of its own is told which are open. */
+function lostTask(
+  error: AppError,
+  open: readonly DelegationFacts[],
+  { workspace }: Pick<Actor, 'workspace'>,
+): AppError {
+  const lines = open.map(task => lineOf(task, workspace))
+  const listed =
+    lines.length === 0 ? 'You have no open tasks.' : `Your open tasks, the newest first: ${lines.join('; ')}.`
+  const tasks = open.map(({ id, state, from, to, createdAt }) => ({
+    id,
+    state,
+    from,
+    to: { id: to.id, name: to.name },
+    createdAt,
+  }))
+  return new AppError('NAME_UNKNOWN', `${error.message} ${listed}`, { details: { ...error.details, open: tasks } })
+}
+
+function lineOf({ id, state, from, to, createdAt }: DelegationFacts, own: string): string {
+  const side = from.name === own ? `given to ${literal(to.name)}` : `taken from ${literal(from.name)}`
+  return `${id}, ${side} at ${iso(createdAt)}, ${state}`
+}
+
+const literal = (name: string) => escapeLine(JSON.stringify(name))

@@ -1,8 +1,18 @@
-import { type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
-import { defineTool } from '../../core/catalogue/index.ts'
+import { z } from 'zod'
+import {
+  AttachmentIds,
+  type DelegationWish,
+  keepableText,
+  LONGEST_DEADLINE_SECONDS,
+  type Platform,
+  QUOTED_TEXT,
+  TOLD_TOOLS,
+  wholeNumber,
+} from '../../contracts/index.ts'
+import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { capped } from '../shared/page-input.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
-import { TaskInput, wishOf } from './task-input.ts'
 
 /** The longest that the setting lets it wait, and time to write the answer. */
 const TIMEOUT_MS = 640_000
@@ -46,4 +56,79 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
       })
     },
   })
+}
+
+/** The tool that gives a task to a peer and goes on. */
+export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
+  return defineTool({
+    name: 'delegate_task_async',
+    title: 'Delegate',
+    short: `Hand a task to another agent and carry on; its answer comes later. ${QUOTED_TEXT}`,
+    whenToUse:
+      'For work that takes minutes or hours. You get the task_id at once. When the peer is done, a message of kind ' +
+      'delegation_result brings the outcome to your inbox; check_task_status shows it too. The status queued says that the ' +
+      'peer has other tasks first: leave the task there and do not send it a second time.',
+    command: { name: 'delegate', flag: 'async' },
+    input: TaskInput,
+    output: TaskAnswer,
+    examples: [
+      {
+        query: 'have the researcher look into it',
+        input: { workspace_id: 'ws_8f2c', task: 'Compare the three offers.' },
+      },
+    ],
+    mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
+    async handler(input, context) {
+      const { wish, said } = wishOf(input, context)
+      const actor = actorOf(context)
+      const detail = await (await delegation()).delegate(actor, wish)
+      const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
+      return taskAnswer(detail, { to: actor, said, isWithoutInbox })
+    },
+  })
+}
+
+/** What both ways of giving a task away are told. */
+const TaskInput = z.object({
+  workspace_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe('The workspace that should do it: its workspace_id from list_peers.'),
+  task: keepableText()
+    .min(1)
+    .describe('What the peer should do, complete enough for an agent that knows nothing of it yet.'),
+  attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
+  deadline_secs: wholeNumber()
+    .optional()
+    .describe(`When to give it up. Default: one day, capped at ${LONGEST_DEADLINE_SECONDS}.`),
+  for_task: z.string().min(1).max(128).optional().describe('The task_id you work on yourself, if this is for one.'),
+  idempotency_key: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The same key with the same content is the same task, however often it is sent.'),
+})
+type TaskInput = z.infer<typeof TaskInput>
+
+const DEADLINE = { name: 'deadline_secs', most: LONGEST_DEADLINE_SECONDS, why: 'the longest that a task may take' }
+
+/** What is wanted, and what was said of it. A new attempt at the same call is the same task. */
+function wishOf(
+  input: TaskInput,
+  { idempotencyKey }: Pick<CallContext, 'idempotencyKey'>,
+): { readonly wish: DelegationWish; readonly said: string | undefined } {
+  const { workspace_id: to, task, attachments, deadline_secs, for_task, idempotency_key } = input
+  const deadline = deadline_secs === undefined ? undefined : capped(deadline_secs, DEADLINE)
+  const wish = {
+    to,
+    task,
+    attachments,
+    deadlineSeconds: deadline?.value,
+    forTask: for_task,
+    idempotencyKey: idempotency_key === undefined ? `call:${idempotencyKey}` : `own:${idempotency_key}`,
+  }
+  return { wish, said: deadline?.said }
 }

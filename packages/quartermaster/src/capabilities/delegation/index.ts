@@ -1,8 +1,6 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createCancelTask } from './cancel-task.ts'
-import { createCheckTaskStatus } from './check-task-status.ts'
-import { createDelegateTask } from './delegate-task.ts'
-import { createDelegateTaskAsync } from './delegate-task-async.ts'
+import { createCancelTask, createCheckTaskStatus } from './check-task-status.ts'
+import { createDelegateTask, createDelegateTaskAsync } from './delegate-task.ts'
 import { createGetWorkspaceInfo } from './get-workspace-info.ts'
 import { createListPeers } from './list-peers.ts'
 

@@ -4,7 +4,7 @@ import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { quoted, quotedLine } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
-import { remarkOn } from './peer-remark.ts'
+import { remarkOn } from './task-answer.ts'
 
 const LIMITS = { usual: 50, most: 200 }
 

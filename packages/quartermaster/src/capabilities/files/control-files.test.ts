@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type DeskOptions, type FilesDesk, filesDesk } from '../../testing/files-desk.ts'
-import { fold } from '../shared/fold.ts'
+import { fold } from '../shared/text.ts'
 
 const PROJECT = {
   'quartermaster.config.json': 'original',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createGlob } from './glob.ts'
+import { createGlob } from './patterns.ts'
 
 describe('a glob', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createWalls } from '../shared/sandbox.ts'
+import { createWalls } from '../shared/walls/sandbox.ts'
 import { FILES_WORDS, FilesSettings, toFilesConfig } from './config.ts'
 import { createListFiles } from './list-files.ts'
 import { createReadFile } from './read-file.ts'

@@ -2,11 +2,11 @@ import type { BigIntStats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { answering, isMissing, Refusal } from '../shared/refusal.ts'
-import type { Found, Sandbox, Walls } from '../shared/sandbox.ts'
-import { type Met, type Untold, walkTree } from '../shared/tree.ts'
+import { answering, isMissing, Refusal } from '../shared/walls/refusal.ts'
+import type { Found, Sandbox, Walls } from '../shared/walls/sandbox.ts'
+import { type Met, type Untold, walkTree } from '../shared/walls/tree.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
-import { createGlob, type Glob } from './glob.ts'
+import { createGlob, type Glob } from './patterns.ts'
 
 const DEFAULT_ENTRIES = 200
 const MOST_ENTRIES = 2_000

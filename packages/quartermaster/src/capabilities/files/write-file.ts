@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { type CallContext, defineTool, type ScopedCall, toolResult } from '../../core/catalogue/index.ts'
-import { writeAtomically } from '../shared/atomic-write.ts'
-import { answering, errnoOf, Refusal } from '../shared/refusal.ts'
-import type { Walls } from '../shared/sandbox.ts'
-import { sizeText } from '../shared/size-text.ts'
+import { sizeText } from '../shared/text.ts'
+import { writeAtomically } from '../shared/walls/place.ts'
+import { answering, errnoOf, Refusal } from '../shared/walls/refusal.ts'
+import type { Walls } from '../shared/walls/sandbox.ts'
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 
 const Input = z.strictObject({

@@ -1,6 +1,5 @@
 import { defineInjection, defineModule } from '../../core/catalogue/index.ts'
-import { createCallTool } from './call-tool.ts'
-import { createDescribeTool } from './describe-tool.ts'
+import { createCallTool, createDescribeTool } from './describe-tool.ts'
 import { createFindTools } from './find-tools.ts'
 import { createGetStatus } from './get-status.ts'
 import { createReadDocs } from './read-docs.ts'

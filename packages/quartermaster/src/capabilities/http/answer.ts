@@ -1,14 +1,10 @@
 import type { ToolResult } from '../../contracts/index.ts'
 import { toolFailure, toolResult, type WebAnswer } from '../../core/catalogue/index.ts'
 import type { Redact } from '../../core/kernel/index.ts'
-import { binaryBlock, hasSecret } from '../shared/binary-block.ts'
-import { jsonResult } from '../shared/json-result.ts'
-import { pick } from '../shared/pick.ts'
-import { type ReadJson, readJson } from '../shared/read-json.ts'
-import { beginningOf } from '../shared/shortened.ts'
+import { beginningOf, binaryBlock, hasSecret, jsonResult, type ReadJson, readJson } from '../shared/result-content.ts'
 import { HTTP_OP_LIMITS, type HttpSettings } from './settings.ts'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly url: URL
   readonly response: HttpSettings['response']
   /** Takes the place of secrets. */
@@ -61,7 +57,7 @@ function binaryResult(body: Uint8Array, mimeType: string, { url, response, secre
   return toolResult({ content: [binaryBlock(body, mimeType, `${url.origin}${url.pathname}`)] })
 }
 
-export interface RefusalOptions extends Pick<AnswerOptions, 'url' | 'redact'> {
+interface RefusalOptions extends Pick<AnswerOptions, 'url' | 'redact'> {
   /** How many characters at the end may be part of a secret that was cut through. */
   readonly doubtful: number
 }
@@ -119,4 +115,23 @@ function parsed(text: string, redact: Redact): ReadJson | undefined {
     // Some servers say JSON and send a page.
     return undefined
   }
+}
+
+/** What a pointer finds in a value (RFC 6901); a `*` stands for every item of a list, and gives a list of what is found. */
+function pick(value: unknown, pointer: string): unknown {
+  return walk(value, pointer.split('/').slice(1).map(decoded))
+}
+
+function walk(value: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (step === undefined) return value
+  if (Array.isArray(value)) {
+    if (step === '*') return value.map(item => walk(item, rest)).filter(item => item !== undefined)
+    return /^(?:0|[1-9]\d*)$/.test(step) ? walk(value[Number(step)], rest) : undefined
+  }
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+  return walk((value as Record<string, unknown>)[step], rest)
+}
+
+function decoded(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }

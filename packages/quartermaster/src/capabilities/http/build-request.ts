@@ -1,5 +1,5 @@
-import { Refusal } from '../shared/refusal.ts'
 import { asText, fill, lacksValue, onlyParameter, parseTemplate, type Values, valueOf } from '../shared/template.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 import type { HttpSettings } from './settings.ts'
 import { encoded, fillUrl } from './url-template.ts'
 
@@ -14,7 +14,7 @@ export interface BuiltRequest {
   readonly body?: string | undefined
 }
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly values: Values
   readonly idempotencyKey: string
   /** Throws when it is not there. */

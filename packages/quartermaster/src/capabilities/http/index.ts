@@ -8,16 +8,14 @@ import {
   type WebDesk,
 } from '../../core/catalogue/index.ts'
 import { createSecretTexts } from '../../core/kernel/index.ts'
-import { neededSecret } from '../shared/needed-secret.ts'
-import { refusing } from '../shared/refusal.ts'
-import { secretDependency } from '../shared/secret-dependency.ts'
+import { neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { secretsIn } from '../shared/template.ts'
+import { refusing } from '../shared/walls/refusal.ts'
 import { refusalOf, resultOf } from './answer.ts'
 import { buildRequest } from './build-request.ts'
-import { afterwards, passingFailure, tooLong, unanswered, unreadable } from './failure.ts'
-import { follow } from './follow.ts'
-import { placesIn, requestFaults } from './places.ts'
+import { afterwards, follow, passingFailure, tooLong, unanswered, unreadable } from './follow.ts'
 import { HttpSettings, isReading } from './settings.ts'
+import { placesIn, requestFaults } from './url-template.ts'
 
 /** Requests over HTTP, for tools that are written down and not programmed. */
 export default defineModule({

@@ -1,10 +1,19 @@
-import type { OpFault } from '../../core/catalogue/index.ts'
-import { Refusal } from '../shared/refusal.ts'
-import { fill, lackedBy, parseTemplate, type Values } from '../shared/template.ts'
+import type { OpFault, OpUse } from '../../core/catalogue/index.ts'
+import {
+  declaredIn,
+  fill,
+  lackedBy,
+  parseTemplate,
+  secretsIn,
+  type TemplatePlace,
+  templateFaults,
+  type Values,
+} from '../shared/template.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 import type { HttpSettings } from './settings.ts'
 
 /** The parts of an address, each of which is filled in its own way. */
-export interface UrlParts {
+interface UrlParts {
   readonly scheme: string
   readonly authority: string
   /** Begins with a slash, or is empty. */
@@ -16,14 +25,14 @@ export interface UrlParts {
 const ADDRESS = /^(https?):\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i
 
 /** The parts of an address with places for parameters; nothing for what is none. */
-export function urlParts(url: string): UrlParts | undefined {
+function urlParts(url: string): UrlParts | undefined {
   const [, scheme, authority, path = '', query = ''] = ADDRESS.exec(url) ?? []
   if (scheme === undefined || authority === undefined) return undefined
   return { scheme: scheme.toLowerCase(), authority, path, query }
 }
 
 /** What is wrong with the address of a declaration beyond the names in it. */
-export function urlFaults({ url, hosts }: Pick<HttpSettings, 'url' | 'hosts'>): OpFault[] {
+function urlFaults({ url, hosts }: Pick<HttpSettings, 'url' | 'hosts'>): OpFault[] {
   const fault = (message: string): OpFault[] => [{ field: 'with.url', message }]
   const parts = urlParts(url)
   if (!parts) return fault('must begin with "https://" or "http://" and a host, and have no "#"')
@@ -99,4 +108,64 @@ export function encoded(text: string, name: string): string {
   } catch {
     throw new Refusal(`"${name}" has half a character in it, which cannot be sent.`)
   }
+}
+
+const NOT_HERE = 'has a secret, which may be in "headers" and "query" only'
+
+/** Every template of a declaration, and what may be in each. */
+export function placesIn({ url, query, headers, body }: HttpSettings): TemplatePlace[] {
+  return [
+    { field: 'with.url', text: url, noSecrets: NOT_HERE, needsAll: true },
+    ...textsIn(query, 'with.query'),
+    ...textsIn(headers, 'with.headers'),
+    ...textsIn(body, 'with.body').map(place => ({ ...place, noSecrets: NOT_HERE })),
+  ]
+}
+
+function textsIn(value: unknown, field: string): TemplatePlace[] {
+  if (typeof value === 'string') return [{ field, text: value }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${field}.${key}`))
+}
+
+/** What is wrong with a declaration of a request. */
+export function requestFaults({ settings, parameters }: OpUse<HttpSettings>): OpFault[] {
+  return [
+    ...templateFaults(placesIn(settings), declaredIn(parameters)),
+    ...urlFaults(settings),
+    ...safetyFaults(settings),
+    ...bodyFaults(settings),
+  ]
+}
+
+/** What everybody on the way can read is no place for a secret. */
+function safetyFaults(settings: HttpSettings): OpFault[] {
+  const { url, privateHosts } = settings
+  const parts = urlParts(url)
+  if (parts?.scheme !== 'http' || secretsIn(placesIn(settings)).length === 0) return []
+  const host = URL.canParse(url) ? new URL(url).hostname : parts.authority
+  if (privateHosts.some(one => one.replace(/:\d+$/, '').toLowerCase() === host.toLowerCase())) return []
+  return [{ field: 'with.url', message: 'must begin with "https://", because a secret is sent there' }]
+}
+
+/** In a text nothing keeps a value in its place: it could close a quote and add fields. One that is all of the text has no place. */
+function textFaults({ text, type }: { text: string; type: string }): OpFault[] {
+  const better = /[/+]json\b/i.test(type) ? 'json' : /x-www-form-urlencoded/i.test(type) ? 'form' : undefined
+  const { parts } = parseTemplate(text)
+  if (better === undefined || parts.length < 2 || parts.every(part => part.kind !== 'parameter')) return []
+  const message = `has a parameter in a text that is ${type}, where a value could be more than it is; use "${better}" in place of "text"`
+  return [{ field: 'with.body.text', message }]
+}
+
+function bodyFaults({ method, body, headers, idempotencyHeader }: HttpSettings): OpFault[] {
+  const faults: OpFault[] = []
+  if (body && (method === 'GET' || method === 'HEAD'))
+    faults.push({ field: 'with.body', message: `is nothing that a ${method} has; use "query", or another "method"` })
+  if (body && 'text' in body) faults.push(...textFaults(body))
+  const names = Object.keys(headers).map(name => name.toLowerCase())
+  if (new Set(names).size < names.length)
+    faults.push({ field: 'with.headers', message: 'has a header twice, in different letters' })
+  if (idempotencyHeader && names.includes(idempotencyHeader.toLowerCase()))
+    faults.push({ field: 'with.idempotencyHeader', message: 'is among the "headers" as well; leave it out there' })
+  return faults
 }

@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT, type ToolResult } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { messageInWords } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
-import { heldParts } from './held.ts'
-import { pushed } from './push.ts'
 
 const LIMITS = { usual: 10, most: 100 }
 
@@ -62,4 +60,31 @@ function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes, d
     content: [{ type: 'text', text: [...shown, ...more, ...notes].join('\n\n') }],
     structuredContent: { messages, next_cursor: nextCursor, ...data, ...note },
   })
+}
+
+const PUSHED =
+  'This workspace is registered with delivery "push": messages are brought to it by the program that registered it, which ' +
+  'follows GET /api/v1/events with a token of this workspace, so there is nothing to wait for here. Answer one with reply, ' +
+  'or acknowledge it with inbox_pop. To read the inbox instead, register with delivery "poll".'
+
+/** What a workspace is told whose messages are brought to it: not that there are none. */
+export function pushed(nothing: Record<string, unknown>, said: readonly string[]): ToolResult {
+  const note = [PUSHED, ...said].join(' ')
+  return { content: [{ type: 'text', text: note }], structuredContent: { ...nothing, note } }
+}
+
+/** What other clients of the same agent have in hand: in a sentence for the note, and structured. */
+export function heldParts(held: HeldByOthers | undefined): {
+  readonly notes: readonly string[]
+  readonly data: { readonly held_by_others?: HeldByOthers }
+} {
+  return held ? { notes: [inWords(held)], data: { held_by_others: held } } : { notes: [], data: {} }
+}
+
+function inWords({ messages, until }: HeldByOthers): string {
+  const which =
+    messages === 1
+      ? `1 message in hand until ${until}`
+      : `${messages} messages in hand, the first of them until ${until}`
+  return `Another client of yours has ${which}. Nothing of the same conversations is handed out before it has answered, it leaves or that time is over.`
 }

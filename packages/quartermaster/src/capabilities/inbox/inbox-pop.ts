@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { HeldByOthers, type Platform } from '../../contracts/index.ts'
+import { HeldByOthers, isKeepable, type Platform } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { quotedLine } from '../shared/message-words.ts'
-import { ActivityReference } from './activity-reference.ts'
-import { heldParts } from './held.ts'
+import { heldParts } from './inbox-peek.ts'
 
 const Output = z.object({
   activity_id: z.string(),
@@ -61,3 +60,18 @@ function notThere(isPush: boolean): string {
 function unanswered(taskId: string): string {
   return `It carries the task ${taskId}, which has no answer yet: whoever gave it waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
 }
+
+const LONGEST = 128
+const SHOWN = 40
+const WHERE_FROM = 'Take the activity_id of a message from wait_for_message or inbox_peek.'
+
+/** How an agent says which message it means. What cannot be one is named, so that the agent sees what it has sent. */
+export const ActivityReference = z
+  .string()
+  .min(1, { error: `must not be empty: there is no message "". ${WHERE_FROM}` })
+  .max(LONGEST, {
+    error: ({ input }) =>
+      `must be ${LONGEST} characters at most: there is no message ${quotedLine(`${String(input).slice(0, SHOWN)}…`)}. ${WHERE_FROM}`,
+  })
+  .refine(isKeepable, { error: `must be well-formed text without NUL. ${WHERE_FROM}` })
+  .describe('The activity_id of a message from wait_for_message or inbox_peek.')

@@ -4,10 +4,16 @@ import { AppError, AttachmentId, type OpenedAttachment, type Platform, QUOTED_TE
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { MAX_CHARACTERS } from '../shared/line-window.ts'
 import { quoted } from '../shared/message-words.ts'
-import { sizeText } from '../shared/size-text.ts'
-import { type Content, decodeWith, judgeContent, mimeTypeOf, NotText } from '../shared/text.ts'
+import {
+  type Content,
+  decodeWith,
+  judgeContent,
+  MAX_CHARACTERS,
+  mimeTypeOf,
+  NotText,
+  sizeText,
+} from '../shared/text.ts'
 
 const MAX_BINARY_BYTES = 1024 * 1024
 

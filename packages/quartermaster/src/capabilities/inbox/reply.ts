@@ -12,9 +12,9 @@ import {
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attached.ts'
+import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attachments.ts'
 import { quotedLine } from '../shared/message-words.ts'
-import { ActivityReference } from './activity-reference.ts'
+import { ActivityReference } from './inbox-pop.ts'
 
 const Output = z.object({
   activity_id: z.string().describe('Of your answer. What comes back to it names this in in_reply_to.'),
@@ -84,4 +84,49 @@ function notesOn({ taskId, openTask, isEnd }: ReplyFacts, { activity_id, outcome
   const why = taskId === null ? 'The message carries no task' : `The task ${taskId} is one that you gave away`
   const ends = taskId === null ? '' : ' Whoever has the task ends it; you can cancel it with cancel_task.'
   return [`${why}, so that "outcome" means nothing here. The answer was sent as it is.${ends}`]
+}
+
+const BroadcastOutput = z.object({
+  reached: z.number().int().describe('How many inboxes have the message now.'),
+  missed: z.array(z.object({ workspace_id: z.string(), name: z.string(), reason: z.string() })),
+})
+
+/** The tool that writes to every workspace in reach. */
+export function createBroadcastMessage(inbox: Platform['inbox']) {
+  return defineTool({
+    name: 'broadcast_message',
+    title: 'Write to all peers',
+    short: 'Send one message to every peer that you can reach. The whole text lands in the inbox of each.',
+    whenToUse:
+      'For what all of them must know, such as a change of plan. Needs the ability "broadcast". Comes back with how many ' +
+      'have it, and who does not, with the reason. For one peer use delegate_task; for your people use send_message_to_user.',
+    command: { name: 'broadcast' },
+    input: z.object({
+      message: keepableText().describe('What each of them reads. They see nothing else of your conversation.'),
+      idempotency_key: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('With the same key and text, no peer gets the message twice, however often you send it.'),
+    }),
+    output: BroadcastOutput,
+    examples: [{ query: 'tell all peers that the release is out', input: { message: 'Version 2 is out.' } }],
+    mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
+    async handler({ message, idempotency_key: key }, context) {
+      if (isBlank(message)) throw new AppError('INPUT_INVALID', '"message" is blank. Say something.')
+      const idempotencyKey = key === undefined ? `call:${context.idempotencyKey}` : `own:${key}`
+      const outcome = await (await inbox()).broadcast(actorOf(context), { text: message, idempotencyKey })
+      const missed = outcome.missed.map(({ id, name, reason }) => ({ workspace_id: id, name, reason }))
+      const lines = missed.map(({ name, reason }) => `${quotedLine(name)} did not get it: ${reason}`)
+      const text = [`${outcome.reached} of ${outcome.reached + missed.length} peers have the message.`, ...lines].join(
+        '\n',
+      )
+      return toolResult({
+        content: [{ type: 'text', text }],
+        structuredContent: { reached: outcome.reached, missed },
+      })
+    },
+  })
 }

@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { HeldByOthers, InboxMessage, type Platform, QUOTED_TEXT, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { capped } from '../shared/capped.ts'
 import { messageInWords } from '../shared/message-words.ts'
-import { heldParts } from './held.ts'
-import { pushed } from './push.ts'
+import { capped } from '../shared/page-input.ts'
+import { heldParts, pushed } from './inbox-peek.ts'
 
 const USUAL_SECONDS = 60
 const MOST_SECONDS = 300

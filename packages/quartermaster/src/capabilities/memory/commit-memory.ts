@@ -4,13 +4,13 @@ import {
   type CommittedMemory,
   ConversationId,
   MemoryContent,
+  type MemoryFacts,
   MemoryId,
   MemoryScope,
   type Platform,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { toWire, WireMemory } from './wire.ts'
 
 const Input = z.object({
   content: MemoryContent.describe('What to keep, so that it can be understood on its own.'),
@@ -26,6 +26,21 @@ const Input = z.object({
     'Of a new memory: the conversation it comes from, so that its parts stay together.',
   ),
 })
+
+/** A memory under the names that tools use. */
+export const WireMemory = z.object({
+  memory_id: z.string(),
+  scope: MemoryScope,
+  content: z.string().describe('As it was written.'),
+  version: z.number().int().positive(),
+  written_by: z.object({ workspace_id: z.string(), name: z.string() }),
+  operation_id: z.string().nullable(),
+  conversation_id: z.string().nullable(),
+  created_at: z.string().describe('RFC 3339.'),
+  updated_at: z.string(),
+  updated_by: z.string(),
+})
+export type WireMemory = z.infer<typeof WireMemory>
 
 const Output = z.object({
   memory: WireMemory,
@@ -101,3 +116,42 @@ function noteOf({ memory, outcome, redacted }: CommittedMemory): string {
 }
 
 const READERS = { LOCAL: 'this workspace', TEAM: 'the team', GLOBAL: 'the whole organisation' } as const
+
+/** The tool that forgets something. */
+export function createForgetMemory(memory: Platform['memory']) {
+  return defineTool({
+    name: 'forget_memory',
+    title: 'Forget',
+    short: 'Forget a memory for good, by its memory_id.',
+    whenToUse:
+      'When a memory of yours has become wrong and nothing takes its place; to correct one, use commit_memory with its ' +
+      'memory_id. You may forget what you wrote, what lies with the team you lead, and GLOBAL memory with the ability ' +
+      '"memory.global". Forgetting what is not there says forgotten: false.',
+    command: { name: 'forget' },
+    input: z.object({ memory_id: MemoryId.describe('memory_id of the memory, from recall_memory or commit_memory.') }),
+    output: z.object({ memory_id: z.string(), forgotten: z.boolean() }),
+    examples: [{ query: 'that is not true any more', input: { memory_id: 'mem_1k2j3h4g5f6d7s8a' } }],
+    mutates: true,
+    idempotent: true,
+    async handler({ memory_id }, context) {
+      const { id, forgotten } = await (await memory()).forget(actorOf(context), memory_id)
+      const text = forgotten ? `"${id}" is forgotten.` : `Nothing was forgotten: there is no memory "${id}" here.`
+      return toolResult({ content: [{ type: 'text', text }], structuredContent: { memory_id: id, forgotten } })
+    },
+  })
+}
+
+export function toWire({ id, scope, content, version, provenance }: MemoryFacts): WireMemory {
+  return {
+    memory_id: id,
+    scope,
+    content,
+    version,
+    written_by: { workspace_id: provenance.workspaceId, name: provenance.workspaceName },
+    operation_id: provenance.operationId,
+    conversation_id: provenance.conversationId,
+    created_at: new Date(provenance.createdAt).toISOString(),
+    updated_at: new Date(provenance.updatedAt).toISOString(),
+    updated_by: provenance.updatedBy,
+  }
+}

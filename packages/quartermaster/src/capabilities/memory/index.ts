@@ -1,6 +1,5 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createCommitMemory } from './commit-memory.ts'
-import { createForgetMemory } from './forget-memory.ts'
+import { createCommitMemory, createForgetMemory } from './commit-memory.ts'
 import { createRecallMemory } from './recall-memory.ts'
 
 /** What an agent remembers from one session to the next, alone, with its team or with everybody. */

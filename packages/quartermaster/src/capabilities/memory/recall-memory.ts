@@ -12,7 +12,7 @@ import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { quoted } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
-import { toWire, WireMemory } from './wire.ts'
+import { toWire, WireMemory } from './commit-memory.ts'
 
 const Input = z.object({
   query: z

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { notesDesk } from '../../testing/notes-desk.ts'
-import { joinLines, splitLines } from './text-lines.ts'
+import { joinLines, splitLines } from './markdown.ts'
 
 /** A generator of numbers that gives the same ones for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { WallsConfig, WallWords } from '../shared/walls-config.ts'
+import type { WallsConfig, WallWords } from '../shared/walls/config.ts'
 import { isSafeFolder, isSafeNote } from './note-name.ts'
 
 // The key is sent to whoever listens there, and the plugin's certificate is one that nobody vouches for.
 const LOOPBACK = /^https?:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?\/?$/
 
 /** How Obsidian itself is reached. */
-export const RestSettings = z.strictObject({
+const RestSettings = z.strictObject({
   url: z
     .string()
     .regex(LOOPBACK, 'must be an http or https address of this machine, such as "https://127.0.0.1:27124"')

@@ -2,16 +2,13 @@ import { constants } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { TextDecoder } from 'node:util'
-import { writeAtomically } from '../shared/atomic-write.ts'
-import { kindOfStat, type Pinned } from '../shared/pinned.ts'
-import type { Place } from '../shared/place.ts'
-import { errnoOf, Refusal } from '../shared/refusal.ts'
-import type { Sandbox } from '../shared/sandbox.ts'
-import { sizeText } from '../shared/size-text.ts'
-import { readUpTo } from '../shared/text.ts'
-import { Changed, type Kept, MOST_READ_BYTES, type NoteStore, type NoteWrite } from './note-store.ts'
+import { readUpTo, sizeText } from '../shared/text.ts'
+import { kindOfStat, type Pinned } from '../shared/walls/pinned.ts'
+import { type Place, writeAtomically } from '../shared/walls/place.ts'
+import { errnoOf, Refusal } from '../shared/walls/refusal.ts'
+import type { Sandbox } from '../shared/walls/sandbox.ts'
 
-export interface DiskStoreDeps {
+interface DiskStoreDeps {
   sandbox: Sandbox
   vault: string
   signal: AbortSignal
@@ -93,4 +90,46 @@ export function decodeNote(bytes: Uint8Array): string | undefined {
 /** What came under the name first is somebody else's. */
 function asChanged(error: unknown): never {
   throw errnoOf(error) === 'EEXIST' ? new Changed() : error
+}
+
+/** A note as it was read. */
+export interface Kept {
+  /** All of it, also a mark of byte order at the beginning. */
+  readonly text: string
+  /** What the store calls this very state of it, if it has a word for that. */
+  readonly tag?: string | undefined
+}
+
+export interface NoteWrite {
+  readonly text: string
+  /** What was there when the new text was made of it; absent when nothing was. */
+  readonly seen: Kept | undefined
+}
+
+/** A place where notes are kept. */
+export interface NoteStore {
+  /** Nothing when there is no such note. */
+  read(path: string): Promise<Kept | undefined>
+  /** Writes all of a note in one step. Throws `Changed` when what is there is not what was seen. */
+  write(path: string, write: NoteWrite): Promise<void>
+}
+
+/** Somebody else wrote the note since it was read. */
+export class Changed extends Error {}
+
+/** The largest note that is read. */
+export const MOST_READ_BYTES = 8 * 1024 * 1024
+/** The largest note that is written: a longer one is no note but data, and every reader of the vault gets slow with it. */
+export const MOST_WRITTEN_BYTES = 1024 * 1024
+
+/** Obsidian could not be used. Whether it may have done something all the same is `mayHaveWritten`. */
+export class Away extends Error {
+  readonly mayHaveWritten: boolean
+  /** Whether this was known before, so that nobody needs to be told. */
+  readonly isKnown: boolean
+  constructor(reason: string, options: { mayHaveWritten?: boolean; isKnown?: boolean; cause?: unknown } = {}) {
+    super(reason, { cause: options.cause })
+    this.mayHaveWritten = options.mayHaveWritten ?? false
+    this.isKnown = options.isKnown ?? false
+  }
 }

@@ -1,8 +1,8 @@
 import { closest } from '../../core/kernel/index.ts'
-import { fold } from '../shared/fold.ts'
-import { Refusal } from '../shared/refusal.ts'
-import type { Sandbox } from '../shared/sandbox.ts'
-import { type Met, walkTree } from '../shared/tree.ts'
+import { fold } from '../shared/text.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
+import type { Sandbox } from '../shared/walls/sandbox.ts'
+import { type Met, walkTree } from '../shared/walls/tree.ts'
 import { baseName, toNotePath } from './note-name.ts'
 import type { Vault } from './vault.ts'
 
@@ -40,12 +40,12 @@ export async function seekNote(vault: Vault, requested: string, signal: AbortSig
   return other === undefined || found === undefined ? { path, paths } : { path: other, text: found }
 }
 
-export interface FoundNote {
+interface FoundNote {
   readonly path: string
   readonly text: string
 }
 
-export interface MissingNote {
+interface MissingNote {
   readonly path: string
   /** Those of all notes. */
   readonly paths: readonly string[]

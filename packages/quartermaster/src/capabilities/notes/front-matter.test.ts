@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fieldsAsData, frontMatterOf, withField } from './front-matter.ts'
-import { joinLines, splitLines } from './text-lines.ts'
+import { fieldsAsData, frontMatterOf, joinLines, splitLines, withField } from './markdown.ts'
 
 const dataOf = (text: string) => {
   const matter = frontMatterOf(splitLines(text))

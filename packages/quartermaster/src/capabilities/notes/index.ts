@@ -1,17 +1,16 @@
 import { realpath } from 'node:fs/promises'
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createWalls } from '../shared/sandbox.ts'
+import { createWalls } from '../shared/walls/sandbox.ts'
 import { NOTES_WORDS, type NotesConfig, NotesSettings, toNotesConfig } from './config.ts'
 import { createNoteAppend } from './note-append.ts'
 import { createNoteRead } from './note-read.ts'
 import { createNoteSearch } from './note-search.ts'
 import { createObsidian, OBSIDIAN } from './obsidian.ts'
-import { createPathQueue } from './path-queue.ts'
 import { createTaskComplete } from './task-complete.ts'
 import { createTaskCreate } from './task-create.ts'
 import { createTaskList } from './task-list.ts'
 import { createTaskUpdate } from './task-update.ts'
-import { createVaults } from './vault.ts'
+import { createPathQueue, createVaults } from './vault.ts'
 
 /** Notes and tasks in a vault of Markdown as Obsidian keeps it: on disk, and through Obsidian while that runs. */
 export default defineModule({

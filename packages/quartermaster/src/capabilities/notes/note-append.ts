@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
-import { Refusal } from '../shared/refusal.ts'
-import { answerWith, WAY } from './answer.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
-import { NoteReference, NoteText } from './fields.ts'
 import { findNote, seekNote } from './find-note.ts'
-import { headingsOf } from './markdown.ts'
+import { endingOf, headingsOf, insertLines, joinLines, type Line, linesToAdd, splitLines } from './markdown.ts'
 import { isSafeNote } from './note-name.ts'
 import { sectionOf } from './note-read.ts'
-import { endingOf, insertLines, joinLines, type Line, linesToAdd, splitLines } from './text-lines.ts'
+import { answerWith, NoteReference, NoteText, WAY } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({

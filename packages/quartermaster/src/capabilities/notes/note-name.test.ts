@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Refusal } from '../shared/refusal.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 import { isSafeFolder, isSafeNote, isSafeTitle, TITLE, toNotePath } from './note-name.ts'
 
 describe('the path of a note', () => {

@@ -1,5 +1,5 @@
 import { showHidden } from '../../core/upstreams/index.ts'
-import { Refusal } from '../shared/refusal.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 
 // As long as file systems take, the ending included.
 const MOST_BYTES = 255

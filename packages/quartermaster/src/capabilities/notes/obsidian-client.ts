@@ -1,8 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
-import { Away } from './away.ts'
-import { decodeNote } from './disk-store.ts'
-import { Changed, type Kept, MOST_READ_BYTES } from './note-store.ts'
+import { Away, Changed, decodeNote, type Kept, MOST_READ_BYTES } from './disk-store.ts'
 
 /** Obsidian's Local REST API, as much of it as notes need. */
 export interface ObsidianClient {
@@ -16,7 +14,7 @@ export interface ObsidianClient {
   close(): void
 }
 
-export interface ObsidianClientOptions {
+interface ObsidianClientOptions {
   url: string
   key: string
   /** The only certificate that is accepted; any when absent, because the address is one of this machine. */

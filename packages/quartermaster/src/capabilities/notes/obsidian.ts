@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
-import { Away } from './away.ts'
 import type { NotesConfig, RestConfig } from './config.ts'
+import { Away } from './disk-store.ts'
 import type { ObsidianClient } from './obsidian-client.ts'
 
 /** What the dependency is called, in `status` and in the project's configuration. */

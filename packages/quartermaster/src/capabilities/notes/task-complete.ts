@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
-import { Refusal } from '../shared/refusal.ts'
-import { answerWith, WAY } from './answer.ts'
+import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
-import { editTask } from './edit-task.ts'
-import { dayOf, TaskReference } from './fields.ts'
-import { withStatus } from './task-line.ts'
+import { editTask, withStatus } from './tasks.ts'
+import { answerWith, dayOf, TaskReference, WAY } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({

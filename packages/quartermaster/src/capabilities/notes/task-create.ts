@@ -1,15 +1,21 @@
 import { z } from 'zod'
 import { AppError, type EffectSpec } from '../../contracts/index.ts'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
-import { errnoOf, Refusal } from '../shared/refusal.ts'
-import { answerWith, WAY } from './answer.ts'
+import { errnoOf, Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
-import { Day, NoteText, Tag } from './fields.ts'
-import { fieldsAsData, frontMatterOf, writeField } from './front-matter.ts'
+import {
+  endingOf,
+  fieldsAsData,
+  frontMatterOf,
+  insertLines,
+  joinLines,
+  linesToAdd,
+  splitLines,
+  writeField,
+} from './markdown.ts'
 import { baseName, isSafeTitle, isVisible, TITLE } from './note-name.ts'
-import { hasSigns, writeTaskLine } from './task-line.ts'
-import { isOver, linksTo, type Task, tasksIn } from './tasks.ts'
-import { endingOf, insertLines, joinLines, linesToAdd, splitLines } from './text-lines.ts'
+import { hasSigns, isOver, linksTo, type Task, tasksIn, writeTaskLine } from './tasks.ts'
+import { answerWith, Day, NoteText, Tag, WAY } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseTaskLine, withDue, withStatus, withTags, writeTaskLine } from './task-line.ts'
-import { tasksIn } from './tasks.ts'
-import { splitLines } from './text-lines.ts'
+import { splitLines } from './markdown.ts'
+import { parseTaskLine, tasksIn, withDue, withStatus, withTags, writeTaskLine } from './tasks.ts'
 
 describe('a line with a box', () => {
   it.each([

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
-import { answerWith, type Done, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
-import { Day, Tag } from './fields.ts'
+import { splitLines } from './markdown.ts'
 import { isOver, type Task, tasksIn } from './tasks.ts'
-import { splitLines } from './text-lines.ts'
+import { answerWith, Day, type Done, Tag, WAY } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const Input = z.strictObject({

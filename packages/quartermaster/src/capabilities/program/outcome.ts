@@ -2,17 +2,13 @@ import { basename } from 'node:path'
 import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { type ProgramOutcome, toolFailure, toolResult } from '../../core/catalogue/index.ts'
 import type { Redact } from '../../core/kernel/index.ts'
-import { binaryBlock, hasSecret } from '../shared/binary-block.ts'
-import { jsonResult } from '../shared/json-result.ts'
-import { readJson } from '../shared/read-json.ts'
-import { endOf } from '../shared/shortened.ts'
-import { sizeText } from '../shared/size-text.ts'
-import { decodeText, HEAD_BYTES, judgeContent } from '../shared/text.ts'
+import { binaryBlock, endOf, hasSecret, jsonResult, readJson } from '../shared/result-content.ts'
+import { decodeText, HEAD_BYTES, judgeContent, sizeText } from '../shared/text.ts'
 import { PROGRAM_OP_LIMITS, type ProgramSettings } from './settings.ts'
 
 type Ended = Extract<ProgramOutcome, { kind: 'ended' }>
 
-export interface OutcomeOptions {
+interface OutcomeOptions {
   readonly settings: ProgramSettings
   readonly redact: Redact
   /** What is masked, for what is no text. */

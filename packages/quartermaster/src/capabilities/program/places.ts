@@ -1,9 +1,15 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { OpFault, OpUse, Paths } from '../../core/catalogue/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
-import { contains } from '../shared/requested-path.ts'
-import { declaredIn, parseTemplate, type TemplatePlace, templateFaults } from '../shared/template.ts'
-import { codeFaults } from './code-faults.ts'
+import {
+  type DeclaredParameters,
+  declaredIn,
+  parseTemplate,
+  type Template,
+  type TemplatePlace,
+  templateFaults,
+} from '../shared/template.ts'
+import { contains } from '../shared/walls/requested-path.ts'
 import type { ProgramSettings } from './settings.ts'
 
 const SEEN = 'has a secret, which may be in "env" only: everybody on this machine can read arguments'
@@ -66,4 +72,156 @@ function spreadFaults(text: string, field: string): OpFault[] {
   const { parts } = parseTemplate(text)
   const isMixed = parts.length > 1 && parts.some(part => part.kind === 'parameter' && part.isSpread)
   return isMixed ? [{ field, message: 'has a "{name...}" among other words; it must be an argument by itself' }] : []
+}
+
+/** A program that runs texts, and where it finds them among its arguments. */
+interface Interpreter {
+  readonly names: RegExp
+  /** Letters of options with code, in the same argument or the next. */
+  readonly code: string
+  /** Those with something else, in the same argument or the next. */
+  readonly valued: string
+  /** Those behind which the rest of the argument belongs to them. */
+  readonly attached?: string
+  /** Options by their names, with code in the same argument or the next. */
+  readonly long?: RegExp
+  /** Names of options, and the letters that they stand for. */
+  readonly letterOf?: Readonly<Record<string, string>>
+  /** Whether what follows an option with code belongs to the code. */
+  readonly endsWithCode?: true
+  /** Where the first argument that is no option is code, unless one of these letters was there. */
+  readonly unless?: string
+  /** A first argument behind which comes code. */
+  readonly command?: string
+}
+
+const INTERPRETERS: readonly Interpreter[] = [
+  { names: /^(?:python|pypy)$/i, code: 'cm', valued: 'WXQ', endsWithCode: true },
+  {
+    names: /^(?:node|nodejs|bun)$/i,
+    code: 'epr',
+    valued: 'C',
+    long: /^--(?:eval|print|require|preload|import|loader|experimental-loader)$/,
+  },
+  { names: /^deno$/i, code: '', valued: 'cL', long: /^--eval$/, command: 'eval' },
+  { names: /^perl$/i, code: 'eEMm', valued: 'I', attached: 'ixF' },
+  { names: /^ruby$/i, code: 'er', valued: 'ICE', attached: 'ixFKWT' },
+  {
+    names: /^php$/i,
+    code: 'rBREd',
+    valued: 'fFctSz',
+    long: /^--(?:run|process-begin|process-code|process-end|define)$/,
+  },
+  { names: /^(?:lua|luajit)$/i, code: 'el', valued: '' },
+  { names: /^(?:Rscript|osascript)$/i, code: 'e', valued: 'l' },
+  {
+    names: /^[gmn]?awk$/i,
+    code: 'e',
+    valued: 'fvFilE',
+    letterOf: {
+      '--source': 'e',
+      '--file': 'f',
+      '--exec': 'E',
+      '--assign': 'v',
+      '--field-separator': 'F',
+      '--include': 'i',
+      '--load': 'l',
+    },
+    unless: 'feE',
+  },
+  {
+    names: /^g?sed$/i,
+    code: 'e',
+    valued: 'f',
+    attached: 'il',
+    letterOf: { '--expression': 'e', '--file': 'f' },
+    unless: 'fe',
+  },
+]
+
+/** One argument of a declaration. */
+interface Argument {
+  readonly text: string
+  readonly field: string
+  /** Whether it is there in every call. */
+  readonly isSure: boolean
+}
+
+/** A value in a text that is code would be code as well: a shell by another name. */
+function codeFaults({ program, args }: ProgramSettings, declared: DeclaredParameters): OpFault[] {
+  // Versions are part of many names: `python3.12`.
+  const name = basename(program.replaceAll('\\', '/')).replace(/[\d.]*(?:\.exe)?$/i, '')
+  const interpreter = INTERPRETERS.find(({ names }) => names.test(name))
+  if (!interpreter) return []
+  const all = args.flatMap((given, i) => argumentsIn(given, `with.args.${i}`, declared))
+  return codeIn(all, interpreter).flatMap(({ text, field }) => {
+    const found = parseTemplate(text).parts.find(part => part.kind === 'parameter')
+    if (!found) return []
+    const fix = 'put the code into a file of its own, and the value into an argument for it'
+    return [{ field, message: `has "{${found.name}}" in what "${program}" takes for code; ${fix}` }]
+  })
+}
+
+function argumentsIn(given: ProgramSettings['args'][number], field: string, declared: DeclaredParameters): Argument[] {
+  const isSwitched = typeof given === 'object' && 'when' in given
+  const texts = typeof given === 'string' ? [given] : isSwitched ? given.args : given
+  const isSure = !isSwitched && texts.every(text => isGiven(parseTemplate(text), declared))
+  return texts.map(text => ({ text, field, isSure }))
+}
+
+function isGiven({ parts }: Template, { isRequired }: DeclaredParameters): boolean {
+  return parts.every(part => part.kind !== 'parameter' || (isRequired(part.name) && !part.isSpread))
+}
+
+/** The arguments that are code, wholly or at their end. Behind the first that is no option come those of the code itself. */
+function codeIn(all: readonly Argument[], interpreter: Interpreter): Argument[] {
+  const code: Argument[] = []
+  let isFirstCode = interpreter.unless !== undefined
+  let areOptionsOver = false
+  for (let i = 0; i < all.length; i++) {
+    const one = all[i] as Argument
+    const option = areOptionsOver ? undefined : optionIn(one.text, interpreter)
+    if (one.text === '--') areOptionsOver = true
+    else if (!option) {
+      if (isFirstCode || (i > 0 && all[i - 1]?.text === interpreter.command)) code.push(one)
+      // One that may be missing leaves its place to the next.
+      if (one.isSure && one.text !== interpreter.command) return code
+    } else {
+      const { isCode, takesNext, letters } = option
+      if (one.isSure && [...(interpreter.unless ?? '')].some(letter => letters.includes(letter))) isFirstCode = false
+      const next = takesNext ? all[++i] : one
+      if (isCode && next) code.push(next)
+      if (isCode && one.isSure && interpreter.endsWithCode) return code
+    }
+  }
+  return code
+}
+
+interface Option {
+  readonly isCode: boolean
+  /** Whether what belongs to it is the next argument. */
+  readonly takesNext: boolean
+  readonly letters: string
+}
+
+/** An argument as an option; nothing for one that is none. */
+function optionIn(text: string, { code, valued, attached = '', long, letterOf = {} }: Interpreter): Option | undefined {
+  const [first] = parseTemplate(text).parts
+  const head = first?.kind === 'text' ? first.text : ''
+  if (head.startsWith('--')) {
+    const [name = '', value] = head.split('=', 2)
+    const letter = Object.hasOwn(letterOf, name) ? (letterOf[name] ?? '') : ''
+    const isCode = long?.test(name) || (letter !== '' && code.includes(letter))
+    return { isCode, takesNext: value === undefined && (isCode || letter !== ''), letters: letter }
+  }
+  if (!head.startsWith('-') || text === '-') return undefined
+  const letters = head.slice(1)
+  const at = [...letters].findIndex(letter => (code + valued + attached).includes(letter))
+  const found = letters.charAt(at)
+  if (at < 0 || attached.includes(found))
+    return { isCode: false, takesNext: false, letters: letters.slice(0, Math.max(at, 0)) }
+  const rest = text.slice(at + 2)
+  // `-pe` has two of them, and one text.
+  const isEnd = rest === '' || (code.includes(found) && [...rest].every(letter => code.includes(letter)))
+  return { isCode: code.includes(found), takesNext: isEnd, letters: letters.slice(0, at + 1) }
 }

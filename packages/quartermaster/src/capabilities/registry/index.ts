@@ -1,6 +1,5 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createRecheck } from './recheck.ts'
-import { createReload } from './reload.ts'
+import { createRecheck, createReload } from './reload.ts'
 import { createStatus } from './status.ts'
 
 /**

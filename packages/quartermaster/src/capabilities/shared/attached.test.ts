@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import type { AttachmentDesk } from '../../contracts/index.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { plainContext } from '../../testing/tool-desk.ts'
-import { createAttacher } from './attached.ts'
+import { createAttacher } from './attachments.ts'
 
 /** Tools that run beside an agent whose folder is `work`, and what they hand in. */
 async function beside(files: Record<string, string>, onReceive?: (dir: string) => Promise<void>) {

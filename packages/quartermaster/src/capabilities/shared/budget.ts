@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-export type Stop = 'matches' | 'files' | 'bytes' | 'time'
+type Stop = 'matches' | 'files' | 'bytes' | 'time'
 
 /** What one search may use up. Whoever works under it asks often; the rest of the process gets its turns meanwhile. */
 export interface Budget {
@@ -13,7 +13,7 @@ export interface Budget {
   breathe(): Promise<void>
 }
 
-export interface BudgetOptions {
+interface BudgetOptions {
   matches: number
   /** When the call ends at the latest, as epoch milliseconds. */
   deadline: number

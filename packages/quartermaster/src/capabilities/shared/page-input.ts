@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { wholeNumber } from '../../contracts/index.ts'
-import { capped } from './capped.ts'
+import { AppError, wholeNumber } from '../../contracts/index.ts'
 
 /** The input `limit`: a whole number, checked by `pageLimit` so that whoever asks for too many is told and not refused. */
 export function limitInput({ usual, most }: { readonly usual: number; readonly most: number }) {
@@ -16,4 +15,19 @@ export function pageLimit(
 ): { limit: number; said: string | undefined } {
   const { value, said } = capped(wanted ?? usual, { name: 'limit', most, why: 'the most that one answer has' })
   return { limit: value, said }
+}
+
+interface Cap {
+  /** The input's name. */
+  readonly name: string
+  readonly most: number
+  /** What the cap is, as in "the most that one answer has". */
+  readonly why: string
+}
+
+/** What is meant by a number that has a cap: above it the cap, and `said` tells so; below 1 it means nothing. */
+export function capped(wanted: number, { name, most, why }: Cap): { value: number; said: string | undefined } {
+  if (!(wanted >= 1)) throw new AppError('INPUT_INVALID', `"${name}" must be at least 1, not ${wanted}.`)
+  if (wanted <= most) return { value: wanted, said: undefined }
+  return { value: most, said: `"${name}" was lowered from ${wanted} to ${most}, ${why}.` }
 }

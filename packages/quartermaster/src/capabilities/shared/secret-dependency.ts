@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto'
+import { AppError, Name } from '../../contracts/index.ts'
 import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
-import { dependencyName } from './dependency-name.ts'
-import { FIX_SECRET, foundSecret } from './needed-secret.ts'
 
 /** A secret that a tool needs, as a dependency: while it is not there, the tool is disabled and says why. */
 export function secretDependency(name: string, secrets: Secrets): DependencyDefinition {
@@ -17,4 +17,39 @@ export function secretDependency(name: string, secrets: Secrets): DependencyDefi
     },
     ...(secrets.onChange && { onChange: listener => secrets.onChange?.(listener) ?? (() => {}) }),
   })
+}
+
+/** What a person does about a secret that is not there. */
+const FIX_SECRET = (name: string): string =>
+  `Add "${name}" to secrets.json in the data folder, then: quartermaster reload`
+
+/** A secret, or in a sentence why there is none. */
+function foundSecret(secrets: Secrets, name: string): { readonly text: string } | { readonly reason: string } {
+  const text = secrets.get(name)
+  if (text !== undefined && text !== '') return { text }
+  const why = secrets.whyUnread?.()
+  if (why !== undefined) return { reason: `There is no secret named "${name}", and secrets.json is not read: ${why}` }
+  return { reason: text === '' ? `The secret "${name}" is empty.` : `There is no secret named "${name}".` }
+}
+
+/** A secret at the moment it is used. Its absence is told as what it is: the dependency is down. */
+export function neededSecret(secrets: Secrets, name: string): string {
+  const found = foundSecret(secrets, name)
+  if ('text' in found) return found.text
+  const message = `${found.reason} ${FIX_SECRET(name)}`
+  throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency: dependencyName('secret', name) } })
+}
+
+/** What is shown of a name that no dependency can have; its end says most. */
+const SHOWN = 40
+
+/** What a dependency on something of this name is called. Two things are never called the same. */
+export function dependencyName(kind: 'program' | 'secret', name: string): string {
+  const plain = `${kind}-${name}`
+  if (Name.safeParse(plain).success) return plain
+  const shown = name
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .slice(-SHOWN)
+    .replace(/^[_-]+/, '')
+  return `${kind}-${shown}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

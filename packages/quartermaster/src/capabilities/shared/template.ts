@@ -74,7 +74,7 @@ export function valueOf(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-export interface Filling {
+interface Filling {
   readonly values: Values
   /** How a value is written at this place. */
   encode?(text: string, name: string): string

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { TextDecoder } from 'node:util'
+import { z } from 'zod'
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
@@ -100,4 +101,48 @@ function encodingOf(head: Uint8Array): Encoding | undefined {
   } catch {
     return undefined // Not UTF-8 is an answer here, not an error.
   }
+}
+
+/** How many lines are read at once when nobody says. */
+export const DEFAULT_LINES = 2_000
+/** About 25,000 tokens, more than clients let a model see of one answer. */
+export const MAX_CHARACTERS = 100_000
+
+/** Which lines of a text are asked for. */
+export const LINES_ASKED = {
+  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
+}
+
+/** Where whoever wants more goes on. */
+export const LINES_LEFT = {
+  more: z.boolean().describe('Whether there is more behind what was read.'),
+  nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
+  cut: z.boolean().optional().describe('Whether the last line was too long and is cut.'),
+}
+
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'] as const
+
+/** A size for people and programs: `1.4 MiB (1468006 bytes)`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`
+  const power = Math.min(UNITS.length, Math.floor(Math.log2(bytes) / 10))
+  return `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power - 1]} (${bytes} bytes)`
+}
+
+// Some file systems (HFS+, folders of ext4 that ignore case) pass over characters that are not seen.
+const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu
+
+/**
+ * What a name or path has in common with all its spellings that some file system takes for the same: of either case,
+ * composed or decomposed, with ligatures and long s. For comparing what does not exist yet and has nothing but a name.
+ */
+export function fold(text: string): string {
+  return text.normalize('NFD').replace(UNSEEN, '').toUpperCase().toLowerCase().normalize('NFC')
 }

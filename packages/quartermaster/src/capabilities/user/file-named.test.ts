@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { fileNamedIn } from './file-named.ts'
-import { relativeFileIn } from './relative-file.ts'
+import { fileNamedIn, relativeFileIn } from './file-named.ts'
 
 it.each([
   ['See file:///tmp/a.zip.', 'file:///tmp/a.zip'],

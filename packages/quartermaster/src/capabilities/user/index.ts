@@ -1,5 +1,5 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createAttacher } from '../shared/attached.ts'
+import { createAttacher } from '../shared/attachments.ts'
 import { createSendMessageToUser } from './send-message-to-user.ts'
 
 /** The people who see what an agent says in the chat of its workspace. */

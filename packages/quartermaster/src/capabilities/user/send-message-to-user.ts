@@ -11,7 +11,7 @@ import {
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
-import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attached.ts'
+import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attachments.ts'
 import { fileNamedIn } from './file-named.ts'
 
 const Output = z.object({
@@ -22,7 +22,7 @@ const Output = z.object({
   warning: z.string().optional(),
 })
 
-export interface SendMessageToUserDeps {
+interface SendMessageToUserDeps {
   readonly people: Platform['people']
   readonly attach: Attacher
 }

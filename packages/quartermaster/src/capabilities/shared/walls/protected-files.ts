@@ -1,0 +1,146 @@
+import type { BigIntStats } from 'node:fs'
+import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, sep } from 'node:path'
+import type { Paths } from '../../../core/catalogue/index.ts'
+import { remembered } from '../../../core/kernel/index.ts'
+import { fold } from '../text.ts'
+import { type Identity, isSame, type Pinned } from './pinned.ts'
+import { ignoreMissing, isMissing, Refusal } from './refusal.ts'
+import { contains } from './requested-path.ts'
+
+// What stands here decides what agents may do and which code the gateway runs.
+const CONTROL_NAMES = ['quartermaster.config.json', 'agents', 'capabilities', 'knowledge']
+
+/** The files that say what every agent may do. An agent that wrote them would give itself its permission. */
+export interface ControlFiles {
+  /** Whether what has these names from this folder on is one of them or lies in one; it need not exist. */
+  hold(folder: Pinned, names: readonly string[]): Promise<boolean>
+}
+
+/**
+ * Knows the project's control files. It looks anew each time: a folder that is pinned by then and lies in one of them
+ * is seen, also when that one was made a moment ago.
+ */
+export function createControlFiles({ projectDir, configFile }: Omit<Paths, 'dataDir'>): ControlFiles {
+  const named = CONTROL_NAMES.map(name => join(projectDir, name))
+  const controls = configFile === undefined ? named : [...named, configFile]
+  return {
+    hold: async (folder, names) =>
+      (await isNamed(projectDir, folder, names)) ||
+      (await isPartOf(controls, folder, names)) ||
+      (await isAwaited(controls, folder, names)),
+  }
+}
+
+/** The refusal of writing them. */
+export function controlled(requested: string, unlock: string | undefined): Refusal {
+  return new Refusal(
+    `"${requested}" was not written: it belongs to the project's control files (${CONTROL_NAMES.join(', ')}), ` +
+      `which decide what agents may do. A person has to make this change${unlock === undefined ? '' : `, ${unlock}`}.`,
+  )
+}
+
+/** By name in the project folder, whether or not it is there: a file system may take any spelling for it. */
+async function isNamed(projectDir: string, folder: Pinned, [name = '']: readonly string[]): Promise<boolean> {
+  if (!CONTROL_NAMES.includes(fold(name))) return false
+  const project = await identityOf(projectDir)
+  return project !== undefined && isSame(project, folder.stat)
+}
+
+/** By device and inode, which no name, link or mount can mislead. */
+async function isPartOf(controls: readonly string[], folder: Pinned, names: readonly string[]): Promise<boolean> {
+  const identities = await Promise.all(controls.map(identityOf))
+  const isControl = (other: Identity) => identities.some(identity => identity && isSame(identity, other))
+  for await (const ancestor of upwards(folder)) if (isControl(ancestor)) return true
+  const file = names.length === 1 ? await identityOf(folder.at(names[0])) : undefined
+  return file !== undefined && isControl(file)
+}
+
+/** By path, for what does not exist yet: a control file can be a link to nothing, and what is made there becomes it. */
+async function isAwaited(controls: readonly string[], folder: Pinned, names: readonly string[]): Promise<boolean> {
+  const place = fold(join(await realpath(folder.at()), ...names))
+  const awaited = await Promise.all(controls.map(control => settle(control)))
+  return awaited.some(control => contains(fold(control), place, process.platform))
+}
+
+/** The gateway's own folder: credentials, records. It is never inside, whatever it is called and wherever it lies. */
+export interface DataFolder {
+  /** Whether this is the folder itself, under any name, link, mount or spelling, or one of its files by a hard link. */
+  owns(stat: BigIntStats): Promise<boolean>
+  /** Whether this folder is it or lies in it. */
+  holds(folder: Pinned): Promise<boolean>
+  /** Whether something made at this real path would be it or lie in it; also while it does not exist yet. */
+  claims(realPath: string): Promise<boolean>
+}
+
+/** Looks at the data folder as it is now. */
+export async function lookAtDataFolder(dataDir: string): Promise<DataFolder> {
+  const identity = await identityOf(dataDir)
+  const is = (other: Identity) => identity !== undefined && isSame(identity, other)
+  // Once a call: folders of packages are full of hard links.
+  const files = remembered(() => filesIn(dataDir))
+  return {
+    // Only what has more than one name can be in two folders.
+    owns: async stat => is(stat) || (stat.isFile() && stat.nlink > 1n && (await files()).has(keyOf(stat))),
+    holds: async folder => {
+      if (identity === undefined) return false
+      for await (const ancestor of upwards(folder)) if (is(ancestor)) return true
+      return false
+    },
+    claims: async realPath => contains(fold(await settle(dataDir)), fold(realPath), process.platform),
+  }
+}
+
+async function filesIn(dir: string): Promise<ReadonlySet<string>> {
+  const names = await readdir(dir, { recursive: true }).catch(ignoreMissing)
+  const stats = await Promise.all(
+    (names ?? []).map(name => lstat(join(dir, name), { bigint: true }).catch(ignoreMissing)),
+  )
+  return new Set(stats.flatMap(stat => (stat?.isFile() ? [keyOf(stat)] : [])))
+}
+
+const keyOf = ({ dev, ino }: Identity) => `${dev}:${ino}`
+
+/** Which thing a path leads to, links followed; `undefined` when there is none. */
+async function identityOf(path: string): Promise<Identity | undefined> {
+  try {
+    return await stat(path, { bigint: true })
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** The folder and every one above it, by asking the file system for "..", which no name can mislead. */
+async function* upwards(folder: Pinned): AsyncGenerator<Identity> {
+  let path = folder.at()
+  let here: Identity = folder.stat
+  for (;;) {
+    yield here
+    path += '/..'
+    const above = await stat(path, { bigint: true })
+    if (isSame(above, here)) return
+    here = above
+  }
+}
+
+// As many as Linux follows; more are a circle.
+const MOST_LINKS = 40
+
+/** The real path of something that may not exist: links are followed as far as they lead, also those to nothing. */
+export async function settle(path: string, links = MOST_LINKS): Promise<string> {
+  const real = await realpath(path).catch(untold)
+  if (real !== undefined) return real
+  if (dirname(path) === path) return path
+  const folder = await settle(dirname(path), links)
+  const here = join(folder, basename(path))
+  const target = await readlink(here).catch(untold)
+  if (target === undefined || links === 0) return here
+  // Not normalised: a ".." behind a link means the folder above the link's target.
+  return settle(isAbsolute(target) ? target : `${folder}${sep}${target}`, links - 1)
+}
+
+/** Whether it is missing, closed or a circle makes no difference to where it would be. */
+function untold(): undefined {
+  return undefined
+}

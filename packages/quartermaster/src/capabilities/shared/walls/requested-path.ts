@@ -1,0 +1,153 @@
+import path from 'node:path'
+import { isKeepable } from '../../../contracts/index.ts'
+import type { Root, WallWords } from './config.ts'
+import { Refusal } from './refusal.ts'
+
+type Platform = NodeJS.Platform
+
+/** One place that a requested path can mean: inside this root by its text; what stands there is not looked at yet. */
+export interface Candidate {
+  readonly root: Root
+  readonly path: string
+  /** How the agent is shown it, and can ask for it again. */
+  readonly display: string
+}
+
+/** Turns what an agent writes into places inside its roots, by text alone. */
+export interface Addressing {
+  /** At least one, the best first. Throws a `Refusal` for a path that can mean nothing inside. */
+  candidates(requested: string): Candidate[]
+  /** Whether this means all roots together: "." where there are several. */
+  isEverything(requested: string): boolean
+  /** How a refusal names the folders: `"./reports", "./data"`. */
+  readonly folders: string
+  readonly words: Pick<WallWords, 'look'>
+}
+
+interface AddressingOptions {
+  roots: readonly Root[]
+  projectDir: string
+  platform: Platform
+  words: Pick<WallWords, 'look'>
+  /** Whether names may have control characters: where they are only asked for, and shown by nobody who lists them. */
+  anyNames?: boolean | undefined
+}
+
+/**
+ * A relative path counts from the root where there is one, and begins with a root's name where there are several. What
+ * is not found so is tried the other way round, because agents write `reports/a.md` and `a.md` for the same file.
+ */
+export function createAddressing(options: AddressingOptions): Addressing {
+  const { roots, projectDir, platform, words } = options
+  const api = apiOf(platform)
+  const folders = roots.map(root => `"${root.label}"`).join(', ')
+  const display = (root: Root, place: string) => displayOf({ root, place, api, alone: roots.length === 1 })
+  return {
+    folders,
+    words,
+    isEverything: requested => roots.length > 1 && api.normalize(`${requested}/`) === `.${api.sep}`,
+    candidates(requested) {
+      checkText(requested, options)
+      const found = placesOf({ requested, roots, projectDir, platform }).flatMap(place => {
+        const root = roots.find(root => contains(root.path, place, platform))
+        return root ? [{ root, path: place, display: display(root, place) }] : []
+      })
+      if (found.length === 0) throw outside(requested, { folders, words })
+      return found
+    },
+  }
+}
+
+/** Whether `inner` is `outer` or lies in it, by whole names: `/data/reports-secret` is not in `/data/reports`. */
+export function contains(outer: string, inner: string, platform: Platform): boolean {
+  const api = apiOf(platform)
+  const way = api.relative(outer, inner)
+  return way !== '..' && !way.startsWith(`..${api.sep}`) && !api.isAbsolute(way)
+}
+
+/** The refusal of everything that is not inside: it never tells whether anything is there. */
+export function outside(requested: string, { folders, words }: Pick<Addressing, 'folders' | 'words'>): Refusal {
+  return new Refusal(
+    `"${requested}" is outside of the folders you may use: ${folders}. Give a path that ${words.look} shows.`,
+  )
+}
+
+/** Whether a name belongs to a write that is under way, or that was cut off by a crash. */
+export function isTemporaryName(name: string): boolean {
+  return TEMPORARY.test(name)
+}
+
+/** Whether a name can be asked for here at all. */
+export function isUsableName(name: string): boolean {
+  return !UNUSABLE.test(name)
+}
+
+// Control characters and halves of surrogate pairs: no honest name has them, and they break lines, logs and terminals.
+const UNUSABLE = /[\p{Cc}\p{Cs}]/u
+const TEMPORARY = /^\.quartermaster-[0-9a-f]{16}\.tmp$/i
+
+// https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices in every folder and with every extension,
+// streams behind ":", and trailing dots and spaces that are dropped, so that another name opens the same file.
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|:|$)/i
+const WINDOWS_CHARACTER = /[<>:"|?*]/
+const WINDOWS_ENDING = /[. ]$/
+
+function apiOf(platform: Platform): typeof path.posix {
+  return platform === 'win32' ? path.win32 : path.posix
+}
+
+type PlacesOptions = Omit<AddressingOptions, 'words' | 'anyNames'> & { requested: string }
+
+type TextRules = Pick<AddressingOptions, 'platform' | 'anyNames'>
+
+function checkText(requested: string, { platform, anyNames = false }: TextRules): void {
+  const isUsable = anyNames ? isKeepable(requested) : isUsableName(requested)
+  if (!isUsable) throw new Refusal('The path has control characters or broken ones; leave them out.')
+  const names = requested.split(platform === 'win32' ? /[\\/]/ : '/')
+  if (names.some(isTemporaryName))
+    throw new Refusal(`"${requested}" is the temporary file of a write; it is left alone.`)
+  if (platform === 'win32') checkWindowsNames(requested, names)
+}
+
+function checkWindowsNames(requested: string, names: readonly string[]): void {
+  const rest = /^[a-z]:$/i.test(names[0] ?? '') ? names.slice(1) : names
+  const bad = rest.find(name => name !== '.' && name !== '..' && isWindowsTrap(name))
+  if (bad !== undefined)
+    throw new Refusal(`"${requested}" has the name "${bad}", which means something else on Windows.`)
+}
+
+function isWindowsTrap(name: string): boolean {
+  return WINDOWS_DEVICE.test(name) || WINDOWS_CHARACTER.test(name) || WINDOWS_ENDING.test(name)
+}
+
+function placesOf({ requested, roots, projectDir, platform }: PlacesOptions): string[] {
+  const api = apiOf(platform)
+  if (api.isAbsolute(requested)) return [api.resolve(requested)]
+  const fromProject = api.resolve(projectDir, requested)
+  // A path that leaves one root must not be read as a path in another one, so it counts only where it stays inside.
+  const fromRoots = roots.flatMap(root => {
+    const place = api.resolve(root.path, requested)
+    return contains(root.path, place, platform) ? [place] : []
+  })
+  return [...new Set(roots.length === 1 ? [...fromRoots, fromProject] : [fromProject, ...fromRoots])]
+}
+
+interface DisplayOptions {
+  root: Root
+  place: string
+  api: typeof path.posix
+  alone: boolean
+}
+
+function displayOf({ root, place, api, alone }: DisplayOptions): string {
+  const way = api.relative(root.path, place).split(api.sep).join('/')
+  if (alone) return way === '' ? '.' : way
+  return joinDisplay(root.label, way)
+}
+
+/** Puts a shown folder and a way in it together. */
+export function joinDisplay(folder: string, way: string): string {
+  if (way === '') return folder
+  if (folder === '.') return way
+  return folder.endsWith('/') ? `${folder}${way}` : `${folder}/${way}`
+}
