@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MOST_HEAD_CHARACTERS } from '../../src/adapters/knowledge-files/unit-files.ts'
+import { MOST_HEAD_CHARACTERS } from '../../src/adapters/knowledge-files/front-matter.ts'
 import { UNIT_KINDS, UnitFacts } from '../../src/contracts/index.ts'
 import { INCLUDE_LIMITS, MOST_PAGE_CHARACTERS } from '../../src/core/knowledge/index.ts'
 import { readPage, tableBelow } from './pages.ts'
