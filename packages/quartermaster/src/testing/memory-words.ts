@@ -3,9 +3,9 @@ import type { WordScope, WordSearch } from '../core/store/index.ts'
 
 /** Finds memories of a test by looking at all of them. */
 export function createWordSearch(rows: () => readonly MemoryRow[]): WordSearch {
-  const having = (word: string, { shelves, upTo, above = 0 }: WordScope) =>
+  const having = (word: string, { scopes, upTo, above = 0 }: WordScope) =>
     rows()
-      .filter(({ shelf, slot }) => shelves.includes(shelf) && slot <= upTo && slot > above)
+      .filter(({ shelf, slot }) => scopes.includes(shelf) && slot <= upTo && slot > above)
       .filter(row => row.words.split(' ').includes(word))
       .toSorted((a, b) => b.slot - a.slot)
   return {

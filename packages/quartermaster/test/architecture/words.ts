@@ -44,6 +44,7 @@ export interface WordException {
 
 export const EXCEPTIONS: readonly WordException[] = [
   { text: /\{ mend: 'fix' \}/g, reason: 'the former name of a field, which its error names' },
+  { text: /\bshelf: (?:scopeKey|\{ in: scopes)|\.shelf\b/g, reason: 'the column of memories with their scope' },
   {
     text: /["']shelf["']|\bshelf: 'text'|memories_by_shelf|by their shelf/g,
     reason: 'a column of memories, its index and migration',

@@ -36,7 +36,7 @@ type Newest = (wanted: WantedWord, scope: WordScope, parameters: SqlValue[]) => 
 
 /** The slots of the newest rows that have a word. The index prefixes it with its scope, so rows of other scopes are not read. */
 const NEWEST: Readonly<Record<DialectName, Newest>> = {
-  sqlite({ word, most }, { shelves: scopes, upTo, above }, parameters) {
+  sqlite({ word, most }, { scopes, upTo, above }, parameters) {
     const match = place('sqlite', parameters, scopes.map(scope => quoted(scope + word)).join(' OR '))
     const highest = place('sqlite', parameters, upTo)
     const lowest = above === undefined ? '' : ` and "rowid" > ${place('sqlite', parameters, above)}`
@@ -45,7 +45,7 @@ const NEWEST: Readonly<Record<DialectName, Newest>> = {
       `and "rowid" <= ${highest}${lowest} order by 1 desc limit ${place('sqlite', parameters, most)})`
     )
   },
-  postgres({ word, most }, { shelves: scopes, upTo, above }, parameters) {
+  postgres({ word, most }, { scopes, upTo, above }, parameters) {
     const highest = `${place('postgres', parameters, upTo)}::bigint`
     const lowest = above === undefined ? '' : ` and "slot" > ${place('postgres', parameters, above)}::bigint`
     const limit = `order by "slot" desc limit ${place('postgres', parameters, most)}::bigint`

@@ -3,7 +3,7 @@ import type { Seat, View } from '../../core/agents/index.ts'
 import { createAttachmentDesk } from '../../core/attachments/index.ts'
 import { createDelegationDesk } from '../../core/delegation/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
-import { createMemoryDesk } from '../../core/memory/index.ts'
+import { createMemoryService } from '../../core/memory/index.ts'
 import { createHistoryDesk, createInboxDesk, createPeopleDesk, readerOf } from '../../core/messages/index.ts'
 import { createWorkspaceDesk } from '../../core/organisation/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
@@ -45,7 +45,7 @@ export function createPlatform(
     workspace: async () => createWorkspaceDesk((await open()).organisation, lacksInbox),
     async memory() {
       const { memory, organisation } = await open()
-      return createMemoryDesk(memory, organisation)
+      return createMemoryService(memory, organisation)
     },
     async inbox() {
       const { delegations, messages, organisation } = await open()

@@ -41,9 +41,9 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler({ workspace_id, task_id, offset }, context) {
       const actor = actorOf(context)
-      const desk = await delegation()
-      const detail = await desk.show(actor, task_id, offset).catch(async error => {
-        throw isUnknown(error) ? lostTask(error, await desk.open(actor), actor) : error
+      const service = await delegation()
+      const detail = await service.show(actor, task_id, offset).catch(async error => {
+        throw isUnknown(error) ? lostTask(error, await service.open(actor), actor) : error
       })
       const { from, to } = detail
       if ([to.id, to.name, from.id, from.name].includes(workspace_id)) return taskAnswer(detail, { to: actor })
@@ -77,7 +77,7 @@ function isUnknown(error: unknown): error is AppError {
   return isAppError(error) && error.code === 'NAME_UNKNOWN'
 }
 
-/** An answer may be lost on its way, and the id of a task with it. So whoever names none of its own is told which are open. */
+/** An answer may get lost together with the id of its task, so the error for an unknown id lists the caller's open tasks. */
 function lostTask(
   error: AppError,
   open: readonly DelegationFacts[],

@@ -40,13 +40,13 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
     // A page of nothing but control characters is many times as large in an answer that shows them.
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler(input, context) {
-      const desk = await delegation()
+      const service = await delegation()
       const actor = actorOf(context)
       const { wish, said } = wishOf(input, context)
-      const { id } = await desk.delegate(actor, wish)
+      const { id } = await service.delegate(actor, wish)
       let steps = 0
-      const detail = await desk.wait(actor, id, message => context.progress({ progress: ++steps, message }))
-      // For whoever has waited it goes on, whether the peer was handed it or will be; the note tells which.
+      const detail = await service.wait(actor, id, message => context.progress({ progress: ++steps, message }))
+      // The caller sees `in_progress`, whether or not the peer has the task yet; the note tells which.
       const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
       return taskAnswer(detail, {
         to: actor,

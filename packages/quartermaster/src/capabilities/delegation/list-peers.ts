@@ -43,11 +43,11 @@ export function createListPeers(workspace: Platform['workspace']) {
     async handler({ limit: wanted, cursor }, context) {
       const { limit, said } = pageLimit(wanted, LIMITS)
       const actor = actorOf(context)
-      const desk = await workspace()
-      const { peers, nextCursor, reason } = await desk.peers(actor, { limit, cursor })
+      const service = await workspace()
+      const { peers, nextCursor, reason } = await service.peers(actor, { limit, cursor })
       const structuredContent: z.infer<typeof Output> = {
         peers: await Promise.all(
-          peers.map(async peer => toPeer(peer, remarkOn(peer, await desk.isWithoutInbox(actor, peer.name)))),
+          peers.map(async peer => toPeer(peer, remarkOn(peer, await service.isWithoutInbox(actor, peer.name)))),
         ),
         next_cursor: nextCursor,
         ...(reason !== undefined && { reason }),

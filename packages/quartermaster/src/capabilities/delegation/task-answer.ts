@@ -32,7 +32,7 @@ export const TaskAnswer = z.object({
 export type TaskAnswer = z.infer<typeof TaskAnswer>
 
 interface AnswerOptions {
-  /** The workspace of whoever asks. */
+  /** The workspace of the caller. */
   readonly to: Pick<Actor, 'workspace'>
   /** Where it is called something else than it is. */
   readonly status?: DelegationState
@@ -42,13 +42,13 @@ interface AnswerOptions {
   readonly isWithoutInbox?: boolean
 }
 
-/** A task as one of its two sides is told of it, structured and in words. */
+/** A task as one of its two sides sees it, structured and in words. */
 export function taskAnswer(detail: DelegationDetail, options: AnswerOptions) {
   const { to: whom, status = detail.state, said, isWithoutInbox = false } = options
   const { id, to, result, error, progress, deadlineAt } = detail
   const side = whom.workspace === to.name ? 'peer' : 'asker'
-  const nobody = side === 'asker' ? untaken(detail, isWithoutInbox) : undefined
-  const note = [noteFor(side, detail), nobody, said].filter(one => one !== undefined).join(' ')
+  const warning = side === 'asker' ? untaken(detail, isWithoutInbox) : undefined
+  const note = [noteFor(side, detail), warning, said].filter(one => one !== undefined).join(' ')
   const answer: TaskAnswer = {
     task_id: id,
     status,
@@ -80,7 +80,7 @@ function inWords(detail: DelegationDetail, side: Side, note: string): string {
   ].join('\n')
 }
 
-/** Whoever gave a task away, or whoever was given it. */
+/** The workspace that gave the task, or the one that was given it. */
 type Side = 'asker' | 'peer'
 
 /** What one side of a task is to do next. */
@@ -88,7 +88,7 @@ function noteFor(side: Side, detail: DelegationDetail): string {
   return (side === 'asker' ? FOR_ASKER : FOR_PEER)[detail.state](detail)
 }
 
-/** What the asker should know while nobody has taken it: it may wait for nobody until the deadline. */
+/** Warns the asker while no peer has taken the task: it may wait in vain until the deadline. */
 function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): string | undefined {
   const remark = state === 'pending' || state === 'queued' ? remarkOn(to, isWithoutInbox) : undefined
   if (remark === undefined) return undefined
@@ -97,12 +97,12 @@ function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): stri
 
 type Notes = Readonly<Record<DelegationDetail['state'], (detail: DelegationDetail) => string>>
 
-/** What a peer lets lie comes to an end as well, and whoever waits should know when. */
+/** A task that the peer never answers ends as well, and the asker should know when. */
 function coming({ deadlineAt }: DelegationDetail): string {
   return `The result also comes into your inbox by itself; without one the task ends at ${iso(deadlineAt)}.`
 }
 
-/** The peer may be away, and nobody should wonder why it takes long. */
+/** The peer may be away, which explains why the task takes long. */
 function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string {
   if (presence === 'online') return ''
   if (lastSeenAt === null) return ` The peer is ${presence}.`
@@ -127,7 +127,7 @@ const FOR_ASKER: Notes = {
   expired: () => 'Its deadline has passed, and answers to it are refused. Ask another peer, or do it yourself.',
 }
 
-/** Whoever has lost sight of the message that carries it finds it in what was said. */
+/** A peer that lost the message with the task finds it in the chat history. */
 function answering({ from, deadlineAt }: DelegationDetail): string {
   return `Answer the message that carries it with reply until ${iso(deadlineAt)}; chat_history with peer_id ${from.id} has it with its activity_id.`
 }
@@ -147,16 +147,15 @@ export function iso(at: number): string {
   return new Date(at).toISOString()
 }
 
-/** Nobody takes tasks with it. */
 const NO_INBOX = 'its agent has no "inbox" capability and cannot take tasks'
-/** A workspace that is only a place in the tree waits for whoever comes. */
-const NOBODY = 'no agent has been there yet'
+/** A workspace may exist in the tree before an agent runs in it. */
+const NO_AGENT = 'no agent has been there yet'
 
-/** Why a task for this peer may find nobody; nothing where it will find somebody sooner or later. */
+/** Why no agent may take a task for this peer; `undefined` where one will sooner or later. */
 export function remarkOn(
   { lastSeenAt }: { readonly lastSeenAt: number | null },
   isWithoutInbox: boolean,
 ): string | undefined {
   if (isWithoutInbox) return NO_INBOX
-  return lastSeenAt === null ? NOBODY : undefined
+  return lastSeenAt === null ? NO_AGENT : undefined
 }

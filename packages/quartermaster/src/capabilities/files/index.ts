@@ -7,8 +7,8 @@ import { createSearchFiles } from './search-files.ts'
 import { createWriteFile, writtenFile } from './write-file.ts'
 
 /**
- * Files in the folders an agent was given, and nothing outside of them. Hard links are the owner's business: they are
- * the file itself under another name, so whoever puts one into a folder gives that file to the agents of the folder.
+ * Files in the folders an agent was given, and nothing outside of them. Hard links are the owner's business: they are the file
+ * itself under another name, so a hard link in a folder gives that file to the agents of the folder.
  */
 export default defineModule({
   needs: ['paths'],

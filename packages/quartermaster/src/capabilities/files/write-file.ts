@@ -97,7 +97,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 function decode({ content, encoding }: z.infer<typeof Input>): Uint8Array {
   if (encoding === 'base64') {
     const bare = content.replace(/\s/g, '')
-    // Buffer skips what is not base64; a file with holes helps nobody.
+    // Buffer skips what is not base64; a file with holes is useless.
     if (!BASE64.test(bare) || bare.length % 4 === 1) throw new Refusal('The content is not valid base64.')
     return Buffer.from(bare, 'base64')
   }

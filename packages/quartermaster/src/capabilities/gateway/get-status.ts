@@ -181,7 +181,7 @@ function statusLine({ name, state, reason, nextRecheckAt }: One): string {
 
 const ERROR_CHARACTERS = 500
 
-/** One operation of the caller's, with its result from this byte on. Throws `NAME_UNKNOWN`, also for somebody else's. */
+/** One operation of the caller's, with its result from this byte on. Throws `NAME_UNKNOWN`, also for those of other callers. */
 async function operationStatus(
   { id, offset }: { readonly id: string; readonly offset: number | undefined },
   { operation, resultPage }: CallContext,
@@ -226,7 +226,7 @@ function pageOf({ text, nextOffset }: ResultPage): Said {
   return nextOffset === undefined ? { result } : { result, nextOffset }
 }
 
-/** Pictures, sounds and files of its result. In a structure nobody would see them. */
+/** Pictures, sounds and files of its result. Clients do not show those inside structured content. */
 function binaryBlocks({ result }: OperationStatus): ToolResult['content'] {
   return result?.content.filter(block => binaryIn(block)) ?? []
 }

@@ -5,9 +5,9 @@ import { createGetStatus } from './get-status.ts'
 import { createReadDocs } from './read-docs.ts'
 
 /**
- * The gateway view: five tools that stand for all others an agent has. Nobody is given them in a file; they come where
- * an agent has more tools than a model chooses well among, or where its file asks for them. Two of them come also beside
- * the tools of others: where calls may have to wait, and where the project has written something down.
+ * The gateway view: five tools that replace all others of an agent. An agent's file does not list them; they are added where the
+ * agent has more tools than a model chooses well among, or where its file asks for the view. Two are also added beside an agent's
+ * own tools: where calls may have to wait, and where the project has documents.
  */
 export default defineModule({
   needs: [],

@@ -41,7 +41,7 @@ export function createReadDocs() {
   })
 }
 
-/** Apart from the page, which is somebody's text as it is. */
+/** Kept apart from the page, whose text is passed on unchanged. */
 function remark({ nextOffset, nextCursor }: DocsAnswer): string[] {
   if (nextOffset !== undefined) return [`[Cut here: call again with offset ${nextOffset} for what follows.]`]
   return nextCursor === undefined ? [] : [more(nextCursor)]
@@ -55,7 +55,7 @@ function listText({ entries, total, nextCursor }: DocsAnswer): string {
 
 const more = (cursor: string) => `[More: call again with cursor "${cursor}".]`
 
-/** Nobody's words make a second entry, or crowd out the others. */
+/** Every field is cut and kept on one line, so that no text looks like a second entry or crowds out the others. */
 function entryText({ path, kind, title, state, reason, summary, whenToUse, command, tools, tags }: DocEntry): string {
   const note = reason === undefined ? '' : ` ${line(reason, TEXT_CHARACTERS)}`
   const stated = state === 'disabled' ? ` [disabled:${note}]` : note && ` [${note.trim()}]`

@@ -103,7 +103,7 @@ function decode(body: Uint8Array, charset: string): string {
   try {
     return new TextDecoder(charset).decode(body)
   } catch {
-    // A name that nobody knows says nothing; most texts are UTF-8.
+    // An unknown charset name says nothing; most texts are UTF-8.
     return new TextDecoder().decode(body)
   }
 }

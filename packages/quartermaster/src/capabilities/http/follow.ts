@@ -141,13 +141,13 @@ export function unanswered(
   return toolFailure(afterwards(outcome.reason, before))
 }
 
-/** A no that comes when something was done already, with the words for that. */
+/** A refusal that comes when something was already done, with the words for that. */
 export function afterwards(refusal: string, before: Effect): string {
   if (before === 'none') return refusal
   return `It ${before === 'done' ? 'was' : 'may have been'} carried out, but then: ${refusal}`
 }
 
-/** An answer that says yes, and more than may be said. */
+/** A successful answer that is too long. */
 export function tooLong(status: number, { url, isReading, maxBytes }: TooLongOptions): ToolResult {
   const message = `The answer of ${url.host} is longer than ${sizeText(maxBytes)}.`
   return toolFailure(isReading ? `${message} Ask for less.` : `${message} It was carried out with status ${status}.`)
@@ -157,7 +157,7 @@ interface TooLongOptions extends Pick<FailureOptions, 'url' | 'isReading'> {
   readonly maxBytes: number
 }
 
-/** An answer that says yes, and nobody here knows what else. */
+/** A successful answer whose body cannot be read. */
 export function unreadable(
   { reason, answer: { status } }: Pick<Extract<WebOutcome, { kind: 'unreadable' }>, 'reason' | 'answer'>,
   { isReading }: Pick<FailureOptions, 'isReading'>,
@@ -171,7 +171,7 @@ export function passingFailure(
   { isReading, before, said }: Omit<FailureOptions, 'url'> & { said(): string },
 ): AppError | undefined {
   if (!NOT_NOW.has(status) && status < 500) return undefined
-  // What says no to everything says it again.
+  // These statuses do not pass: the server would refuse again.
   if (status === 501 || status === 505) return undefined
   const retryAfterMs = parseRetryAfter(headers['retry-after'], receivedAt)
   const mayBeDone = before !== 'none' || (!isReading && !NOT_DONE.has(status))
@@ -180,7 +180,7 @@ export function passingFailure(
 
 /** Too late, too early, too many (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
 const NOT_NOW = new Set([408, 425, 429])
-/** Whoever answers so has not begun. */
+/** A server that answers with these has not begun. */
 const NOT_DONE = new Set([...NOT_NOW, 503])
 
 interface Loss {

@@ -86,7 +86,7 @@ function fillSegment(segment: string, values: Values): string {
   })
 }
 
-/** To whoever decodes twice, `%2e%2e%2f` is the way up as well; to whoever takes off what is behind a `;`, so is `..;`. */
+/** `%2e%2e%2f` leads up in a server that decodes twice, and `..;` in one that strips path parameters. */
 function leadsUp(text: string): boolean {
   const decoded = text
     .replace(/%(?:25)+/gi, '%')

@@ -56,7 +56,7 @@ function notThere(isPush: boolean): string {
   return `It was acknowledged or answered before, or is no message of yours. ${where}`
 }
 
-/** Whoever takes a task out of the inbox and goes on has its asker wait until the deadline. */
+/** A task that is taken out of the inbox and not answered leaves its asker waiting until the deadline. */
 function unanswered(taskId: string): string {
   return `It carries the task ${taskId}, which has no answer yet: whoever gave it waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
 }

@@ -52,8 +52,8 @@ export function createReadAttachment(attachments: Platform['attachments']) {
     // An image of 1 MiB in base64, or the text twice: as content and as structured content.
     maxResultBytes: 4 * 1024 * 1024,
     async handler({ attachment_id, offset = 0 }, context) {
-      const desk = await attachments()
-      const open = () => desk.open(actorOf(context), attachment_id)
+      const service = await attachments()
+      const open = () => service.open(actorOf(context), attachment_id)
       const content = await judge(await open())
       if (content.kind !== 'text') return readBytes(await open(), content)
       try {
@@ -67,7 +67,7 @@ export function createReadAttachment(attachments: Platform['attachments']) {
   })
 }
 
-/** What a file says it is, nobody believes; its first bytes tell. */
+/** The media type is decided by the first bytes, not by what the sender declared. */
 async function judge({ facts, content }: OpenedAttachment): Promise<Content> {
   for await (const piece of content) return judgeContent(piece, facts.name)
   return { kind: 'text', encoding: 'utf-8' }
@@ -78,7 +78,7 @@ interface TextOptions {
   readonly offset: number
 }
 
-/** Reads to the end whatever is shown of it: only then has the content proved right. */
+/** Always reads to the end: only then is the content known to be valid text. */
 async function readText({ facts, content }: OpenedAttachment, { encoding, offset }: TextOptions) {
   const decoder = new TextDecoder(encoding, { fatal: true })
   let passed = 0

@@ -8,9 +8,9 @@ import { heldParts, pushed } from './inbox-peek.ts'
 
 const USUAL_SECONDS = 60
 const MOST_SECONDS = 300
-/** Many clients give up on a call after a minute, which is what is waited unless they say otherwise. They shall have their answer. */
+/** Many clients time out a call after a minute, which is also the default wait. The answer has to come earlier. */
 const EARLIER_MS = 2_000
-/** A wait as short as this is nobody's limit, and is waited out. */
+/** No client has a limit as short as this, so such a wait is not shortened. */
 const SHORT_MS = 10_000
 /** The answer still has to be written when the time is over. */
 const TIMEOUT_MS = (MOST_SECONDS + 20) * 1_000
@@ -56,7 +56,7 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
       if (taken.isPush) return toolResult(pushed({ message: null }, lowered))
       const [message = null] = taken.messages
       const { notes, data } = heldParts(taken.held)
-      // Whoever has got one does not take the inbox for empty.
+      // With a message, the caller does not take the inbox for empty.
       const none = message ? [] : [`No message came within ${seconds} seconds.`, ...notes]
       return answer(message, { notes: [...lowered, ...none], data })
     },

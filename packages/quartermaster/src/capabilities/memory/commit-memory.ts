@@ -77,9 +77,9 @@ export function createCommitMemory(memory: Platform['memory']) {
     async handler(input, context) {
       expectUsed(input)
       const { content, scope, memory_id, version, conversation_id } = input
-      const desk = await memory()
+      const service = await memory()
       const wish = { content, scope, version, memoryId: memory_id, conversationId: conversation_id }
-      const committed = await desk.commit(actorOf(context), wish)
+      const committed = await service.commit(actorOf(context), wish)
       const { outcome, redacted } = committed
       const wire = toWire(committed.memory)
       const note = noteOf(committed)
@@ -91,7 +91,7 @@ export function createCommitMemory(memory: Platform['memory']) {
   })
 }
 
-/** What would be passed over is refused: whoever said it believes that it counts. */
+/** Refuses input that would be ignored: the caller believes that it has an effect. */
 function expectUsed({ memory_id, version, conversation_id }: z.infer<typeof Input>): void {
   if (memory_id === undefined && version !== undefined)
     throw new AppError(

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { WallsConfig, WallWords } from '../shared/walls/config.ts'
 import { isSafeFolder, isSafeNote } from './note-name.ts'
 
-// The key is sent to whoever listens there, and the plugin's certificate is one that nobody vouches for.
+// The key is sent to the server at this address, and the certificate of the plugin is self-signed.
 const LOOPBACK = /^https?:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?\/?$/
 
 /** How Obsidian itself is reached. */
@@ -45,7 +45,7 @@ export const NotesSettings = z.strictObject({
 })
 export type NotesSettings = z.infer<typeof NotesSettings>
 
-/** The way to Obsidian, as it is looked at and used. */
+/** How Obsidian is reached, as the handlers use it. */
 export interface RestConfig {
   readonly url: string
   readonly secret: string
@@ -63,7 +63,7 @@ export interface NotesConfig extends WallsConfig {
   readonly rest?: RestConfig | undefined
 }
 
-/** What the walls say here. Nobody can let notes be written over control files. */
+/** What the walls say here. No setting allows notes to be written over control files. */
 export const NOTES_WORDS: WallWords = { look: 'note_search', setting: 'vault' }
 
 /** Prepares the settings for the handlers. Touches nothing: a missing vault is told by the call that needs it. */

@@ -87,7 +87,7 @@ export function decodeNote(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What came under the name first is somebody else's. */
+/** A file that already has the name was written by another program. */
 function asChanged(error: unknown): never {
   throw errnoOf(error) === 'EEXIST' ? new Changed() : error
 }
@@ -114,7 +114,7 @@ export interface NoteStore {
   write(path: string, write: NoteWrite): Promise<void>
 }
 
-/** Somebody else wrote the note since it was read. */
+/** Another program wrote the note since it was read. */
 export class Changed extends Error {}
 
 /** The largest note that is read. */
@@ -123,9 +123,9 @@ export const MOST_READ_BYTES = 8 * 1024 * 1024
 export const MOST_WRITTEN_BYTES = 1024 * 1024
 
 /** Obsidian could not be used. Whether it may have done something all the same is `mayHaveWritten`. */
-export class Away extends Error {
+export class ObsidianUnavailable extends Error {
   readonly mayHaveWritten: boolean
-  /** Whether this was known before, so that nobody needs to be told. */
+  /** Whether this was known before, so that it is not reported again. */
   readonly isKnown: boolean
   constructor(reason: string, options: { mayHaveWritten?: boolean; isKnown?: boolean; cause?: unknown } = {}) {
     super(reason, { cause: options.cause })

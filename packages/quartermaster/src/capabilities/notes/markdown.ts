@@ -185,7 +185,7 @@ function isContinued(text: string): boolean {
   return /^([ \t#]|-([ \t]|$)|$)/.test(text)
 }
 
-/** Comments and empty lines behind a field belong to nobody. */
+/** Comments and empty lines behind a field belong to no field. */
 function lastOf(lines: readonly Line[], from: number, to: number): number {
   let last = to
   while (last > from + 1 && /^[ \t]*(#|$)/.test(lines[last - 1]?.text ?? '')) last--

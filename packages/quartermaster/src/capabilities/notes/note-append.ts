@@ -6,7 +6,7 @@ import { findNote, seekNote } from './find-note.ts'
 import { endingOf, headingsOf, insertLines, joinLines, type Line, linesToAdd, splitLines } from './markdown.ts'
 import { isSafeNote } from './note-name.ts'
 import { sectionOf } from './note-read.ts'
-import { answerWith, NoteReference, NoteText, WAY } from './tool-io.ts'
+import { answerWith, NoteReference, NoteText, ROUTE_OUTPUT } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -21,7 +21,7 @@ const Output = z.object({
   path: z.string(),
   created: z.boolean(),
   line: z.number().int().describe('Where what was added begins.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 
 /** The tool that adds to a note. */

@@ -14,7 +14,7 @@ const UNLINKABLE = /[\\/:*?"<>|#^[\]]/
 const JOINER =
   /(?<=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})[\p{L}\p{M}])[\u200C\u200D](?=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})\p{L})/gu
 
-/** What titles of new notes must be. As a pattern, so that whoever chooses one is told. */
+/** What titles of new notes must be. As a pattern, so that the input schema states it. */
 export const TITLE = /^[^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}.][^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u
 
 /** Whether everything in a name can be seen: two names that look alike would be two notes. Any space is one. */

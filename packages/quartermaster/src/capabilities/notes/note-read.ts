@@ -5,7 +5,7 @@ import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
 import { findNote } from './find-note.ts'
 import { fieldsAsData, frontMatterOf, type Heading, headingsOf, joinLines, type Line, splitLines } from './markdown.ts'
-import { answerWith, type Done, NoteReference, WAY } from './tool-io.ts'
+import { answerWith, type Done, NoteReference, ROUTE_OUTPUT } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const MOST_HEADINGS = 200
@@ -28,7 +28,7 @@ const Output = z.object({
   lastLine: z.number().int(),
   totalLines: z.number().int(),
   ...LINES_LEFT,
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 
 /** The tool that shows a note. */

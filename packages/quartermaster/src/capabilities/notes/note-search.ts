@@ -10,7 +10,7 @@ import { readPinned } from './disk-store.ts'
 import { walkNotes } from './find-note.ts'
 import { frontMatterOf, headingsOf, joinLines, splitLines } from './markdown.ts'
 import { baseName, withoutEnding } from './note-name.ts'
-import { answerWith, type Done, WAY } from './tool-io.ts'
+import { answerWith, type Done, ROUTE_OUTPUT } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -36,7 +36,7 @@ const Output = z.object({
     .enum(['matches', 'files', 'bytes', 'time'])
     .optional()
     .describe('The limit that ended the search early.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 type Found = Omit<z.infer<typeof Output>, 'through'>
 

@@ -1,10 +1,10 @@
 import http from 'node:http'
 import https from 'node:https'
-import { Away, Changed, decodeNote, type Kept, MOST_READ_BYTES } from './disk-store.ts'
+import { Changed, decodeNote, type Kept, MOST_READ_BYTES, ObsidianUnavailable } from './disk-store.ts'
 
 /** Obsidian's Local REST API, as much of it as notes need. */
 export interface ObsidianClient {
-  /** Throws `Away` unless it is Obsidian that answers, and takes the key. */
+  /** Throws `ObsidianUnavailable` unless it is Obsidian that answers, and takes the key. */
   greet(): Promise<void>
   /** The names at the top of the vault that it has open. */
   topNames(): Promise<string[]>
@@ -33,8 +33,8 @@ export function createObsidianClient(options: ObsidianClientOptions): ObsidianCl
       const { status, body } = await send({ method: 'GET', path: '/' })
       const said = parseJson(body)
       if (status !== 200 || !/obsidian/i.test(String(said.service)))
-        throw new Away(`What listens on ${options.url} is not Obsidian's Local REST API.`)
-      if (said.authenticated !== true) throw new Away('Obsidian does not accept the key.')
+        throw new ObsidianUnavailable(`What listens on ${options.url} is not Obsidian's Local REST API.`)
+      if (said.authenticated !== true) throw new ObsidianUnavailable('Obsidian does not accept the key.')
     },
     async topNames() {
       const { status, body } = await send({ method: 'GET', path: '/vault/' })
@@ -49,7 +49,7 @@ export function createObsidianClient(options: ObsidianClientOptions): ObsidianCl
       if (status === 404) return undefined
       if (status !== 200) throw refused(status)
       const text = decodeNote(body)
-      if (text === undefined) throw new Away(`Obsidian gave something for "${path}" that is no text.`)
+      if (text === undefined) throw new ObsidianUnavailable(`Obsidian gave something for "${path}" that is no text.`)
       return { text, tag }
     },
     async put(path, { text, seen }) {
@@ -118,20 +118,20 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answered> {
 const NOT_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|.*CERT.*|.*SELF_SIGNED.*|ERR_SSL.*|EPROTO)$/
 
-function awayFor(error: unknown, url: string, method: string): Away {
+function awayFor(error: unknown, url: string, method: string): ObsidianUnavailable {
   const { code, name } = error as { code?: string; name?: string }
   const mayHaveWritten = method === 'PUT' && !NOT_SENT.test(code ?? '')
   const options = { mayHaveWritten, cause: error }
   if (code === 'ECONNREFUSED')
-    return new Away(`Nothing listens on ${url}; Obsidian or its plugin is not running.`, options)
+    return new ObsidianUnavailable(`Nothing listens on ${url}; Obsidian or its plugin is not running.`, options)
   if (name === 'AbortError' || name === 'TimeoutError')
-    return new Away(`Obsidian did not answer within ${ANSWER_MS / 1000} s.`, options)
-  return new Away(`Obsidian could not be reached (${code ?? 'the connection failed'}).`, options)
+    return new ObsidianUnavailable(`Obsidian did not answer within ${ANSWER_MS / 1000} s.`, options)
+  return new ObsidianUnavailable(`Obsidian could not be reached (${code ?? 'the connection failed'}).`, options)
 }
 
-function refused(status: number, mayHaveWritten = false): Away {
+function refused(status: number, mayHaveWritten = false): ObsidianUnavailable {
   const reason = status === 401 || status === 403 ? 'does not accept the key' : `answered with status ${status}`
-  return new Away(`Obsidian ${reason}.`, { mayHaveWritten })
+  return new ObsidianUnavailable(`Obsidian ${reason}.`, { mayHaveWritten })
 }
 
 function addressOf(path: string): string {

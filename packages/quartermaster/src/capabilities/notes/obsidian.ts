@@ -1,26 +1,26 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
 import type { NotesConfig, RestConfig } from './config.ts'
-import { Away } from './disk-store.ts'
+import { ObsidianUnavailable } from './disk-store.ts'
 import type { ObsidianClient } from './obsidian-client.ts'
 
 /** What the dependency is called, in `status` and in the project's configuration. */
 export const OBSIDIAN = 'obsidian'
 
-/** The ways to Obsidian that agents have configured, and whether they work. */
+/** The Obsidian servers that agents have configured, and whether they work. */
 export interface Obsidian {
   /** One dependency for all of them: definitions are made once, and configurations come and go with agents. */
   readonly dependency: DependencyDefinition
-  /** Takes note of what an agent's configuration says now. Nothing is reached for by this. */
+  /** Records the configuration of an agent. Connects to nothing. */
   use(agent: string, config: NotesConfig): void
-  /** A client that was greeted by the right vault. Throws `Away`; for a while after it did, without looking. */
-  open(config: ObsidianWay, signal: AbortSignal): Promise<ObsidianClient>
-  /** A call found that it does not work. It is looked at again at once, and for a while calls go by disk. */
-  report(config: ObsidianWay, reason: string): void
+  /** A client connected to the right vault. Throws `ObsidianUnavailable`; for a while after a failure, without trying. */
+  open(config: ObsidianServer, signal: AbortSignal): Promise<ObsidianClient>
+  /** Reports that a call failed. The server is checked again at once, and for a while calls go by disk. */
+  report(config: ObsidianServer, reason: string): void
 }
 
 /** Where one vault is served. */
-export type ObsidianWay = Pick<NotesConfig, 'vault' | 'label'> & { readonly rest: RestConfig }
+export type ObsidianServer = Pick<NotesConfig, 'vault' | 'label'> & { readonly rest: RestConfig }
 
 export interface ObsidianDeps {
   secrets: Secrets
@@ -29,18 +29,18 @@ export interface ObsidianDeps {
   now?(): number
 }
 
-// A call must not wait for an Obsidian that hangs when the one before it has just done so.
+// A call must not wait for an Obsidian that has just hung in the call before.
 const PAUSE_MS = 5_000
 
 export function createObsidian({ secrets, isOptedOut, now = Date.now }: ObsidianDeps): Obsidian {
-  const used = new Map<string, ObsidianWay>()
+  const used = new Map<string, ObsidianServer>()
   const troubles = new Map<string, { reason: string; until: number }>()
   const listeners = new Set<() => void>()
   const tell = () => {
     for (const listener of [...listeners]) listener()
   }
 
-  async function reach(way: ObsidianWay, signal: AbortSignal): Promise<ObsidianClient> {
+  async function reach(way: ObsidianServer, signal: AbortSignal): Promise<ObsidianClient> {
     const client = await connect(way, secrets, signal)
     try {
       await client.greet()
@@ -53,18 +53,18 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
     }
   }
 
-  function report(way: ObsidianWay, reason: string): void {
+  function report(way: ObsidianServer, reason: string): void {
     troubles.set(keyOf(way), { reason, until: now() + PAUSE_MS })
     tell()
   }
 
-  async function troubleOf(way: ObsidianWay, signal: AbortSignal): Promise<string | undefined> {
+  async function troubleOf(way: ObsidianServer, signal: AbortSignal): Promise<string | undefined> {
     try {
       const client = await reach(way, signal)
       client.close()
       return undefined
     } catch (error) {
-      if (!(error instanceof Away)) throw error
+      if (!(error instanceof ObsidianUnavailable)) throw error
       return error.message
     }
   }
@@ -80,9 +80,11 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
     },
     async open(way, signal) {
       if (isOptedOut())
-        throw new Away(`The dependency "${OBSIDIAN}" is switched off in the configuration.`, { isKnown: true })
+        throw new ObsidianUnavailable(`The dependency "${OBSIDIAN}" is switched off in the configuration.`, {
+          isKnown: true,
+        })
       const trouble = troubles.get(keyOf(way))
-      if (trouble && now() < trouble.until) throw new Away(trouble.reason, { isKnown: true })
+      if (trouble && now() < trouble.until) throw new ObsidianUnavailable(trouble.reason, { isKnown: true })
       return reach(way, signal)
     },
     dependency: defineDependency({
@@ -109,14 +111,16 @@ export function createObsidian({ secrets, isOptedOut, now = Date.now }: Obsidian
   }
 }
 
-function keyOf({ vault, rest }: ObsidianWay): string {
+function keyOf({ vault, rest }: ObsidianServer): string {
   return JSON.stringify([vault, rest.url, rest.secret, rest.certificate])
 }
 
-async function connect({ rest }: ObsidianWay, secrets: Secrets, signal: AbortSignal): Promise<ObsidianClient> {
+async function connect({ rest }: ObsidianServer, secrets: Secrets, signal: AbortSignal): Promise<ObsidianClient> {
   const key = secrets.get(rest.secret)
-  if (key === undefined) throw new Away(`There is no secret "${rest.secret}" with the key of Obsidian's plugin.`)
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new Away(`The secret "${rest.secret}" has characters that no key has.`)
+  if (key === undefined)
+    throw new ObsidianUnavailable(`There is no secret "${rest.secret}" with the key of Obsidian's plugin.`)
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new ObsidianUnavailable(`The secret "${rest.secret}" has characters that no key has.`)
   const certificate = rest.certificate === undefined ? undefined : await readCertificate(rest.certificate)
   // Loaded when first needed: most projects have no Obsidian.
   const { createObsidianClient } = await import('./obsidian-client.ts')
@@ -127,16 +131,19 @@ async function readCertificate(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw new Away('The file with the certificate of Obsidian\'s plugin cannot be read; correct "certificate".', {
-      cause,
-    })
+    throw new ObsidianUnavailable(
+      'The file with the certificate of Obsidian\'s plugin cannot be read; correct "certificate".',
+      {
+        cause,
+      },
+    )
   }
 }
 
-/** A write into another vault would damage it, and nobody would look for it there. */
-async function refuseOtherVault(client: ObsidianClient, { vault, label }: ObsidianWay): Promise<void> {
+/** A write into another vault would damage that vault, and the note would not be found there. */
+async function refuseOtherVault(client: ObsidianClient, { vault, label }: ObsidianServer): Promise<void> {
   const [served, entries] = await Promise.all([client.topNames(), readdir(vault).catch(() => [])])
   const here = new Set(entries.map(name => name.normalize('NFC')))
   if (served.some(name => !here.has(name.normalize('NFC'))))
-    throw new Away(`Obsidian has another vault open than "${label}".`)
+    throw new ObsidianUnavailable(`Obsidian has another vault open than "${label}".`)
 }

@@ -3,7 +3,7 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
 import { editTask, withStatus } from './tasks.ts'
-import { answerWith, dayOf, TaskReference, WAY } from './tool-io.ts'
+import { answerWith, dayOf, ROUTE_OUTPUT, TaskReference } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -14,7 +14,7 @@ const Output = z.object({
   title: z.string(),
   line: z.number().int().describe('Its line in the list.'),
   changed: z.boolean().describe('Whether it was not done before.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 
 /** The tool that marks a task as done. */

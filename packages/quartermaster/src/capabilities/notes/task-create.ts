@@ -15,7 +15,7 @@ import {
 } from './markdown.ts'
 import { baseName, isSafeTitle, isVisible, TITLE } from './note-name.ts'
 import { hasSigns, isOver, linksTo, type Task, tasksIn, writeTaskLine } from './tasks.ts'
-import { answerWith, Day, NoteText, Tag, WAY } from './tool-io.ts'
+import { answerWith, Day, NoteText, ROUTE_OUTPUT, Tag } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -47,7 +47,7 @@ const Output = z.object({
   title: z.string(),
   note: z.string().describe('The path of its note.'),
   list: z.string().describe('The note that lists it.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 
 /** What a call leaves behind: the note with the operation's id in it, and a link to it in the list. */
@@ -122,7 +122,7 @@ async function create(vault: Vault, { input, context, now }: Creation) {
   return { text: `Made the task "${input.title}": its note is "${note}", its line is in "${config.taskList}".`, data }
 }
 
-/** Half of a task is neither done nor refused: whoever looks at the effects finds what is missing. */
+/** Half of a task is neither done nor refused: the effects show what is missing. */
 function raiseHalf(error: unknown, note: string, { taskList }: NotesConfig): never {
   const reason = error instanceof Refusal ? error.message : errnoOf(error)
   if (reason === undefined) throw error

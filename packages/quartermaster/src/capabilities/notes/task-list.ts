@@ -3,7 +3,7 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import type { NotesConfig } from './config.ts'
 import { splitLines } from './markdown.ts'
 import { isOver, type Task, tasksIn } from './tasks.ts'
-import { answerWith, Day, type Done, Tag, WAY } from './tool-io.ts'
+import { answerWith, Day, type Done, ROUTE_OUTPUT, Tag } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -31,7 +31,7 @@ const Output = z.object({
   ),
   found: z.number().int().describe('How many there are.'),
   list: z.string().describe('The note that lists them.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 type Listed = Omit<z.infer<typeof Output>, 'through'>
 

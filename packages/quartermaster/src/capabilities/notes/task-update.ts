@@ -5,7 +5,7 @@ import type { NotesConfig } from './config.ts'
 import { seekNote } from './find-note.ts'
 import { endingOf, type FieldValue, joinLines, splitLines, withField } from './markdown.ts'
 import { editTask, type Task, withDue, withStatus, withTags } from './tasks.ts'
-import { answerWith, Day, dayOf, Tag, TaskReference, WAY } from './tool-io.ts'
+import { answerWith, Day, dayOf, ROUTE_OUTPUT, Tag, TaskReference } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
@@ -25,7 +25,7 @@ const Output = z.object({
   changed: z.boolean().describe('Whether it was any different.'),
   note: z.string().optional().describe('Its note, where that has front matter that was changed too.'),
   noteProblem: z.string().optional().describe('Why its note could not be changed.'),
-  ...WAY,
+  ...ROUTE_OUTPUT,
 })
 
 /** The tool that changes a task. */

@@ -5,8 +5,8 @@ import { answering } from '../shared/walls/refusal.ts'
 import { NOTES_WORDS, type NotesConfig } from './config.ts'
 import type { Taken, Vault, Vaults } from './vault.ts'
 
-/** What every answer says about the way the notes took. */
-export const WAY = {
+/** What every answer says about how the notes were reached. */
+export const ROUTE_OUTPUT = {
   through: z.enum(['obsidian', 'disk']).describe('Whether Obsidian was asked, or the folder itself.'),
   fallback: z.string().optional().describe('Why it was the folder although Obsidian is configured.'),
 }

@@ -7,7 +7,6 @@ import { Refusal } from '../shared/walls/refusal.ts'
 import type { Sandbox, Walls } from '../shared/walls/sandbox.ts'
 import type { NotesConfig } from './config.ts'
 import {
-  Away,
   Changed,
   createDiskStore,
   type DiskStore,
@@ -15,8 +14,9 @@ import {
   MOST_WRITTEN_BYTES,
   type NoteStore,
   type NoteWrite,
+  ObsidianUnavailable,
 } from './disk-store.ts'
-import type { Obsidian, ObsidianWay } from './obsidian.ts'
+import type { Obsidian, ObsidianServer } from './obsidian.ts'
 import type { ObsidianClient } from './obsidian-client.ts'
 
 /** An agent's notes during one call. */
@@ -24,8 +24,8 @@ export interface Vault {
   /** The text of a note, or nothing when there is none. */
   read(path: string): Promise<string | undefined>
   /**
-   * Changes a note: it is read, the change is made, and the result is written if nobody wrote meanwhile; otherwise all of
-   * it again. A change that gives nothing leaves the note alone.
+   * Reads a note, changes it and writes the result if the note was not written meanwhile; otherwise starts again. A change that
+   * returns `undefined` leaves the note alone.
    */
   edit(path: string, change: Change): Promise<Edited>
   /** Which way the notes took so far. */
@@ -51,7 +51,7 @@ export interface Vaults {
   enter<T>(context: CallContext<NotesConfig>, work: (vault: Vault) => Promise<T>): Promise<T>
 }
 
-// Who saves more often than this within one call is a program that writes all the time.
+// A note that changes more often than this within one call is written all the time.
 const ATTEMPTS = 5
 
 export function createVaults({ walls, obsidian, queue }: VaultsDeps): Vaults {
@@ -135,7 +135,7 @@ interface RouteDeps {
 function createRoute({ config, disk, obsidian, signal, log }: RouteDeps): Route {
   const { rest, vault, label } = config
   if (!rest) return { read: disk.read, write: disk.write, taken: () => ({ through: 'disk' }), close: () => {} }
-  const way: ObsidianWay = { rest, vault, label }
+  const way: ObsidianServer = { rest, vault, label }
   let client: ObsidianClient | undefined
   let fallback: string | undefined
 
@@ -146,7 +146,7 @@ function createRoute({ config, disk, obsidian, signal, log }: RouteDeps): Route 
       client ??= await obsidian.open(way, signal)
       return await through(client)
     } catch (error) {
-      if (!(error instanceof Away)) throw error
+      if (!(error instanceof ObsidianUnavailable)) throw error
       fallback = error.message
       if (!error.isKnown) {
         log.warn('notes go by disk', { reason: error.message })
@@ -167,7 +167,7 @@ function createRoute({ config, disk, obsidian, signal, log }: RouteDeps): Route 
         client => writeThrough(path, write, { disk, client }),
         () => disk.write(path, write),
       ),
-    // A call that touched no note asked nobody but the folder.
+    // A call that touched no note only used the folder.
     taken: () => (client && fallback === undefined ? { through: 'obsidian' } : toDisk(fallback)),
     close: () => client?.close(),
   }
@@ -177,7 +177,7 @@ function toDisk(fallback: string | undefined): Taken {
   return fallback === undefined ? { through: 'disk' } : { through: 'disk', fallback }
 }
 
-// Between two looks somebody may save; the same difference twice is none of time but of place.
+// An editor may save between two reads; a difference that stays is another vault.
 const LOOKS = 3
 
 /** Reads past the walls, and only what is the same on both sides: otherwise another vault is open there. */
@@ -187,7 +187,7 @@ async function readBoth(path: string, disk: DiskStore, client: ObsidianClient): 
     const there = await client.get(path)
     if (here?.text === there?.text) return there
   }
-  throw new Away(`Obsidian shows another "${path}" than the folder has; it may have another vault open.`)
+  throw new ObsidianUnavailable(`Obsidian shows another "${path}" than the folder has; it may have another vault open.`)
 }
 
 interface Through {
@@ -212,7 +212,7 @@ async function writeThrough(path: string, write: NoteWrite, { disk, client }: Th
 
 /** The reason to doubt whether a write took place. Whatever surely wrote nothing is thrown on. */
 function doubtful(error: unknown): string {
-  if (error instanceof Away && error.mayHaveWritten) return error.message
+  if (error instanceof ObsidianUnavailable && error.mayHaveWritten) return error.message
   throw error
 }
 

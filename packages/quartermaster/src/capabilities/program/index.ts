@@ -56,7 +56,7 @@ async function run(
   const { program, cwd, maxBytes } = settings
   const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
   const passed = passedVariables(settings, programs)
-  // What our environment has may be a credential as well, which nobody has named one.
+  // Variables of our environment may hold credentials too, though they are not declared as secrets.
   const credentials = passed.filter(([name, text]) => isSecretText(name, text)).map(([, text]) => text)
   const masked = [...known.values(), ...credentials]
   const { redact } = createSecretTexts(masked)

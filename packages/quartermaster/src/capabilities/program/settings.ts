@@ -13,7 +13,7 @@ export const PROGRAM_OP_LIMITS = {
 const SHELLS =
   /^(?:sh|bash|zsh|dash|ash|ksh|csh|tcsh|fish|busybox|cmd|command|powershell|pwsh|env|sudo|doas|xargs|eval|nohup|nice|ionice|setsid|timeout|time|stdbuf|flock|watch|parallel|chroot|unshare|nsenter|script|strace)(?:\.exe|\.com)?$/i
 
-/** By what a program loads or runs before its own code; whoever sets one of them runs what they like. */
+/** Variables that name code which a program loads or runs before its own; setting one runs any code. */
 const LOADERS =
   /^(?:LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PERL5OPT|PERL5LIB|RUBYOPT|RUBYLIB|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)$/i
 

@@ -91,7 +91,7 @@ function statusOf({ name, state }: Input, registry: RegistryDesk): z.infer<typeo
   }
 }
 
-/** Whoever names something wants to see it; of everything, only what is in trouble. */
+/** A named item is always shown; of everything, only what is in trouble. */
 function isWorthTelling({ state, recovering }: z.infer<typeof ToolLine>, { isAll }: Scope): boolean {
   return !isAll || state === 'disabled' || recovering
 }
@@ -144,7 +144,7 @@ function addressOf(name: string, generation: Generation): Address | AppError {
   }
 }
 
-/** What is not there may be held back, or wrong: whoever asks for it wants to know just that. */
+/** An unknown name may be withheld or faulty, which is then the answer. */
 function absentScope(
   name: string,
   { otherwise, ...all }: Pick<Scope, 'withheld' | 'problems'> & { readonly otherwise: AppError },
@@ -156,11 +156,11 @@ function absentScope(
   return { isAll: false, tools: [], withheld, dependencies: new Set(), problems }
 }
 
-/** Its own first, then whatever else is wrong with the files it comes from, and with tools it has and cannot offer. */
+/** Its own problems first, then those of the files it comes from, and of tools it cannot offer. */
 function problemsOf({ kind, name }: Address, generation: Generation, problems: readonly Problem[]): Problem[] {
   const capability = kind === 'capability' ? generation.capabilities.get(name) : undefined
-  const shelves = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
-  const parts = [shelves[kind].get(name), ...(capability?.tools ?? [])]
+  const all = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
+  const parts = [all[kind].get(name), ...(capability?.tools ?? [])]
   const files = new Set(parts.flatMap(part => part?.unit ?? []))
   const wrong = (capability?.leftOut ?? []).filter(({ isWrong }) => isWrong)
   const isOwn = ({ subject }: Problem) => subject === `${kind}:${name}`
@@ -196,7 +196,7 @@ function fileOf(where: string): string {
 interface Withheld {
   /** The name it would be called by. */
   readonly name: string
-  /** As whoever made it calls it. */
+  /** Its name in its own definition. */
   readonly ownName: string
   readonly capability: string
   readonly reason: string

@@ -34,12 +34,12 @@ export function createAttacher({ paths, attachments }: Pick<Services, 'paths' | 
     const ids = new Map<string, string>()
     const [first] = wanted
     if (first === undefined) return ids
-    const desk = await attachments()
+    const service = await attachments()
     const actor = actorOf(context)
-    const folder = desk.folderOf(actor)
+    const folder = service.folderOf(actor)
     if (folder === undefined) throw notHere(first)
-    return openFiles({ folder, paths: wanted, maxBytes: desk.maxBytes }, async files => {
-      for (const [i, file] of files.entries()) ids.set(wanted[i] ?? '', await desk.receive(actor, file))
+    return openFiles({ folder, paths: wanted, maxBytes: service.maxBytes }, async files => {
+      for (const [i, file] of files.entries()) ids.set(wanted[i] ?? '', await service.receive(actor, file))
       return ids
     })
   }
@@ -88,7 +88,7 @@ export interface FilesRequest {
 }
 
 export interface OpenedFile extends FileToAttach {
-  /** The same for as long as nobody has written to the file. */
+  /** Stays the same until the file is written to. */
   readonly identity: string
 }
 
@@ -122,7 +122,7 @@ async function openFile(sandbox: Sandbox, path: string, maxBytes: number): Promi
   const mediaType = judged.kind === 'text' ? 'text/plain' : judged.mimeType
   // Each reading begins at its start: what could not be sent is sent once more.
   const content = { [Symbol.asyncIterator]: () => piecesOf(handle, path) }
-  // Whoever writes may set the time of the writing, but not that of the change.
+  // A program can set the modification time of a file, but not its change time.
   const identity = [dev, ino, size, mtimeNs, ctimeNs].join(':')
   return { name, mediaType, size: Number(size), content, identity }
 }

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises'
 
 type Stop = 'matches' | 'files' | 'bytes' | 'time'
 
-/** What one search may use up. Whoever works under it asks often; the rest of the process gets its turns meanwhile. */
+/** The limits of one search. The search checks them often and yields to the rest of the process. */
 export interface Budget {
   /** What ended the work early. */
   readonly stoppedBy: Stop | undefined
-  /** Asked before more is done: whether that must be left, which is remembered. */
+  /** Checked before each step: whether the search has to stop. The reason is kept in `stoppedBy`. */
   isUsedUp(): boolean
   spend(amounts: { files?: number; bytes?: number; matches?: number; characters?: number }): void
-  /** Lets others run when it has been a while. Throws when the call was given up. */
+  /** Yields to the event loop from time to time. Throws when the call was cancelled. */
   breathe(): Promise<void>
 }
 

@@ -29,12 +29,12 @@ const SPEAKERS = {
   notice: 'A notice, from',
 } as const
 
-/** What somebody has called something: quotation marks in it do not end it. */
+/** A name as a literal on one line: quotation marks in it do not end it. */
 export function quotedLine(name: string): string {
   return escapeLine(JSON.stringify(name))
 }
 
-/** Somebody's words, with a mark before each line. */
+/** Text of another agent or person, with a mark before each line. */
 export function quoted(text: string): string {
   return showHidden(text)
     .split('\n')
@@ -42,7 +42,7 @@ export function quoted(text: string): string {
     .join('\n')
 }
 
-/** The files that come with something, a line each: whoever reads only words must be able to ask for them. */
+/** Attached files, a line each, so that a client that reads only text can ask for them. */
 export function attachedLines(attachments: readonly MessageAttachment[]): string[] {
   return attachments.map(({ id, name, size }) => `  attached: ${quotedLine(name)} (${id}, ${size} bytes)`)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError, wholeNumber } from '../../contracts/index.ts'
 
-/** The input `limit`: a whole number, checked by `pageLimit` so that whoever asks for too many is told and not refused. */
+/** The input `limit`: a whole number. `pageLimit` lowers one that is too high and says so, instead of refusing the call. */
 export function limitInput({ usual, most }: { readonly usual: number; readonly most: number }) {
   return wholeNumber().optional().describe(`How many at most. Default ${usual}, capped at ${most}.`)
 }

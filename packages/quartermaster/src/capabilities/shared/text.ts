@@ -103,7 +103,7 @@ function encodingOf(head: Uint8Array): Encoding | undefined {
   }
 }
 
-/** How many lines are read at once when nobody says. */
+/** How many lines are read at once by default. */
 export const DEFAULT_LINES = 2_000
 /** About 25,000 tokens, more than clients let a model see of one answer. */
 export const MAX_CHARACTERS = 100_000
@@ -120,7 +120,7 @@ export const LINES_ASKED = {
     .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
 }
 
-/** Where whoever wants more goes on. */
+/** Where to go on reading. */
 export const LINES_LEFT = {
   more: z.boolean().describe('Whether there is more behind what was read.'),
   nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),

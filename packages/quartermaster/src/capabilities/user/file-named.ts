@@ -1,12 +1,12 @@
 /** As much of it as tells which one it is: a text may be one long path. */
 const SHOWN = 200
 
-/** As much of a text is looked at. A message this long that names files does so before, and everybody waits while it is read. */
+/** How much of a message is searched. A longer one names its files before, and the search blocks the event loop. */
 const LOOKED_AT = 65_536
 
 /**
- * The first link or path in a text that stands for a file which nobody else can open; the names of those `sent` with it may stand
- * there.
+ * The first link or path in a text that means a file which the reader cannot open; the names of files `sent` with the text are
+ * allowed.
  */
 export function fileNamedIn(text: string, sent: readonly string[] = []): string | undefined {
   const start = text.slice(0, LOOKED_AT)
@@ -52,7 +52,7 @@ const NAMED = new RegExp(
   [
     String.raw`\b(?:file|sandbox):\/${REST}*`,
     String.raw`\bhttps?:\/\/(?:[\w-]+\.)*(?:${UPLOADED})(?![\w.-])${REST}*`,
-    // Nobody else has this machine. The address of a page may stand there; that of a file is for `attachments`.
+    // Readers are on other machines. The address of a page may stand there; that of a file is for `attachments`.
     String.raw`(?<!${REST})https?:\/\/(?:${HERE})(?::\d+)?\/(?:${OWN_FILES}${REST}+|${REST}*\.[A-Za-z]\w{0,7}(?![\w/]))`,
     String.raw`${BEFORE}\/(?:${TOPS})\/${REST}+`,
     // With the ending of a file it is one, whatever folder it begins with.
@@ -119,7 +119,7 @@ const MADE = new Set(
 /** It is so where it is said to be in, at or under something. */
 const BE = new Set(['is', 'are', 'be'])
 const WHERE = new Set(['in', 'at', 'under'])
-/** A file that somebody has sent us is one that they have. */
+/** A file that the reader sent is one that the reader has. */
 const HAD = new Set('read open opened got received parsed checked reviewed loaded in from of your'.split(' '))
 const ARTICLES = new Set(['the', 'your', 'a'])
 const OTHERS = new Set(['you', 'they', 'he', 'she'])
@@ -131,7 +131,7 @@ const PLAIN = /^[\p{L}\p{N}_-]{1,30}:?$/u
 const BETWEEN = new Set(` ,"'’\`*()[]`)
 const QUOTES = new Set(`"'\`*)`)
 
-/** Whether the file name at this place is said to be that of a file which whoever writes has made. */
+/** Whether the text says that its author made the file with the name at this place. */
 function isSaidMade(words: readonly MessageWord[], at: number): boolean {
   return isSaidReady(words, at) || (isSaidBefore(words, at) && !isTheirs(words, at))
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { AppError, type MemoryRow } from '../../contracts/index.ts'
 import { type Clock, type Digest } from '../kernel/index.ts'
+import { type RankedWord, rarity, type WordFacts } from '../search/index.ts'
 import { type Store } from '../store/index.ts'
-import { createNeighbours, type NeighbourScope, type RankedWord, REACH, rarity, type WordFacts } from './hearing.ts'
-import { type Candidate } from './keeping.ts'
+import { createNeighbours, type NeighbourScope, REACH } from './context-boost.ts'
 import { type AskedWord, createWordPlaces, type WordPlaces } from './words.ts'
+import { type Candidate } from './write.ts'
 
 /** A row that has words of a question, and what these say for it together. */
 export interface Fit {
@@ -20,13 +21,13 @@ interface Candidates {
     known: { readonly total: number; readonly counts?: readonly number[] | undefined },
     scope: NeighbourScope,
   ): Promise<{ readonly fits: readonly Fit[]; readonly facts: WordFacts }>
-  /** Those of these rows that are there, and what stands beside them. */
+  /** These rows as far as they still exist, and their neighbours. */
   gather(fits: readonly Fit[], scope: NeighbourScope): Promise<readonly Candidate[]>
 }
 
-/** From how many the best are chosen. What the question's rarest words do not bring among these is no answer to it. */
+/** Number of candidates. A memory that the rarest words of the question do not bring among these is no answer. */
 const MOST_CANDIDATES = 100
-/** Around how many of them it is looked for what was said before and after. */
+/** The number of candidates whose neighbours are read. */
 const MOST_FOLLOWED = 60
 const COLUMNS = ['id', 'slot', 'shelf', 'previousId', 'words', 'createdAt', 'conversationId'] as const
 type Found = Pick<MemoryRow, (typeof COLUMNS)[number]>
@@ -35,7 +36,7 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
   const neighbours = createNeighbours(store)
   const placesOf = createWordPlaces(store.words, clock)
 
-  /** What may answer only because of what it stands beside: it is part of a conversation. */
+  /** Neighbours in a conversation, which may answer without any word of the question. */
   async function around(best: readonly Found[], scope: NeighbourScope): Promise<readonly Found[]> {
     const spoken = best.filter(({ conversationId }) => conversationId !== null)
     const before = neighbours.before(spoken, scope, COLUMNS)
@@ -49,9 +50,9 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
   }
 
   return {
-    async fitting(asked, { total, counts }, { shelves, upTo }) {
+    async fitting(asked, { total, counts }, { scopes, upTo }) {
       const sought = asked.map(({ word }) => word)
-      const places = await placesOf(sought, { shelves, upTo }, counts)
+      const places = await placesOf(sought, { scopes, upTo }, counts)
       const words = asked.map((one, i): RankedWord => ({ ...one, having: places[i]?.having ?? 0 }))
       return { fits: mostFitting(words, places, total), facts: { words, total } }
     },
@@ -59,8 +60,8 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
       if (fits.length === 0) return []
       const slots = fits.map(({ slot }) => slot)
       const query = { where: { slot: { in: slots } }, limit: slots.length, columns: COLUMNS }
-      // One that was changed meanwhile may lie elsewhere by now.
-      const found = (await store.find('memories', query)).filter(({ shelf }) => scope.shelves.includes(shelf))
+      // A memory that changed meanwhile may have moved to another scope.
+      const found = (await store.find('memories', query)).filter(row => scope.scopes.includes(row.shelf))
       const best = new Set(slots.slice(0, MOST_FOLLOWED))
       const followed = found.filter(({ slot }) => best.has(slot))
       return linked([...found, ...(await around(followed, scope))])
@@ -89,19 +90,19 @@ export function compareFits(a: Fit, b: Fit): number {
   return b.fit - a.fit || b.slot - a.slot
 }
 
-/** Each once, in the order of their slots. What lies on another shelf is not beside it. */
+/** Each once, in the order of their slots. Only memories of the same scope are linked. */
 function linked(rows: readonly Found[]): readonly Candidate[] {
   const byId = new Map(rows.map(row => [row.id, row]))
   return [...byId.values()]
     .toSorted((a, b) => a.slot - b.slot)
-    .map(({ id, slot, shelf, words, createdAt, previousId, conversationId }) => ({
-      id,
-      slot,
-      words,
-      createdAt,
-      beforeId: previousId,
-      previousId: previousId !== null && byId.get(previousId)?.shelf === shelf ? previousId : null,
-      conversation: conversationId === null ? null : `${shelf} ${conversationId}`,
+    .map(row => ({
+      id: row.id,
+      slot: row.slot,
+      words: row.words,
+      createdAt: row.createdAt,
+      beforeId: row.previousId,
+      previousId: row.previousId !== null && byId.get(row.previousId)?.shelf === row.shelf ? row.previousId : null,
+      conversation: row.conversationId === null ? null : `${row.shelf} ${row.conversationId}`,
     }))
 }
 
@@ -120,8 +121,8 @@ export interface RankedPlace {
 }
 
 /**
- * What the first page was ranked by. Counted again once some were forgotten, all others would score higher, and those that just
- * passed the end of the page would be on none.
+ * What the first page was ranked by. Counted again after some were forgotten, all others would score higher, and some would be on
+ * no page.
  */
 interface KnownThen {
   /** How many there were to choose from. */
@@ -145,7 +146,7 @@ export function markOf(digest: Digest, parts: readonly unknown[]): string {
   return digest(JSON.stringify(parts)).slice(0, 8)
 }
 
-/** The slot that a page of a list ended at, as a text that means nothing to whoever has it. */
+/** The slot that a page of a list ended at, as an opaque text. */
 export function toListCursor(mark: string, slot: number): string {
   return written([mark, slot])
 }
@@ -157,7 +158,7 @@ export function fromListCursor(mark: string, cursor: string): number {
   return slot
 }
 
-/** The place as a text that means nothing to whoever has it. */
+/** The place as an opaque text. */
 export function toCursor(mark: string, { slot, score, upTo, askedAt, isLater, edge, known }: RankedPlace): string {
   const looked = [isLater ? 1 : 0, edge.slot, edge.fit]
   return written([mark, slot, score, upTo, askedAt, ...looked, known.total, known.usual, ...known.counts])
@@ -171,7 +172,7 @@ export function fromCursor(mark: string, cursor: string, words: number): RankedP
   return { slot, score, upTo, askedAt, isLater: later === 1, edge, known: { total, usual, counts } }
 }
 
-/** Of digits, signs and the letters of a digest alone: their base64 has nothing that means something in an address. */
+/** Only digits, signs and the letters of a digest: their base64 has no characters with a meaning in a URL. */
 const written = (place: readonly unknown[]) => btoa(JSON.stringify(place)).replaceAll('=', '')
 
 function parse<P>(shape: z.ZodType<P>, cursor: string): P {

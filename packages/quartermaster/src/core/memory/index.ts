@@ -1,10 +1,10 @@
-export { type Author, createShelves, MAY_WRITE_GLOBAL, type Reader, type Shelves } from './keeping.ts'
 export {
   createMemory,
-  createMemoryDesk,
+  createMemoryService,
   type Memory,
   type MemoryDeps,
   type MemoryHandlersDeps,
   memoryHandlers,
 } from './memory.ts'
 export { type Redacted, redactSecrets, TAKEN_OUT } from './redaction.ts'
+export { type Author, createMemoryScopes, MAY_WRITE_GLOBAL, type MemoryScopes, type Reader } from './write.ts'

@@ -17,11 +17,11 @@ import {
 import { type Clock, type Digest, escapeLine, type Ids } from '../kernel/index.ts'
 import { type Handlers, isNamed, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
 import { type Store } from '../store/index.ts'
-import { type Author, createKeeping, createShelves, type MemorySettings, memoryFacts } from './keeping.ts'
 import { createRecall } from './recall.ts'
 import { createMemoryWords } from './words.ts'
+import { type Author, createMemoryScopes, createMemoryWriter, type MemorySettings, memoryFacts } from './write.ts'
 
-/** What workspaces remember. What somebody may not read is not there for them. */
+/** The memories of workspaces. A workspace gets no answer that tells whether a memory it may not read exists. */
 export interface Memory {
   commit(author: Author, wish: MemoryWish): Promise<CommittedMemory>
   /** Throws `NAME_UNKNOWN` for what is not there, `REQUEST_REFUSED` for another's, `EDIT_CONFLICT` when it changed meanwhile. */
@@ -46,9 +46,9 @@ export interface MemoryDeps {
 }
 
 export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps): Memory {
-  const shelves = createShelves(digest)
+  const scopes = createMemoryScopes(digest)
   const words = createMemoryWords()
-  const keeping = createKeeping({ store, clock, ids, digest, shelves, words, settings })
+  const writer = createMemoryWriter({ store, clock, ids, digest, scopes, words, settings })
   const recall = createRecall({ store, clock, digest, words })
 
   async function ofOrganisation(organisation: string, id: string): Promise<MemoryRow | undefined> {
@@ -58,17 +58,17 @@ export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps
 
   async function readable(workspace: WorkspaceRow, id: string): Promise<MemoryRow | undefined> {
     const row = await ofOrganisation(workspace.organisation, id)
-    return row && shelves.readable(workspace).includes(row.shelf) ? row : undefined
+    return row && scopes.readable(workspace).includes(row.shelf) ? row : undefined
   }
 
   async function forget(row: MemoryRow | undefined, id: string): Promise<ForgottenMemory> {
-    return { id, forgotten: row !== undefined && (await keeping.forget(row)) }
+    return { id, forgotten: row !== undefined && (await writer.forget(row)) }
   }
 
-  /** What it wrote, what lies with the team it leads, and what it may write for the organisation. */
+  /** A workspace may forget what it wrote, what belongs to the team it leads, and GLOBAL memories if it may write them. */
   function expectForgettable(workspace: WorkspaceRow, row: MemoryRow): void {
-    if (row.scope === 'GLOBAL') return void shelves.writable(workspace, 'GLOBAL')
-    if (row.workspaceId === workspace.id || row.shelf === shelves.led(workspace)) return
+    if (row.scope === 'GLOBAL') return void scopes.writable(workspace, 'GLOBAL')
+    if (row.workspaceId === workspace.id || row.shelf === scopes.led(workspace)) return
     throw new AppError(
       'REQUEST_REFUSED',
       `"${row.id}" was written by "${row.workspace}": only it and the workspace above it may forget it.`,
@@ -76,9 +76,9 @@ export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps
   }
 
   return {
-    commit: keeping.keep,
+    commit: writer.keep,
     async update(author, id, wish) {
-      return keeping.change(author, expectThere(await readable(author.workspace, id), id), wish)
+      return writer.change(author, expectThere(await readable(author.workspace, id), id), wish)
     },
     async forget(workspace, id) {
       const row = await readable(workspace, id)
@@ -90,7 +90,7 @@ export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps
     showAny: async (organisation, id) => memoryFacts(expectThere(await ofOrganisation(organisation, id), id)),
     listAny: recall.all,
     recall: (workspace, wish) =>
-      recall.on({ organisation: workspace.organisation, shelves: shelves.readable(workspace, wish.scope) }, wish),
+      recall.on({ organisation: workspace.organisation, scopes: scopes.readable(workspace, wish.scope) }, wish),
   }
 }
 
@@ -112,16 +112,16 @@ export interface MemoryHandlersDeps {
 
 /** How everything about memories is answered over the API. */
 export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Handlers<keyof typeof MEMORY_ROUTES> {
-  /** As which workspace somebody reads: an agent as its own, a person as the one that is named. */
-  function seatOf(visitor: Visitor, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
-    if (visitor.kind === 'workspace') return itself(visitor.workspace, workspaceId)
+  /** The workspace a caller reads as: an agent as its own, a person as the one named in the request. */
+  function readingWorkspace(visitor: Visitor, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
+    if (visitor.kind === 'workspace') return ownWorkspace(visitor.workspace, workspaceId)
     if (workspaceId !== undefined) return organisation.workspaces.pick(visitor.organisation, workspaceId)
     throw new AppError('INPUT_INVALID', 'Say as which workspace you read: ?workspaceId=, its id or its name.')
   }
 
   return {
     async listMemories(visitor, { query: { workspaceId, query, scope, limit, cursor } }) {
-      return memory.recall(await seatOf(visitor, workspaceId), { query, scope, limit, cursor })
+      return memory.recall(await readingWorkspace(visitor, workspaceId), { query, scope, limit, cursor })
     },
     commitMemory: async ({ workspace }, { body }) => memory.commit({ workspace }, body),
     showMemory: async (visitor, { params: { id } }) =>
@@ -132,14 +132,14 @@ export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Ha
   }
 }
 
-/** Whoever names another believes that it is read as that one. */
-function itself(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
+/** Refuses the name of another workspace: the caller would believe to read as that one. */
+function ownWorkspace(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
   if (named === undefined || isNamed(workspace, named)) return workspace
   throw new AppError('NAME_UNKNOWN', 'A workspace reads as itself. Leave workspaceId out.')
 }
 
-/** Remembers for an agent's tools, on behalf of its workspace. */
-export function createMemoryDesk(memory: Memory, organisation: Organisation): MemoryDesk {
+/** Memory for the tools of an agent, on behalf of its workspace. */
+export function createMemoryService(memory: Memory, organisation: Organisation): MemoryDesk {
   const remembered = createRemembered(memory)
   return {
     async commit(actor, { memoryId, ...wish }) {
@@ -181,7 +181,7 @@ function lineOf({ scope, content, provenance }: RecalledMemory): string {
   return `> [${scope}, by ${provenance.workspaceName}, ${day}] "${shown(content)}"`
 }
 
-/** The beginning of somebody's words as a literal: nothing in them ends the line or the quotation marks. */
+/** The beginning of a memory as a literal: nothing in it ends the line or the quotation marks. */
 function shown(content: string): string {
   let text = ''
   for (const character of content) {

@@ -6,6 +6,7 @@ import {
   type RecallWish,
 } from '../../contracts/index.ts'
 import { type Clock, type Digest } from '../kernel/index.ts'
+import { maxScores, scoreTerms, type TermScores, type WordFacts } from '../search/index.ts'
 import { type Store } from '../store/index.ts'
 import {
   compareFits,
@@ -18,18 +19,9 @@ import {
   toCursor,
   toListCursor,
 } from './candidates.ts'
-import {
-  besideOf,
-  createHearing,
-  createNeighbours,
-  louder,
-  type NeighbourScope,
-  type Voices,
-  voicesOf,
-  type WordFacts,
-} from './hearing.ts'
-import { type Candidate, fittingOnePage, memoryFacts } from './keeping.ts'
+import { createContextBoost, createNeighbours, type NeighbourScope, neighboursOf } from './context-boost.ts'
 import { type MemoryWords } from './words.ts'
+import { type Candidate, fittingOnePage, memoryFacts } from './write.ts'
 
 interface RecallDeps {
   readonly store: Store
@@ -38,14 +30,14 @@ interface RecallDeps {
   readonly words: MemoryWords
 }
 
-/** Where somebody looks. */
+/** Which memories a caller searches. */
 interface RecallScope {
   readonly organisation: string
-  readonly shelves: readonly string[]
+  readonly scopes: readonly string[]
 }
 
 interface Recall {
-  /** Finds memories on these shelves: the most fitting, or the newest when nothing is asked. */
+  /** Finds memories of these scopes: the most fitting, or the newest when nothing is asked. */
   on(scope: RecallScope, wish: RecallWish): Promise<MemoryPage>
   /** The newest of an organisation, wherever they lie. */
   all(organisation: string, wish: Omit<RecallWish, 'query'>): Promise<MemoryPage>
@@ -56,23 +48,28 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
   const totalOf = createTotals(store, clock)
   const neighbours = createNeighbours(store)
 
-  /** The highest slot that there is, and the shelves that have anything: to look on an empty one costs as much for each word. */
-  async function filled({ organisation, shelves }: RecallScope): Promise<NeighbourScope> {
+  /** The highest slot, and the scopes that have memories: searching an empty one costs as much for each word. */
+  async function filled({ organisation, scopes }: RecallScope): Promise<NeighbourScope> {
     const rows = await Promise.all(
-      shelves.map(shelf =>
-        store.find('memories', { where: { organisation, shelf }, order: NEWEST_FIRST, limit: 1, columns: ['slot'] }),
+      scopes.map(scopeKey =>
+        store.find('memories', {
+          where: { organisation, shelf: scopeKey },
+          order: NEWEST_FIRST,
+          limit: 1,
+          columns: ['slot'],
+        }),
       ),
     )
     const upTo = Math.max(0, ...rows.flat().map(({ slot }) => slot))
-    return { organisation, upTo, shelves: shelves.filter((_, i) => rows[i]?.length) }
+    return { organisation, upTo, scopes: scopes.filter((_, i) => rows[i]?.length) }
   }
 
-  /** Each shelf has an order of its own, and all of them together have none in the store. */
-  async function newest({ organisation, shelves }: RecallScope, { limit, below }: Page): Promise<readonly MemoryRow[]> {
+  /** Merged here: the store only orders within one scope. */
+  async function newest({ organisation, scopes }: RecallScope, { limit, below }: Page): Promise<readonly MemoryRow[]> {
     const pages = await Promise.all(
-      shelves.map(shelf =>
+      scopes.map(scopeKey =>
         store.find('memories', {
-          where: { organisation, shelf, ...(below !== undefined && { slot: { below } }) },
+          where: { organisation, shelf: scopeKey, ...(below !== undefined && { slot: { below } }) },
           order: NEWEST_FIRST,
           limit,
         }),
@@ -120,7 +117,7 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
     return { memories, nextCursor }
   }
 
-  /** What is left to be shown. Most who ask read one page, so that the less fitting half is looked at only for whoever goes on. */
+  /** The remaining answers. Most callers read one page, so the less fitting half is only scored for the next one. */
   async function answersOf(fits: readonly Fit[], within: NeighbourScope, { edge, after, limit, ...facts }: Answering) {
     const isFirst = (fit: Fit) => compareFits(fit, edge) <= 0
     const first = rankMemories(await candidates.gather(fits.filter(isFirst), within), {
@@ -149,18 +146,18 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
       ),
       neighbours.after(page, within, CONTEXT),
     ])
-    // It may lie elsewhere by now.
-    const rows = new Map(found.filter(({ shelf }) => within.shelves.includes(shelf)).map(row => [row.id, row]))
-    // One that was forgotten in this moment is not there any more.
+    // A memory may have moved to another scope by now.
+    const rows = new Map(found.filter(row => within.scopes.includes(row.shelf)).map(row => [row.id, row]))
+    // Or it was just forgotten.
     return page.flatMap(({ id, score }) => {
       const row = rows.get(id)
-      return row ? [{ ...memoryFacts(row), score: round(score), neighbours: besideOf(row, beside.flat()) }] : []
+      return row ? [{ ...memoryFacts(row), score: round(score), neighbours: neighboursOf(row, beside.flat()) }] : []
     })
   }
 
   return {
     on(scope, { query = '', scope: filter = '', limit = MEMORY_PAGE.usual, cursor }) {
-      const mark = markOf(digest, [query, filter, scope.organisation, scope.shelves])
+      const mark = markOf(digest, [query, filter, scope.organisation, scope.scopes])
       const ask = { limit, mark, cursor }
       return query.trim() === '' ? list(ask, page => newest(scope, page)) : search(scope, query, ask)
     },
@@ -211,7 +208,7 @@ function behind(
   return after.isLater === isLater ? all.filter(one => compareRanked(one, after) > 0) : []
 }
 
-/** Among how many the best of a page are looked for. With 40 the samples have the same first ten as with 100, with 32 they do not. */
+/** Number of candidates scored for a page. With 40 the samples have the same first ten as with 100, with 32 they do not. */
 function lookedAtFirst(limit: number): number {
   return Math.max(40, 4 * limit)
 }
@@ -239,7 +236,7 @@ interface RankedMemory {
   readonly beforeId: string | null
 }
 
-/** What all words say for a memory that stand anywhere in its conversation. */
+/** Share of the score of its whole conversation that a memory gets. */
 const CONVERSATION_SHARE = 0.1
 /** How much more a memory of this moment counts than one that is very old, and after how long half of that is gone. */
 const RECENCY_SHARE = 0.1
@@ -253,13 +250,13 @@ interface Ranking {
 }
 
 function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): Ranking {
-  const { own, usual } = voicesOf(candidates, facts)
-  const heardBy = createHearing(candidates, own)
+  const { own, usual } = scoreTerms(candidates, facts)
+  const boost = createContextBoost(candidates, own)
   const conversations = fitOfConversations(candidates, own)
   const ranked: RankedMemory[] = []
   for (const candidate of candidates) {
     const { id, slot, createdAt, conversation, beforeId } = candidate
-    const fit = sum(heardBy(candidate))
+    const fit = sum(boost(candidate))
     if (fit === 0 || (conversation === null && sum(own.get(id) ?? []) === 0)) continue
     const lift = conversation === null ? 0 : CONVERSATION_SHARE * (conversations.get(conversation) ?? 0)
     ranked.push({ id, slot, beforeId, score: (fit + lift) * recency(facts.now - createdAt) })
@@ -275,22 +272,22 @@ function compareRanked(a: RankedSpot, b: RankedSpot): number {
 }
 
 /** How well everything in a conversation fits the question together. */
-function fitOfConversations(candidates: readonly Candidate[], own: ReadonlyMap<string, Voices>) {
-  const loudest = new Map<string, Voices>()
+function fitOfConversations(candidates: readonly Candidate[], own: ReadonlyMap<string, TermScores>) {
+  const best = new Map<string, TermScores>()
   for (const { id, conversation } of candidates) {
-    const voices = own.get(id) ?? []
-    if (conversation !== null) loudest.set(conversation, louder(voices, loudest.get(conversation) ?? []))
+    const scores = own.get(id) ?? []
+    if (conversation !== null) best.set(conversation, maxScores(scores, best.get(conversation) ?? []))
   }
-  return new Map([...loudest].map(([conversation, voices]) => [conversation, sum(voices)]))
+  return new Map([...best].map(([conversation, scores]) => [conversation, sum(scores)]))
 }
 
-const sum = (voices: Voices) => voices.reduce((all, voice) => all + voice, 0)
+const sum = (scores: TermScores) => scores.reduce((all, score) => all + score, 0)
 
 function recency(age: number): number {
   return 1 + RECENCY_SHARE * 2 ** (-Math.max(0, age) / HALF_LIFE_MS)
 }
 
-/** How many memories can be read somewhere, nearly: only how rare a word is depends on it. */
+/** About how many memories can be read in a scope. Approximate: it only decides how rare a word is. */
 type Totals = (scope: NeighbourScope) => Promise<number>
 
 /** What was forgotten since is counted until then. */
@@ -298,12 +295,12 @@ const GOOD_FOR_MS = 10 * 60_000
 /** How many places are remembered. */
 const MOST_PLACES = 1_000
 
-/** To count 100,000 rows takes a quarter of a whole recall, so only those are counted that came since the last time. */
+/** Counting 100,000 rows takes a quarter of a recall, so only rows added since the last count are counted. */
 function createTotals(store: Store, clock: Clock): Totals {
   const known = new Map<string, Known>()
 
-  async function between(above: number, { organisation, shelves, upTo }: NeighbourScope): Promise<number> {
-    const where = { organisation, shelf: { in: shelves } }
+  async function between(above: number, { organisation, scopes, upTo }: NeighbourScope): Promise<number> {
+    const where = { organisation, shelf: { in: scopes } }
     if (above === 0) return store.count('memories', { ...where, slot: { atMost: upTo } })
     const [since, later] = await Promise.all(
       [above, upTo].map(slot => store.count('memories', { ...where, slot: { above: slot } })),
@@ -312,7 +309,7 @@ function createTotals(store: Store, clock: Clock): Totals {
   }
 
   return async scope => {
-    const place = JSON.stringify([scope.organisation, scope.shelves])
+    const place = JSON.stringify([scope.organisation, scope.scopes])
     const last = known.get(place)
     const isGood = last !== undefined && last.upTo <= scope.upTo && clock.now() - last.countedAt < GOOD_FOR_MS
     const base = isGood ? last : { upTo: 0, total: 0, countedAt: clock.now() }

@@ -11,7 +11,7 @@ export const TAKEN_OUT = '[redacted]'
 
 /**
  * Takes credentials out of a text before it is kept. Only what has the form of one, or stands where one is named: hashes, paths,
- * UUIDs and long words mean something to whoever reads the memory, and one that is eaten is lost.
+ * UUIDs and long words mean something to the reader of the memory, and what is taken out is lost.
  */
 export function redactSecrets(text: string): Redacted {
   let { text: left, count } = withoutKeyBlocks(text)
@@ -140,7 +140,7 @@ const NAMED_SECRETS: readonly SecretPlace[] = [
   },
 ]
 
-/** Whether what stands where a secret is named is none: a stand-in, a path, a reference to one, or a word about it. */
+/** Whether the value where a secret is named is none: a placeholder, a path, a reference to one, or a word about it. */
 function isSpared(before: string, value: string): boolean {
   const bare = bareOf(value)
   if (isNoValue(bare)) return true
@@ -148,8 +148,8 @@ function isSpared(before: string, value: string): boolean {
 }
 
 /**
- * Whether what follows a secret's name in a sentence, with nothing that says it is its value, is none. Only what nobody says in a
- * sentence is one: letters and digits mixed, or long and of one piece.
+ * Whether what follows a secret's name in a sentence, with nothing that says it is its value, is none. Only what is never a word of
+ * a sentence is a secret: letters and digits mixed, or long and of one piece.
  */
 function isProse(_before: string, value: string): boolean {
   const bare = bareOf(value)
@@ -189,11 +189,11 @@ function bareOf(value: string): string {
 }
 
 function isNoValue(bare: string): boolean {
-  return STAND_IN.test(bare) || REFERENCE.test(bare) || isPath(bare)
+  return PLACEHOLDER.test(bare) || REFERENCE.test(bare) || isPath(bare)
 }
 
 /** What people write where a secret would be, what is said of one, and what one was made by. */
-const STAND_IN =
+const PLACEHOLDER =
   /^(?:\$\{?\w+\}?|\$\([^)]*\)|<[^>]*>|\{\{[^}]*\}\}|%\w+%|\*+|x+|\.{3}|…|\[[^\]]*\]|(?:your|my|the)[-_].*|true|false|yes|no|none|null|undefined|required|optional|string|empty|changed|unknown|wrong|invalid|missing|(?:sha-?\d+|md5|argon2\w*|bcrypt|scrypt|pbkdf2)(?:-\w+)?)$/i
 
 /** Code that fetches it from elsewhere. */

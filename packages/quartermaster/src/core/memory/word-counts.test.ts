@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createWordCounts } from './words.ts'
+import { createWordFrequencies } from './words.ts'
 
 /** Slots that have the words, and what was asked of them. */
 function counted() {
   const clock = createFakeClock()
   const slots: Record<string, number[]> = { often: sequence(1, 500), seldom: [3, 7] }
   const looked: string[] = []
-  const { of: countOf } = createWordCounts(
+  const { of: countOf } = createWordFrequencies(
     {
       async count(word, { upTo, above = 0, most }) {
         const found = (slots[word] ?? []).filter(slot => slot > above && slot <= upTo).slice(0, most)
@@ -24,29 +24,29 @@ const sequence = (from: number, to: number) => Array.from({ length: to - from + 
 
 it('counts a word that many memories have once, and from then on what came since', async () => {
   const { slots, looked, countOf } = counted()
-  const shelves = ['a']
-  expect(await countOf('often', { shelves, upTo: 500 })).toBe(500)
+  const scopes = ['a']
+  expect(await countOf('often', { scopes, upTo: 500 })).toBe(500)
   slots['often']?.push(501, 502)
-  expect(await countOf('often', { shelves, upTo: 502 })).toBe(502)
-  expect(await countOf('often', { shelves, upTo: 502 })).toBe(502)
+  expect(await countOf('often', { scopes, upTo: 502 })).toBe(502)
+  expect(await countOf('often', { scopes, upTo: 502 })).toBe(502)
   expect(looked).toEqual(['500 often', '2 often'])
 })
 
 it('counts anew what few have, what others read, what was there before, and what was counted long ago', async () => {
   const { clock, looked, countOf } = counted()
-  for (let i = 0; i < 2; i++) expect(await countOf('seldom', { shelves: ['a'], upTo: 500 })).toBe(2)
-  for (const shelves of [['a'], ['b']]) expect(await countOf('often', { shelves, upTo: 500 })).toBe(500)
-  expect(await countOf('often', { shelves: ['a'], upTo: 300 })).toBe(300)
+  for (let i = 0; i < 2; i++) expect(await countOf('seldom', { scopes: ['a'], upTo: 500 })).toBe(2)
+  for (const scopes of [['a'], ['b']]) expect(await countOf('often', { scopes, upTo: 500 })).toBe(500)
+  expect(await countOf('often', { scopes: ['a'], upTo: 300 })).toBe(300)
   expect(looked).toEqual(['2 seldom', '2 seldom', '500 often', '500 often', '300 often'])
   await clock.advance(10 * 60_000)
-  expect(await countOf('often', { shelves: ['a'], upTo: 400 })).toBe(400)
+  expect(await countOf('often', { scopes: ['a'], upTo: 400 })).toBe(400)
   expect(looked.at(-1)).toBe('400 often')
 })
 
 it('counts no further than says anything', async () => {
   const { slots, looked, countOf } = counted()
   slots['often'] = sequence(1, 12_000)
-  expect(await countOf('often', { shelves: ['a'], upTo: 12_000 })).toBe(10_000)
-  expect(await countOf('often', { shelves: ['a'], upTo: 12_001 })).toBe(10_000)
+  expect(await countOf('often', { scopes: ['a'], upTo: 12_000 })).toBe(10_000)
+  expect(await countOf('often', { scopes: ['a'], upTo: 12_001 })).toBe(10_000)
   expect(looked).toEqual(['10000 often'])
 })

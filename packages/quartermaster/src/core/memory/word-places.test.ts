@@ -24,7 +24,7 @@ function places(slots: Record<string, number[]>) {
   return { asked, find }
 }
 
-const SCOPE = { shelves: ['a'], upTo: 20_000 }
+const SCOPE = { scopes: ['a'], upTo: 20_000 }
 
 it('reads where rare words stand at once, which is to count them', async () => {
   const { asked, find } = places({ seldom: [3, 7], rare: [5] })

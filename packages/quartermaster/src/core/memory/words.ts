@@ -20,7 +20,7 @@ export interface MemoryWords {
 
 /** More than a memory of the largest size has in any language. */
 const MOST_WORDS = 40_000
-/** What is longer is a text that somebody pasted, and its beginning says what it is about. */
+/** A longer question is a pasted text, and its beginning says what it is about. */
 export const MOST_ASKED = 24
 /** Another word for it is not the word. */
 const SYNONYM_WEIGHT = 0.4
@@ -65,8 +65,8 @@ export function isAsking(words: string): boolean {
   return words.endsWith(MARK)
 }
 
-/** How many memories on these shelves have a word, nearly: only how rare it is depends on it. */
-interface WordCounts {
+/** About how many memories in these scopes have a word. Approximate: it only decides how rare the word is. */
+interface WordFrequencies {
   of(word: string, scope: Omit<WordScope, 'above'>): Promise<number>
   /** Whether many had it when it was counted last, so that to count it once more costs little. */
   isRemembered(word: string, scope: Omit<WordScope, 'above'>): boolean
@@ -81,10 +81,10 @@ const GOOD_FOR_MS = 10 * 60_000
 const MOST_REMEMBERED = 10_000
 
 /**
- * To count a word that many have takes as long as all else of a recall, and such words are in every other question. So they are
- * remembered, and only what came since is counted. What is remembered of some shelves is for those who read the very same.
+ * Counting a common word takes as long as the rest of a recall, and every other question has one. So these counts are cached per
+ * set of scopes, and only newer memories are counted.
  */
-export function createWordCounts(search: Pick<WordSearch, 'count'>, clock: Clock): WordCounts {
+export function createWordFrequencies(search: Pick<WordSearch, 'count'>, clock: Clock): WordFrequencies {
   const known = new Map<string, KnownCount>()
 
   function remember(key: string, count: KnownCount): void {
@@ -92,8 +92,8 @@ export function createWordCounts(search: Pick<WordSearch, 'count'>, clock: Clock
     known.set(key, count)
   }
 
-  function lastOf(word: string, { shelves, upTo }: WordScope): KnownCount | undefined {
-    const last = known.get(keyOf(word, shelves))
+  function lastOf(word: string, { scopes, upTo }: WordScope): KnownCount | undefined {
+    const last = known.get(keyOf(word, scopes))
     return last !== undefined && last.upTo <= upTo && clock.now() - last.countedAt < GOOD_FOR_MS ? last : undefined
   }
 
@@ -105,13 +105,13 @@ export function createWordCounts(search: Pick<WordSearch, 'count'>, clock: Clock
       if (most <= 0 || base.upTo === scope.upTo) return base.having
       const above = base.upTo === 0 ? {} : { above: base.upTo }
       const having = base.having + (await search.count(word, { ...scope, ...above, most }))
-      if (having >= MANY) remember(keyOf(word, scope.shelves), { ...base, upTo: scope.upTo, having })
+      if (having >= MANY) remember(keyOf(word, scope.scopes), { ...base, upTo: scope.upTo, having })
       return having
     },
   }
 }
 
-const keyOf = (word: string, shelves: readonly string[]) => `${shelves.join(' ')} ${word}`
+const keyOf = (word: string, scopes: readonly string[]) => `${scopes.join(' ')} ${word}`
 
 interface KnownCount {
   /** Up to this slot. */
@@ -136,17 +136,16 @@ type WordPlacesFinder = (
   counts?: readonly number[],
 ) => Promise<readonly WordPlaces[]>
 
-/** Rows that are weighed for a question, all words together: those of the rare ones whole, then the newest of the others. */
+/** Rows scored for a question, all words together: all rows of rare words, then the newest of the others. */
 export const MOST_LOOKS = 6_000
-/** As many are read of a word at first of which nothing is known. */
+/** Rows read first of a word whose count is unknown. */
 const FIRST_LOOK = MOST_LOOKS / MOST_ASKED
 
 /**
- * Most words of a question are rare: then to read where they stand is to count them, and both are done at once. Of the others it
- * is mostly known by then how many have them.
+ * Most words of a question are rare: reading their places also counts them. The counts of the others are mostly cached.
  */
 export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFinder {
-  const counts = createWordCounts(search, clock)
+  const counts = createWordFrequencies(search, clock)
 
   /** How many have each word, as far as that need not be counted now. */
   function remembered(words: readonly string[], scope: WordScope): Promise<KnownCounts> {
@@ -158,7 +157,7 @@ export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFi
     return wanted.map((one, i) => ({ ...one, slots: lists[i] ?? [] }))
   }
 
-  /** As if there were no words but those that are known: then nothing has to be read a second time, only left out. */
+  /** As if only the counted words existed: then rows are only left out later, and none is read twice. */
   function firstLook(words: readonly string[], scope: WordScope, known: KnownCounts): Promise<readonly Look[]> {
     const most = shared(known.map(having => having ?? 0))
     const wanted = words.map((word, i) => ({ word, most: known[i] === undefined ? FIRST_LOOK : (most[i] ?? 0) }))

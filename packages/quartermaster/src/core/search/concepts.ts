@@ -2,18 +2,18 @@ import { createSynonymTable } from './synonyms.ts'
 import { nearTerms, type Posting, type TermIndex, type TermReader, type WeightedTerm } from './terms.ts'
 import { STOP_WORDS } from './words.ts'
 
-/** One term of the index that speaks for a word of the question. */
-interface Voice {
+/** A term of the index that matches a word of the question. */
+interface TermMatch {
   posting: Posting
   weight: number
 }
 
-/** Everything that speaks for one word. Of several voices for the same document only the loudest is heard. */
+/** All matches of one word. Of several matches in the same document only the highest score counts. */
 export interface Concept {
-  voices: readonly Voice[]
+  matches: readonly TermMatch[]
   /** What the word itself, and not just another for it, would count at most. */
   worth: number
-  /** The word is nowhere; the voices are of others that look like it. */
+  /** No document has the word; the matches are of words that look like it. */
   isGuess: boolean
 }
 
@@ -35,35 +35,38 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
   return (terms, documents) => {
     const asked = new Set(terms.map(({ term }) => term))
     let lookups = MAX_NEAR_LOOKUPS
-    const voices = (others: Iterable<string>, weight: number): Voice[] =>
+    const matches = (others: Iterable<string>, weight: number): TermMatch[] =>
       [...others].flatMap(term => {
         const posting = index.posting(term)
         return posting ? [{ posting, weight: weight * rarity(posting, documents) }] : []
       })
     const conceptOf = ({ term, word, weight }: WeightedTerm): Concept => {
-      const itself = voices([term], weight)
+      const itself = matches([term], weight)
       const others = (synonyms.get(term) ?? []).filter(other => !asked.has(other))
-      // However rare another word is: whoever says this one means this one.
-      const most = itself.length > 0 ? loudest(itself) : Number.POSITIVE_INFINITY
-      const other = voices(others, weight * SYNONYM_WEIGHT).map(voice => capped(voice, most))
+      // A synonym never weighs more than the word itself, however rare it is.
+      const most = itself.length > 0 ? highestWeight(itself) : Number.POSITIVE_INFINITY
+      const other = matches(others, weight * SYNONYM_WEIGHT).map(match => capped(match, most))
       const found = [...itself, ...other]
-      if (itself.length > 0) return { voices: found, worth: loudest(found), isGuess: false }
-      if (found.length > 0) return { voices: found, worth: loudest(found) / SYNONYM_WEIGHT, isGuess: false }
+      if (itself.length > 0) return { matches: found, worth: highestWeight(found), isGuess: false }
+      if (found.length > 0) return { matches: found, worth: highestWeight(found) / SYNONYM_WEIGHT, isGuess: false }
       const near = isWord(word) && lookups-- > 0 ? nearTerms(term, index.alike(term)) : []
-      const guessed = voices(near, weight * NEAR_WEIGHT)
-      return { voices: guessed, worth: loudest(guessed) / NEAR_WEIGHT, isGuess: true }
+      const guessed = matches(near, weight * NEAR_WEIGHT)
+      return { matches: guessed, worth: highestWeight(guessed) / NEAR_WEIGHT, isGuess: true }
     }
     const concepts = new Map(terms.map(term => [term.term, conceptOf(term)]))
     return isAboutSomethingElse([...concepts.values()]) ? new Map() : concepts
   }
 }
 
-const capped = ({ posting, weight }: Voice, most: number): Voice => ({ posting, weight: Math.min(weight, most) })
+const capped = ({ posting, weight }: TermMatch, most: number): TermMatch => ({
+  posting,
+  weight: Math.min(weight, most),
+})
 
-const loudest = (voices: readonly Voice[]) => voices.reduce((most, { weight }) => Math.max(most, weight), 0)
+const highestWeight = (matches: readonly TermMatch[]) => matches.reduce((most, { weight }) => Math.max(most, weight), 0)
 
 function isAboutSomethingElse(concepts: readonly Concept[]): boolean {
-  const guessed = concepts.filter(({ voices }) => voices.length > 0).length
+  const guessed = concepts.filter(({ matches }) => matches.length > 0).length
   return concepts.every(({ isGuess }) => isGuess) && guessed < GUESSED_PART * concepts.length
 }
 
@@ -84,7 +87,7 @@ export interface Question {
   needs: readonly (readonly WeightedTerm[])[]
 }
 
-/** A question is cut here, so that its cost is bounded whoever asks. */
+/** A question is cut here, so that its cost is bounded. */
 const MAX_CHARACTERS = 2000
 const MAX_WORDS = 200
 const MAX_NEEDS = 12
@@ -127,7 +130,7 @@ function clausesOf(sentence: string, terms: number, weigh: Weigh): WeightedTerm[
 /** One sentence of a description. */
 export interface Statement {
   text: string
-  /** It says what is done. The others court whoever chooses, or only list words to be found by. */
+  /** It says what is done. Other sentences advertise to the reader, or only list words to be found by. */
   isPlain: boolean
 }
 
@@ -160,7 +163,7 @@ const COURTING: readonly RegExp[] = [
 
 /** Below it, a sentence may well do without small words: "Converts currencies." */
 const SHORTEST_LIST = 6
-/** Of the words that mean something, fewer different ones than this part of all: nobody talks like that. */
+/** A sentence with a smaller share of different words than this (small words aside) is stuffed with words. */
 const VARIETY = 0.5
 
 /** Small words hold a sentence together; without any, or saying the same again and again, it is none. */

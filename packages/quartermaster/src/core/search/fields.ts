@@ -15,7 +15,7 @@ export interface SearchDocument {
   parameters?: readonly string[]
   /** Questions that this answers, in the words of people. */
   examples?: readonly string[]
-  /** The shelf it stands on: capability, section. */
+  /** The group it belongs to: capability, section. */
   group?: string
   tags?: readonly string[]
   /** All it has to say, where that is a text of its own. */

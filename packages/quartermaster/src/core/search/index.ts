@@ -1,3 +1,4 @@
+export { maxScores, type RankedWord, rarity, scoreTerms, type TermScores, type WordFacts } from './bm25.ts'
 export type { SearchDocument } from './fields.ts'
 export {
   createSearchIndex,

@@ -72,7 +72,7 @@ function createSum() {
   return (concepts: Iterable<Concept>, board: ScoreBoard, slots: number) => {
     board.clear(slots)
     for (const concept of concepts) {
-      if (concept.voices.length === 1) sayAll(concept, board.add)
+      if (concept.matches.length === 1) sayAll(concept, board.add)
       else {
         loudest.clear(slots)
         sayAll(concept, loudest.raise)
@@ -83,7 +83,7 @@ function createSum() {
 }
 
 function sayAll(concept: Concept, say: (slot: number, amount: number) => void) {
-  for (const { posting, weight } of concept.voices) {
+  for (const { posting, weight } of concept.matches) {
     const { slots, impacts } = posting
     for (let i = 0; i < slots.length; i++) say(slots[i] as number, weight * (impacts[i] as number))
   }

@@ -45,20 +45,20 @@ const DEFAULT_LIMIT = 10
 export function createSearchIndex<T>(): SearchIndex<T> {
   const parts: Parts<T> = {
     reader: createTermReader(),
-    shelf: createShelf<T>(),
+    documents: createDocumentSlots<T>(),
     terms: createTermIndex(),
     names: createNameIndex(),
   }
-  const { shelf } = parts
+  const { documents } = parts
   const { add, remove, keep } = createKeeper(parts)
   return {
     get size() {
-      return shelf.size
+      return documents.size
     },
     add: (document, value) => add({ document, value }),
     remove,
     replaceAll(entries) {
-      const gone = new Set(shelf.ids())
+      const gone = new Set(documents.ids())
       for (const entry of entries) {
         gone.delete(entry.document.id)
         keep(entry)
@@ -71,54 +71,54 @@ export function createSearchIndex<T>(): SearchIndex<T> {
 
 interface Parts<T> {
   reader: TermReader
-  shelf: Shelf<T>
+  documents: DocumentSlots<T>
   terms: TermIndex
   names: NameIndex
 }
 
 /** Brings documents in and out. */
-function createKeeper<T>({ reader, shelf, terms, names }: Parts<T>) {
+function createKeeper<T>({ reader, documents, terms, names }: Parts<T>) {
   const remove = (id: string): boolean => {
-    const slot = shelf.slotOf(id)
+    const slot = documents.slotOf(id)
     if (slot === undefined) return false
-    terms.remove(slot, shelf.at(slot).terms)
-    names.remove(slot, shelf.at(slot).name)
-    shelf.clear(slot)
+    terms.remove(slot, documents.at(slot).terms)
+    names.remove(slot, documents.at(slot).name)
+    documents.clear(slot)
     return true
   }
   const add = ({ document, value }: SearchEntry<T>) => {
     remove(document.id)
     const { id, name, hash, isDeprecated = false } = document
     const impacts = impactsOf(document, reader)
-    const slot = shelf.put({ id, name, hash, isDeprecated, terms: [...impacts.keys()], value })
+    const slot = documents.put({ id, name, hash, isDeprecated, terms: [...impacts.keys()], value })
     terms.add(slot, impacts)
     names.add(slot, name)
   }
   /** An unchanged document stays where it is and only gets the new value. */
   const keep = (entry: SearchEntry<T>) => {
-    const slot = shelf.slotOf(entry.document.id)
-    const known = slot === undefined ? undefined : shelf.at(slot)
+    const slot = documents.slotOf(entry.document.id)
+    const known = slot === undefined ? undefined : documents.at(slot)
     if (known?.hash !== undefined && known.hash === entry.document.hash) known.value = entry.value
     else add(entry)
   }
   return { add, remove, keep }
 }
 
-function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex<T>['search'] {
+function createSearch<T>({ reader, documents, terms, names }: Parts<T>): SearchIndex<T>['search'] {
   const ranker = createRanker(terms)
   // Ids are unique, so the order of equal scores is the same whatever was added first.
   const compare = (a: Ranked, b: Ranked) => {
-    const [one, other] = [shelf.at(a.slot), shelf.at(b.slot)]
+    const [one, other] = [documents.at(a.slot), documents.at(b.slot)]
     if (one.isDeprecated !== other.isDeprecated) return one.isDeprecated ? 1 : -1
     return b.score - a.score || (one.id < other.id ? -1 : 1)
   }
   const hit = ({ slot, score }: Ranked, exact: boolean): SearchHit<T> => {
-    const { id, value } = shelf.at(slot)
+    const { id, value } = documents.at(slot)
     return { id, value, score, exact }
   }
   return (query, { limit = DEFAULT_LIMIT, filter = () => true } = {}) => {
     const question = readQuestion(query, reader)
-    const isVisible = (slot: number) => filter(shelf.at(slot).value)
+    const isVisible = (slot: number) => filter(documents.at(slot).value)
     const named = new Set(names.named(question.text).filter(isVisible))
     const places = limit - named.size
     const needs = new Map<number, Best<Ranked>>()
@@ -128,7 +128,7 @@ function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex
       best.offer(ranked)
     }
     const isWanted = (slot: number) => !named.has(slot) && isVisible(slot)
-    const scope = { documents: shelf.size, slots: shelf.slots, isWanted }
+    const scope = { documents: documents.size, slots: documents.slots, isWanted }
     ranker.rank(question, scope, offer)
     const best = shareOut(
       [...needs.values()].map(need => need.values()),
@@ -151,7 +151,7 @@ export interface Stored<T> {
 }
 
 /** Documents in numbered slots, so that postings can hold numbers. A slot that got free is used again. */
-export interface Shelf<T> {
+export interface DocumentSlots<T> {
   readonly size: number
   /** One more than the highest slot ever used. */
   readonly slots: number
@@ -162,7 +162,7 @@ export interface Shelf<T> {
   clear(slot: number): void
 }
 
-export function createShelf<T>(): Shelf<T> {
+export function createDocumentSlots<T>(): DocumentSlots<T> {
   const slotOf = new Map<string, number>()
   const stored: (Stored<T> | undefined)[] = []
   const free: number[] = []

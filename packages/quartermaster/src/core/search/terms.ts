@@ -89,7 +89,7 @@ export interface TermIndex {
   add(slot: number, impacts: ReadonlyMap<string, number>): void
   remove(slot: number, terms: Iterable<string>): void
   posting(term: string): Posting | undefined
-  /** Every term with the same first letter: nobody mistypes that, and it is a small part of all terms. */
+  /** Every term with the same first letter, which is hardly ever mistyped; a small part of all terms. */
   alike(term: string): string[]
 }
 

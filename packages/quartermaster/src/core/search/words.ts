@@ -81,7 +81,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 `),
 )
 
-/** What descriptions say to look good. Nobody finds a tool by it, and whoever writes it gains nothing. */
+/** Words that descriptions use to look good. They do not count, so that writing them gains nothing. */
 export const PRAISE: ReadonlySet<string> = new Set(
   listOf(`
   amazing awesome beautiful best brilliant effortless effortlessly excellent exceptional extraordinary fabulous fantastic

@@ -64,9 +64,9 @@ export interface Sealer {
   open(sealed: string, place: SealedPlace): string
 }
 
-/** Which memories may be found: those on these shelves, as far as they were there. */
+/** Which memories may be found: those of these scopes, up to a slot. */
 export interface WordScope {
-  readonly shelves: readonly string[]
+  readonly scopes: readonly string[]
   /** Up to this slot; what was added later is not there. */
   readonly upTo: number
   /** Only behind this slot. */

@@ -20,6 +20,6 @@ export interface WallWords {
   readonly look: string
   /** The setting that names the folders, in an agent's file. */
   readonly setting: string
-  /** How a person lets the agent write control files after all, as the end of a sentence; absent when nobody can. */
+  /** How a person lets the agent write control files after all, as the end of a sentence; absent where that is impossible. */
   readonly unlock?: string
 }

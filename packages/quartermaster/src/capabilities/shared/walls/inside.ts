@@ -15,7 +15,7 @@ import {
   outside,
 } from './requested-path.ts'
 
-// A path that is replaced again and again is someone's game; an honest rename is over by the second look.
+// A path that is replaced again and again is an attack; an honest rename is over by the second look.
 const ATTEMPTS = 3
 
 /** Gets to things inside the roots, and to nothing else. */
@@ -90,7 +90,7 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
   }
 }
 
-/** Inside, anything else that is wrong is told by whoever goes there. */
+/** Other errors inside the roots are reported by the operation that follows. */
 function unlessRefusal(error: unknown): undefined {
   if (error instanceof Refusal) throw error
 }
@@ -175,7 +175,7 @@ async function pinRoot(root: Root, { walker, dataFolder, correct }: PinDeps): Pr
     if (kindOfStat(pinned.stat) !== 'folder')
       throw new Refusal(`"${root.label}" is not a folder. A person has to ${correct}`)
     if (await dataFolder.holds(pinned)) throw closed(root, correct)
-    // Whoever gets to a root by a link lets go of it like of anything else; the others still stand on it.
+    // A root reached by a link is released like anything else, while other paths still use it.
     return { pinned: { ...pinned, release: async () => {} }, real: await realpath(root.path) }
   } catch (error) {
     const code = errnoOf(error) ?? ''

@@ -66,7 +66,7 @@ export function createKeeper(): Keeper {
     async releaseAll() {
       const handles = [...kept]
       kept.clear()
-      // What was written is synced before; an error of a mere close has nobody left to tell.
+      // What was written is synced before; an error of a mere close changes nothing.
       await Promise.allSettled(handles.map(handle => handle.close()))
     },
   }

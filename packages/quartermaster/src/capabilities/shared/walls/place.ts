@@ -197,7 +197,7 @@ export async function writeAtomically({
     if (replace) await rename(folder.at(temporary), folder.at(name))
     else await putNew({ place, temporary, walker })
   } finally {
-    // A leftover that cannot be removed is in nobody's way: such names are never shown.
+    // A leftover that cannot be removed does no harm: such names are never shown.
     await rm(folder.at(temporary), { force: true }).catch(() => {})
   }
   await syncFolder(folder, walker)

@@ -18,8 +18,8 @@ export interface ControlFiles {
 }
 
 /**
- * Knows the project's control files. It looks anew each time: a folder that is pinned by then and lies in one of them
- * is seen, also when that one was made a moment ago.
+ * Knows the project's control files. It reads the file system each time, so that a folder created a moment ago is recognized as
+ * well.
  */
 export function createControlFiles({ projectDir, configFile }: Omit<Paths, 'dataDir'>): ControlFiles {
   const named = CONTROL_NAMES.map(name => join(projectDir, name))

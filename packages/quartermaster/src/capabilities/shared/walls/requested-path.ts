@@ -29,7 +29,7 @@ interface AddressingOptions {
   projectDir: string
   platform: Platform
   words: Pick<WallWords, 'look'>
-  /** Whether names may have control characters: where they are only asked for, and shown by nobody who lists them. */
+  /** Whether names may have control characters: allowed where names are only requested and never listed. */
   anyNames?: boolean | undefined
 }
 

@@ -41,7 +41,7 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0
 const NON_BLOCK = constants.O_NONBLOCK ?? 0
 
 /**
- * Walks by paths, where there is no `/proc`. Whoever puts a link in the place of a folder and takes it away again changes
+ * Walks by paths, where there is no `/proc`. A link that replaces a folder for a moment changes
  * the folder around it, and that shows in its time of change. So the folders that were walked through are looked at before
  * and after: when none of them has changed, the path has led to the same thing all the while.
  */
@@ -57,7 +57,7 @@ export function createPathWalker(keeper: Keeper): Walker {
   async function step(folder: Pinned, name: string): Promise<Pinned> {
     const path = folder.at(name)
     const met = await lstat(path, { bigint: true })
-    // Whatever else it is, nobody walks through it, and its own identity is enough.
+    // Only folders are walked through; for anything else its own identity is enough.
     if (!met.isDirectory()) return pinWay(path, met, wayTo(folder))
     const seal = await sealOf(folder)
     return pinWay(path, await lstat(path, { bigint: true }), [...wayTo(folder), seal])
@@ -88,7 +88,7 @@ export function createPathWalker(keeper: Keeper): Walker {
       try {
         await confirm(folder)
       } catch (error) {
-        // It may stand somewhere else now. It is empty, and it is ours: nobody else makes such a name.
+        // It may stand somewhere else now. It is empty, and it is ours: no other program makes such a name.
         await rm(path, { force: true })
         throw error
       }

@@ -13,14 +13,14 @@ import {
 import { type Clock, createFullness, type Digest, type Ids } from '../kernel/index.ts'
 import { insertNext, mustNotExist, remove, type Store, update } from '../store/index.ts'
 import { redactSecrets } from './redaction.ts'
-import { type MemoryWords } from './words.ts'
+import type { MemoryWords } from './words.ts'
 
-interface KeepingDeps {
+interface MemoryWriterDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
-  readonly shelves: Shelves
+  readonly scopes: MemoryScopes
   readonly words: MemoryWords
   readonly settings: MemorySettings
 }
@@ -34,7 +34,7 @@ export interface Author {
 }
 
 /** Writes memories, changes them and takes them away. */
-interface Keeping {
+interface MemoryWriter {
   keep(author: Author, wish: MemoryWish): Promise<CommittedMemory>
   /** Changes a memory that the author can read. */
   change(author: Author, row: MemoryRow, wish: MemoryUpdate): Promise<CommittedMemory>
@@ -42,27 +42,39 @@ interface Keeping {
   forget(row: MemoryRow): Promise<boolean>
 }
 
-/** What one author remembers within that time belongs together, where no conversation is named. */
+/** Memories of one author within this time belong together where no conversation is named. */
 const TOGETHER_MS = 10 * 60_000
 
-export function createKeeping({ store, clock, ids, digest, shelves, words, settings }: KeepingDeps): Keeping {
+export function createMemoryWriter({
+  store,
+  clock,
+  ids,
+  digest,
+  scopes,
+  words,
+  settings,
+}: MemoryWriterDeps): MemoryWriter {
   const now = () => Math.round(clock.now())
 
-  /** Of one author: whoever commits too much keeps nobody else from the shelf that they share. */
+  /** Per author, so that one who commits too much does not fill the scope for the others. */
   const isFull = createFullness({
     most: settings.workspaceMemories,
-    keyOf: ({ shelf, workspaceId }: { shelf: string; workspaceId: string }) => `${shelf} ${workspaceId}`,
+    keyOf: (place: Pick<MemoryRow, 'shelf' | 'workspaceId'>) => `${place.shelf} ${place.workspaceId}`,
     count: place => store.count('memories', place),
   })
 
-  async function lyingThere(shelf: string, hash: string): Promise<MemoryRow | undefined> {
-    return (await store.find('memories', { where: { shelf, digest: hash }, limit: 1 }))[0]
+  async function sameContent(scopeKey: string, hash: string): Promise<MemoryRow | undefined> {
+    return (await store.find('memories', { where: { shelf: scopeKey, digest: hash }, limit: 1 }))[0]
   }
 
   /** What was remembered right before, in the same conversation or by the same author a moment ago. */
-  async function previousId(shelf: string, workspaceId: string, conversationId: string | null): Promise<string | null> {
+  async function previousId(
+    scopeKey: string,
+    workspaceId: string,
+    conversationId: string | null,
+  ): Promise<string | null> {
     const [last] = await store.find('memories', {
-      where: conversationId === null ? { shelf, workspaceId } : { shelf, conversationId },
+      where: { shelf: scopeKey, ...(conversationId === null ? { workspaceId } : { conversationId }) },
       order: { by: ['slot'], direction: 'descending' },
       limit: 1,
       columns: ['id', 'createdAt', 'conversationId'],
@@ -73,22 +85,22 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
 
   async function keep({ workspace, operationId = undefined }: Author, wish: MemoryWish): Promise<CommittedMemory> {
     const { scope = 'LOCAL', conversationId = null } = wish
-    const shelf = shelves.writable(workspace, scope)
+    const scopeKey = scopes.writable(workspace, scope)
     const { text: content, count: redacted } = redactSecrets(wish.content)
     const hash = digest(content)
     const [there, before] = await Promise.all([
-      lyingThere(shelf, hash),
-      previousId(shelf, workspace.id, conversationId),
+      sameContent(scopeKey, hash),
+      previousId(scopeKey, workspace.id, conversationId),
     ])
     if (there) return { memory: memoryFacts(there), outcome: 'known', redacted }
-    if (await isFull({ shelf, workspaceId: workspace.id })) throw full(workspace, scope, settings)
+    if (await isFull({ shelf: scopeKey, workspaceId: workspace.id })) throw full(workspace, scope, settings)
     const row = {
       id: ids.next('mem'),
       organisation: workspace.organisation,
       workspace: workspace.workspace,
       workspaceId: workspace.id,
       scope,
-      shelf,
+      shelf: scopeKey,
       content,
       digest: hash,
       words: words.of(content),
@@ -103,8 +115,8 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
     const write = insertNext('memories', row, { column: 'slot', within: [], guard: 'memory.new' })
     const { committed } = await store.commit([write])
     if (committed) return { memory: memoryFacts({ ...row, slot: 1 }), outcome: 'created', redacted }
-    // Somebody else has put the same there in this moment.
-    const other = await lyingThere(shelf, hash)
+    // Another caller has just written the same content.
+    const other = await sameContent(scopeKey, hash)
     if (other) return { memory: memoryFacts(other), outcome: 'known', redacted }
     throw new AppError('EDIT_CONFLICT', 'The same memory was put there and taken away in this moment. Try again.')
   }
@@ -113,18 +125,18 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
     const { version = row.version } = wish
     const scope = wish.scope ?? row.scope
     expectChangeable(workspace, row, scope)
-    // Also where it already lies: who may not write there any more changes nothing there.
-    shelves.writable(workspace, row.scope)
-    const shelf = scope === row.scope ? row.shelf : shelves.writable(workspace, scope)
+    // Checked for the present scope as well: a workspace that lost the right to write there changes nothing there.
+    scopes.writable(workspace, row.scope)
+    const scopeKey = scope === row.scope ? row.shelf : scopes.writable(workspace, scope)
     const { text: content, count: redacted } = redactSecrets(wish.content)
     const hash = digest(content)
-    // An update that is made once more, because its answer got lost, is no other.
-    if (row.shelf === shelf && row.digest === hash) return { memory: memoryFacts(row), outcome: 'known', redacted }
-    if (row.shelf !== shelf && (await isFull({ shelf, workspaceId: row.workspaceId })))
+    // An update repeated because its answer got lost changes nothing.
+    if (row.shelf === scopeKey && row.digest === hash) return { memory: memoryFacts(row), outcome: 'known', redacted }
+    if (row.shelf !== scopeKey && (await isFull({ shelf: scopeKey, workspaceId: row.workspaceId })))
       throw full(workspace, scope, settings)
     const set = {
       scope,
-      shelf,
+      shelf: scopeKey,
       content,
       digest: hash,
       words: words.of(content),
@@ -134,7 +146,7 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
     }
     const { id } = row
     const outcome = await store.commit([
-      mustNotExist('memories', { shelf, digest: hash, id: { not: id } }, 'memory.other'),
+      mustNotExist('memories', { shelf: scopeKey, digest: hash, id: { not: id } }, 'memory.other'),
       update('memories', { where: { id, version }, set, guard: 'memory.version' }),
     ])
     if (outcome.committed) return { memory: memoryFacts({ ...row, ...set }), outcome: 'updated', redacted }
@@ -152,8 +164,8 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
 }
 
 /**
- * What an author wrote it may change; what the organisation reads, whoever may write there. Only an author takes it elsewhere:
- * on the shelf of another it would be neither the author's to read nor the other's to change.
+ * An author may change its own memories; a GLOBAL memory may be changed by every workspace with the ability. Only the author may
+ * change the scope: in a scope of another workspace the author could not read the memory, nor the other change it.
  */
 function expectChangeable(workspace: WorkspaceRow, row: MemoryRow, scope: MemoryScope): void {
   if (row.workspaceId === workspace.id || (row.scope === 'GLOBAL' && scope === 'GLOBAL')) return
@@ -190,7 +202,7 @@ function overtaken({ id }: MemoryRow, version: number): AppError {
   )
 }
 
-/** A memory as whoever may read it is shown it. */
+/** A memory as its readers see it. */
 export function memoryFacts(row: Omit<MemoryRow, 'words' | 'digest' | 'organisation'>): MemoryFacts {
   const { id, scope, content, version, workspaceId, workspace, operationId, conversationId } = row
   const { createdAt, updatedAt, updatedBy } = row
@@ -206,7 +218,7 @@ export function memoryFacts(row: Omit<MemoryRow, 'words' | 'digest' | 'organisat
 /** In characters. About 32,000 tokens, twice in an answer that has everything as text and as data. */
 export const MOST_ON_A_PAGE = 128 * 1_024
 
-/** As many of these, from the first on, as one answer has room for. One is always in it, whatever its size. */
+/** The first of these that fit into one answer; always at least one. */
 export function fittingOnePage<T extends { readonly content: string }>(rows: readonly T[]): T[] {
   let size = 0
   const end = rows.findIndex(({ content }, i) => {
@@ -216,36 +228,36 @@ export function fittingOnePage<T extends { readonly content: string }>(rows: rea
   return rows.slice(0, end === -1 ? rows.length : end)
 }
 
-/** As much of a workspace as it is decided by where its memories lie, and which it reads. */
+/** The part of a workspace that decides which memories it reads and where it writes them. */
 export type Reader = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'abilities'>
 
 /**
- * The one place that says who reads and writes which memories. A memory lies on a shelf, and whoever reads the shelf reads it:
- * every workspace has one of its own, every workspace that leads others has one with them, and every organisation has one.
+ * The only place that decides who reads and writes which memories. A memory belongs to one scope, known by its key, and all readers
+ * of the scope read it: every workspace has one of its own, every leading workspace one with its team, every organisation one.
  */
-export interface Shelves {
-  /** All that a workspace reads, or those of one scope. */
+export interface MemoryScopes {
+  /** The keys of all scopes that a workspace reads, or of one kind. */
   readable(reader: Reader, scope?: MemoryScopeFilter): readonly string[]
-  /** Where a memory of this scope lies. Throws `REQUEST_REFUSED` when the workspace may not put it there. */
+  /** The key of the scope that a new memory belongs to. Throws `REQUEST_REFUSED` when the workspace may not write there. */
   writable(reader: Reader, scope: MemoryScope): string
-  /** The shelf of the team that a workspace leads: what lies there it may take away, whoever wrote it. */
+  /** The key of the team that a workspace leads: it may forget memories there, whichever workspace wrote them. */
   led(reader: Reader): string
 }
 
 /** The ability to write what the whole organisation reads. */
 export const MAY_WRITE_GLOBAL = 'memory.global'
 
-export function createShelves(digest: Digest): Shelves {
+export function createMemoryScopes(digest: Digest): MemoryScopes {
   const name = (scope: MemoryScope, organisation: string, id: string) =>
     `${scope.charAt(0).toLowerCase()}${digest(JSON.stringify([organisation, scope, id])).slice(0, 32)}`
   const local = ({ organisation, id }: Reader) => name('LOCAL', organisation, id)
   const team = (organisation: string, leader: string) => name('TEAM', organisation, leader)
   const global = ({ organisation }: Reader) => name('GLOBAL', organisation, '')
   const led = ({ organisation, id }: Reader) => team(organisation, id)
-  // Nobody is above a root or beside it, so its team is the one that it leads.
+  // No workspace is above or beside a root, so its team is the one that it leads.
   const own = (reader: Reader) => team(reader.organisation, reader.parentId ?? reader.id)
 
-  const shelvesOf: Readonly<Record<MemoryScope, (reader: Reader) => readonly string[]>> = {
+  const keysOf: Readonly<Record<MemoryScope, (reader: Reader) => readonly string[]>> = {
     LOCAL: reader => [local(reader)],
     TEAM: reader => [...new Set([own(reader), led(reader)])],
     GLOBAL: reader => [global(reader)],
@@ -253,7 +265,7 @@ export function createShelves(digest: Digest): Shelves {
 
   return {
     readable: (reader, scope = '') =>
-      scope === '' ? Object.values(shelvesOf).flatMap(shelves => shelves(reader)) : shelvesOf[scope](reader),
+      scope === '' ? Object.values(keysOf).flatMap(keys => keys(reader)) : keysOf[scope](reader),
     writable(reader, scope) {
       if (scope === 'LOCAL') return local(reader)
       if (scope === 'TEAM') return own(reader)
@@ -275,7 +287,7 @@ function refused(): AppError {
 export interface Candidate {
   readonly id: string
   readonly slot: number
-  /** As they are kept: with a space between. */
+  /** As stored: with a space between. */
   readonly words: string
   readonly createdAt: number
   /** The candidate right before it, where there is one. */

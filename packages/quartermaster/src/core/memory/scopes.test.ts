@@ -3,9 +3,9 @@ import { sha256 } from '../../adapters/system/index.ts'
 import type { WorkspaceRow } from '../../contracts/index.ts'
 import { seat } from '../../testing/memory-desk.ts'
 import { relationOf } from '../organisation/index.ts'
-import { createShelves } from './index.ts'
+import { createMemoryScopes } from './index.ts'
 
-const shelves = createShelves(sha256)
+const scopes = createMemoryScopes(sha256)
 const at = (id: string, parentId: string | null, organisation = 'acme') => seat(id, { organisation, parentId })
 
 /** A root with two below it, each of which leads two; and another organisation with the same ids. */
@@ -20,7 +20,7 @@ const PLACES = [
 const PAIRS = PLACES.flatMap(author => PLACES.map(reader => [author, reader] as const))
 
 const reads = (reader: WorkspaceRow, author: WorkspaceRow, scope: 'LOCAL' | 'TEAM') =>
-  shelves.readable(reader).includes(shelves.writable(author, scope))
+  scopes.readable(reader).includes(scopes.writable(author, scope))
 
 describe('who reads what', () => {
   it.each([
@@ -52,24 +52,24 @@ describe('who reads what', () => {
 
   it('GLOBAL is read by all of the organisation and written with the ability', () => {
     const chief = seat('chief', { organisation: 'acme', abilities: ['memory.global'] })
-    const shelf = shelves.writable(chief, 'GLOBAL')
+    const scope = scopes.writable(chief, 'GLOBAL')
     for (const reader of PLACES) {
-      expect(shelves.readable(reader, 'GLOBAL')).toEqual([shelf])
-      expect(() => shelves.writable(reader, 'GLOBAL')).toThrow(/ability "memory.global".*TEAM reaches.*LOCAL/)
+      expect(scopes.readable(reader, 'GLOBAL')).toEqual([scope])
+      expect(() => scopes.writable(reader, 'GLOBAL')).toThrow(/ability "memory.global".*TEAM reaches.*LOCAL/)
     }
   })
 
   it('nothing is shared with another organisation, whatever its ids', () => {
     for (const place of PLACES) {
       const other = { ...place, organisation: 'ACME' }
-      expect(shelves.readable(place).filter(shelf => shelves.readable(other).includes(shelf))).toEqual([])
+      expect(scopes.readable(place).filter(scope => scopes.readable(other).includes(scope))).toEqual([])
     }
   })
 
   it('a workspace that moves takes LOCAL along, leaves TEAM behind and reads that of its new team', () => {
     const [before, after] = [at('cid', 'ada'), at('cid', 'bob')]
-    expect(shelves.writable(after, 'LOCAL')).toBe(shelves.writable(before, 'LOCAL'))
-    expect(shelves.readable(after)).not.toContain(shelves.writable(before, 'TEAM'))
-    expect(shelves.readable(after)).toContain(shelves.writable(at('eve', 'bob'), 'TEAM'))
+    expect(scopes.writable(after, 'LOCAL')).toBe(scopes.writable(before, 'LOCAL'))
+    expect(scopes.readable(after)).not.toContain(scopes.writable(before, 'TEAM'))
+    expect(scopes.readable(after)).toContain(scopes.writable(at('eve', 'bob'), 'TEAM'))
   })
 })
