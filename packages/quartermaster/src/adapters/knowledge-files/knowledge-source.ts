@@ -29,7 +29,7 @@ export interface KnowledgeSource extends Source {
 export const MOST_BYTES = 256 * 1024
 /** Few enough to leave file handles to others. */
 const AT_ONCE = 16
-/** Says to people what the folder is for; nobody wrote it for agents. */
+/** Explains the folder to people; it is not written for agents. */
 const README = /(?:^|\/)readme\.md$/i
 
 /** What is written down in Markdown: knowledge to read, and declarations of tools. */
@@ -65,7 +65,7 @@ function createReader(dir: string, prefix: string) {
     const hash = createHash('sha256').update(path).update('\0').update(text).digest('hex')
     const before = known.get(id)
     if (before?.hash === hash) return before
-    // Whoever has written nothing down does not load the parser.
+    // A project without documents does not load the parser.
     const { partFrontMatter } = await import('./front-matter.ts')
     const parted = partFrontMatter(text)
     if ('wrong' in parted && README.test(name)) return undefined
@@ -97,7 +97,7 @@ function toUnit(id: string, { path, hash, parted }: { path: string; hash: string
   return { id, hash, definitions }
 }
 
-/** What grows or changes its kind while it is read is bounded all the same, and waits for nobody. */
+/** Bounded even when the file grows or becomes a pipe while it is read; never blocks. */
 async function readBounded(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
@@ -128,8 +128,8 @@ function broken(id: string, message: string, line?: number): SourceUnit {
 }
 
 /**
- * Knowledge as a source has read it, for one file: to parse a few pages anew takes longer than all the rest of a start.
- * Throws what is wrong with them, because whoever packs them can fix them.
+ * Knowledge as a source has read it, for one file: parsing a few pages takes longer than the rest of a start.
+ * Throws what is wrong with them, because their packager can fix them.
  */
 export async function packKnowledge(source: Source): Promise<string> {
   const units = await source.load(new AbortController().signal)
@@ -184,7 +184,7 @@ function createFolderWatch(dir: string, log: Log): FolderWatch {
       watcher.on('error', () => {})
       log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) })
     })
-    // What was written before has been seen by nobody, and whoever listens may have read before that.
+    // Changes before "ready" are not reported, and the listener may have read earlier.
     watcher.once('ready', changed)
     watcher.on('all', (event, path) => {
       if (resolve(path) !== parent && (isMarkdown(path) || event.endsWith('Dir'))) changed()

@@ -22,7 +22,7 @@ const MOST_DEPTH = 16
 /** Whether a file of this name is one of them. */
 export const isMarkdown = (name: string): boolean => MARKDOWN.test(name)
 
-/** Whether a file or folder of this name is nobody's to read: drafts, and what editors and others put beside. */
+/** Whether a file or folder of this name is skipped: drafts, and files that editors and other programs leave. */
 export function isSkipped(name: string): boolean {
   return name.startsWith('.') || name.startsWith('_') || name === 'node_modules'
 }
@@ -42,7 +42,7 @@ async function walk(root: string, folder: string, depth: number, found: FoundFil
     const file = join(folder, entry.name)
     const target = entry.isSymbolicLink() ? await followed(file, root) : entry
     if (target === undefined) {
-      // A link to elsewhere would show agents a file that nobody has written for them.
+      // A link out of the folder would show agents a file that was not written for them.
       if (isMarkdown(entry.name))
         found.push({ ...placed(root, file), refused: 'It is a link that leads out of the folder, or nowhere.' })
     } else if (target.isDirectory()) {
@@ -56,7 +56,7 @@ async function walk(root: string, folder: string, depth: number, found: FoundFil
           'CONFIG_INVALID',
           `There are more than ${MOST_FILES} Markdown files in "${root}". Move some elsewhere.`,
         )
-      // To read a pipe or a device would wait for somebody to write.
+      // Reading a pipe or a device would block until a program writes.
       found.push(target.isFile() ? placed(root, file) : { ...placed(root, file), refused: 'It is no file.' })
     }
   }
@@ -83,7 +83,7 @@ async function followed(file: string, root: string) {
 
 function placed(root: string, file: string): FoundFile {
   const name = relative(root, file).split(sep).join('/')
-  // Some systems write letters with accents in two characters, and whoever names the file writes one.
+  // Some systems write letters with accents as two characters, while people type one.
   const path = name
     .normalize('NFC')
     .replace(MARKDOWN, '')

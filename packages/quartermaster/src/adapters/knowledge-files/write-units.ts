@@ -67,7 +67,7 @@ async function takenBack(done: readonly Undo[]): Promise<string[]> {
   return left
 }
 
-/** From the inside out. One that somebody has put something into meanwhile is theirs, and stays. */
+/** From the inside out. A folder that got a file meanwhile stays. */
 async function removeEmpty(outer: string, inner: string): Promise<void> {
   for (let folder = inner; folder.length >= outer.length; folder = dirname(folder)) {
     try {
@@ -79,7 +79,7 @@ async function removeEmpty(outer: string, inner: string): Promise<void> {
   }
 }
 
-/** In one step, so that whoever watches the folder sees the whole file. */
+/** In one step, so that a watcher of the folder sees the whole file. */
 async function put(file: string, text: string): Promise<void> {
   const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
   try {
@@ -100,7 +100,7 @@ async function readPresent(file: string): Promise<string | undefined> {
   }
 }
 
-/** A folder, or something that we may not read, is something else; it is written over by nobody, as nobody could put it back. */
+/** A folder or an unreadable file differs from ours; it is never overwritten, because it could not be restored. */
 function closedToUs(error: unknown): null {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EISDIR' || code === 'EACCES') return null

@@ -1,7 +1,7 @@
 import type { Json } from '../../contracts/index.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
 import { basicCredentials, bodyChunks } from '../../core/kernel/index.ts'
-import { codeOf, connectionVerdict, down, UP } from './values.ts'
+import { codeOf, probeResultOf, down, UP } from './values.ts'
 
 export interface HttpOptions {
   /** May hold a name and a password, which are sent as basic authentication and shown nowhere; nor is the query. */
@@ -40,7 +40,7 @@ function describe({ method = 'GET', headers, status, contains }: HttpOptions, ur
   return { ...shown, kind: 'http', url: url ? addressOf(url) : '' }
 }
 
-/** The part of a URL that is nobody's secret. */
+/** The part of a URL that holds no secret. */
 function addressOf(url: URL): string {
   return `${url.origin}${url.pathname}`
 }
@@ -112,7 +112,7 @@ function failureVerdict(error: unknown, url: URL): ProbeVerdict | undefined {
     return down(`The certificate of ${url.host} is not accepted (${code}).`)
   if (isRefusedPort(error)) return down(`HTTP clients refuse to use port ${url.port}; look at it with tcp() instead.`)
   const address = url.port ? url.host : `${url.host}:${url.protocol === 'https:' ? 443 : 80}`
-  return connectionVerdict(error, { host: url.hostname, address })
+  return probeResultOf(error, { host: url.hostname, address })
 }
 
 /** The Fetch standard keeps a list of ports of other protocols. */

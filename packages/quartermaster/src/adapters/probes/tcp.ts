@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { connectionVerdict, down, onAbort, UP } from './values.ts'
+import { probeResultOf, down, onAbort, UP } from './values.ts'
 
 export interface TcpOptions {
   /** Default `127.0.0.1`. */
@@ -31,7 +31,7 @@ function look(host: string, port: number, signal: AbortSignal): Promise<ProbeVer
     })
     // Stays for good: a destroyed socket may have one more error to tell, which would end the process unheard.
     socket.on('error', error => {
-      const verdict = signal.aborted ? undefined : connectionVerdict(error, { host, address })
+      const verdict = signal.aborted ? undefined : probeResultOf(error, { host, address })
       if (verdict) resolve(verdict)
       else reject(error)
     })

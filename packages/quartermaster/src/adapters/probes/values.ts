@@ -130,7 +130,7 @@ export function codeOf(error: unknown): string | undefined {
  * What a failed connection says about the other side, or `undefined` when it says nothing: a reset, a full table of
  * open files or a name server that is away for a moment do not mean that the service is.
  */
-export function connectionVerdict(error: unknown, where: { host: string; address: string }): ProbeVerdict | undefined {
+export function probeResultOf(error: unknown, where: { host: string; address: string }): ProbeVerdict | undefined {
   const code = codeOf(error)
   if (code === 'ECONNREFUSED') return down(`Nothing listens on ${where.address} (connection refused).`)
   if (code === 'ENOTFOUND') return down(`No host is named "${where.host}".`)

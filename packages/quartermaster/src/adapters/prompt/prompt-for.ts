@@ -129,7 +129,7 @@ interface Manner {
   explains(tool: ViewedTool, view: AgentView): boolean
 }
 
-/** For whoever calls tools. */
+/** For an agent that calls tools. */
 const AS_TOOLS: Manner = {
   title: 'Your tools',
   has: () => true,
@@ -150,7 +150,7 @@ function behindGateway({ sections, tools }: AgentView): string {
   return `Only the tools of ${titles.join(' and ')} can be called by their names. Find, read about and call all others through them.`
 }
 
-/** For whoever has a shell and no tools. */
+/** For an agent that has a shell and no tools. */
 const AS_COMMANDS: Manner = {
   title: 'Your tools, as commands',
   // What leads to others has no use here: every command can be typed.

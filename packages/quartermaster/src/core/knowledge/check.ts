@@ -57,7 +57,7 @@ function* unitFaults(generation: Generation, units: readonly Knowledge[], deps: 
   return faults
 }
 
-/** Each line once, whoever includes the unit it stands in. */
+/** Each line once, however many units include its unit. */
 function includeFaults(unit: Knowledge, { knowledge }: Generation, told: Set<string>): Fault[] {
   return withIncludes(unit, one => knowledge.get(one)).faults.flatMap(({ unit: path, line, message }): Fault[] => {
     const place = knowledge.get(path)
@@ -180,7 +180,7 @@ interface Asked {
   isOffered(directions: Directions): boolean | undefined
 }
 
-/** Directions that are right as they stand, and that nobody can follow. */
+/** Valid directions that no agent can follow. */
 function checkDirections(unit: Knowledge, generation: Generation, asked: Asked): Fault[] {
   if (!isDirections(unit)) return []
   return [...sizeFault(unit, generation, asked), ...offerFault(unit, generation, asked)]
@@ -245,7 +245,7 @@ function* followed(generation: Generation, texts: readonly WrittenText[]): Steps
       const fault = (message: string): Fault => ({ severity: 'warning', text, bodyLine: link.line, message })
       if (path === undefined) found.faults.push(fault(`The link "${target}" leads out of the project.`))
       else if (linked) found.faults.push(...headingFault(link, linked, anchors).map(fault))
-      // Nobody here can look at the files beside those that came with the product.
+      // Links of the built-in pages to files are not checked: those files are not installed.
       else if (!text.isBuiltin) found.toFiles.push({ path, fault: fault(`The link "${target}" leads to no file.`) })
     }
     yield

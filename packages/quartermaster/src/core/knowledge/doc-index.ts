@@ -43,7 +43,7 @@ function unitDocument(unit: Knowledge): Omit<SearchDocument, 'id'> {
     body,
     examples: [...aliases, ...(command === undefined ? [] : [command])],
     tags,
-    // Whoever sees directions has their tools. That others speak of a tool is nothing to those who have it not.
+    // A reader who sees directions has their tools. Units of other kinds may mention tools that the reader does not have.
     group: [kind, ...(kind === 'directions' ? tools : [])].join(' '),
   }
 }
@@ -57,13 +57,13 @@ function descriptionOf(schema: JsonSchema | boolean): string {
   return typeof schema === 'object' && typeof schema?.description === 'string' ? schema.description : ''
 }
 
-/** A search index over all tools, capabilities and units, by path. It is brought up to date when somebody searches, and only then. */
+/** A search index over all tools, capabilities and units, by path. Updated only when a search needs it. */
 export interface DocIndex {
   /** The index, once it knows this generation or a later one. */
   upTo(generation: Generation): Promise<SearchIndex<string>>
 }
 
-/** An index that nobody has asked yet. There may be ten thousand entries to read, so others have their turn meanwhile. */
+/** An empty index. Reading ten thousand entries takes long, so the update yields to other work. */
 export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex {
   const index = createSearchIndex<string>()
   const indexed = new Map<string, string>()
@@ -88,9 +88,9 @@ export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex 
   return {
     async upTo(generation) {
       if (generation.number > known) {
-        // One after the other: those who ask meanwhile wait for the same work.
+        // One update after the other: searches that come meanwhile wait for the same one.
         const work = updating.then(() => inTurns(update(generation), clock))
-        // Whoever waits for this one hears what went wrong; the next begins anew.
+        // The callers of this update get its error; the next update starts again.
         updating = work.catch(() => {})
         await work
       }
@@ -99,7 +99,7 @@ export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex 
   }
 }
 
-/** What cannot be read is found by its name: it must not keep anybody from finding the others. */
+/** An entry that cannot be read is found by its name, so that it does not break the search for the others. */
 function documentOf(entry: Entry): SearchDocument {
   try {
     return searchDocument(entry)

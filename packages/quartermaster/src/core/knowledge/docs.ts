@@ -15,7 +15,7 @@ import { type Entry } from './entry.ts'
 import { type Library, libraryOf, type Reader } from './library.ts'
 import { pageOf, pageText } from './page.ts'
 
-/** All there is to read, for whoever asks. There is one index for all: who sees what is decided by each question. */
+/** Everything to read. All readers share one index; each question decides what its reader sees. */
 export interface Docs {
   /** Rejects with `NAME_UNKNOWN` for a path that leads nowhere. */
   answer(question: DocsQuestion, asking: Pick<ConsultParts, 'generation' | 'reader' | 'isWhole'>): Promise<DocsAnswer>
@@ -43,7 +43,7 @@ interface ConsultParts {
   readonly isWhole?: boolean
 }
 
-/** How many entries are shown at once unless somebody says otherwise. */
+/** How many entries are shown at once by default. */
 const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
 /** However many are asked for: each page is made to know where the next begins. */
 export const MOST_PAGES = 50
@@ -64,7 +64,7 @@ async function consult(question: DocsQuestion, parts: ConsultParts): Promise<Doc
   return { depth, entries, ...more, ...(await pageText(pages, { ...question, ...parts })) }
 }
 
-/** How much of each is shown to whoever does not say. */
+/** How much of each is shown by default. */
 export function usualDepth({ path, query }: DocsQuestion): DocDepth {
   if (path !== undefined) return 'full'
   return query === undefined || isWordless(query) ? 'index' : 'summary'
@@ -133,7 +133,7 @@ function named(path: string, { library, reader }: Consulting, isWanted: (entry: 
       `"${path}" is ${other.path} (${other.kind}), which is not what "kind" and "scope" ask for. Leave them out.`,
     )
   const seen = [...library.entries.values()].filter(entry => reader.sees(entry))
-  // A folder without a page of its own is no path, and yet somebody has seen it.
+  // A folder without a page of its own is no path, but readers see its name in other paths.
   if (seen.some(entry => library.isWithin(entry, path)))
     throw new AppError('NAME_UNKNOWN', `"${path}" is a folder without a page of its own. Ask with scope "${path}".`)
   throw unknownPath(path, seen)

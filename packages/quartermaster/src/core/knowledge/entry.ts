@@ -43,7 +43,7 @@ export function toolAt(path: string): string | undefined {
 
 export function unitEntry(unit: Knowledge): Entry {
   const { path, kind, title, summary = '', whenToUse = '', tools, tags, aliases, parents, seeAlso, hash } = unit
-  // Nobody can call anything else by a word.
+  // Only directions can be called by a command.
   const command = kind === 'directions' ? unit.command : undefined
   return { path, kind, title, summary, whenToUse, command, tools, tags, aliases, parents, seeAlso, hash, of: { unit } }
 }
@@ -123,20 +123,20 @@ export function addTo<T>(groups: Map<string, T[]>, key: string, value: T): void 
   else groups.set(key, [value])
 }
 
-/** What decides which units somebody sees. */
+/** What decides which units a reader sees. */
 export interface UnitReader {
   /**
-   * Whether they have a tool, working or not and held back or not; also one that stands for others or comes beside them. What
-   * to do about a tool that is held back is often just what directions are for.
+   * Whether the reader has a tool, working or not and withheld or not, gateway tools included. Directions often explain what to do
+   * about a withheld tool.
    */
   has(tool: string): boolean
-  /** Whether they have no part in the project's own knowledge, as those who only visit. */
+  /** Whether the reader is a remote agent, which does not see the project's own knowledge. */
   readonly isGuest: boolean
 }
 
 /**
- * Whether a unit is for somebody: read by its path, taken into another, as a prompt or as a skill. Directions that name a
- * tool they do not have would only lead them to a step they cannot take.
+ * Whether a reader sees a unit: by its path, included in another, as a prompt or as a skill. Directions that name a tool the reader
+ * does not have would lead to a step it cannot take.
  */
 export function seesUnit(
   { kind, tools, isBuiltin }: Pick<Knowledge, 'kind' | 'tools' | 'isBuiltin'>,
@@ -146,7 +146,7 @@ export function seesUnit(
   return kind !== 'directions' || tools.every(has)
 }
 
-/** A path as somebody may write it who has seen the file: with its ending, with slashes around it, with accents of either form. */
+/** A path as a reader may write it: with the ending of the file, with slashes around it, with accents of either form. */
 export function barePath(path: string): string {
   const whole = path
     .normalize('NFC')
@@ -181,7 +181,7 @@ export function localLinks(text: string): LocalLink[] {
     [...prose.matchAll(LINK)].flatMap(([, ...targets]) => {
       const address = (targets.find(target => target !== undefined) ?? '').replace(/\\([!-/:-@[-`{-~])/g, '$1')
       if (address === '' || /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return []
-      // Somebody else puts in what is meant.
+      // A placeholder.
       if (address.includes('{')) return []
       const [place = '', anchor] = address.split('#')
       // What is asked behind a question mark changes nothing about where the file is.
@@ -200,7 +200,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What is read by people and agents and was written by somebody: a unit, or the text of a declared tool. */
+/** A hand-written text: a unit, or the text of a declared tool. */
 export interface WrittenText extends Pick<Knowledge, 'unit' | 'lines' | 'body' | 'isBuiltin'> {
   readonly of: 'unit' | 'tool'
   /** The path of the unit, or the name of the tool. */
@@ -269,7 +269,7 @@ export const fileOf = (where: string): string => where.replace(/:\d+$/, '')
 /** More of one file than this is not fixed at once. */
 const MOST_OF_FILE = 20
 
-/** In order of file and line, and not more of one file than somebody reads. */
+/** In order of file and line, and at most a readable number per file. */
 export function fewOfEach(problems: readonly Problem[]): Problem[] {
   const byFile = new Map<string, Problem[]>()
   for (const problem of problems.toSorted(byPlace)) {

@@ -17,7 +17,7 @@ import {
 } from './entry.ts'
 import { markdownLines } from './markdown.ts'
 
-/** All there is to read about in a generation, whoever may see it. */
+/** Everything to read about in a generation, for all readers. */
 export interface Library {
   /** By path: units in order of path, then capabilities and tools in order of definition, then what comes with views. */
   readonly entries: ReadonlyMap<string, Entry>
@@ -37,7 +37,7 @@ export interface Library {
 
 const libraries = new WeakMap<Generation, Library>()
 
-/** The library of a generation, made when somebody first asks. */
+/** The library of a generation, made when first used. */
 export function libraryOf(generation: Generation): Library {
   const known = libraries.get(generation)
   if (known) return known
@@ -88,7 +88,7 @@ function createLibrary({ knowledge, capabilities, tools, injections }: Generatio
     entries,
     named(name) {
       const path = barePath(name)
-      // Whoever writes a path means what is there, and not what somebody else also calls it.
+      // A path means the entry with that path, not one with that alias.
       const ways = [
         () => [path, toolPath(path), capabilityPath(path)].flatMap(at),
         () => byFile.get(path) ?? [],
@@ -132,7 +132,7 @@ function folderUnit(path: string, entries: ReadonlyMap<string, Entry>): Entry | 
 function isWithin(entry: Entry, scope: string, above: (entry: Entry) => readonly Entry[]): boolean {
   const seen = new Set<Entry>()
   const waiting = [entry]
-  // Parents may lead in a circle; nobody is looked at twice.
+  // Parents may form a circle; each is visited once.
   for (const one of waiting) {
     if (seen.has(one)) continue
     seen.add(one)
@@ -298,7 +298,7 @@ export const INCLUDE_LIMITS = { depth: 8, count: 200, bytes: 196_608 } as const
 /** What of a unit is needed to take others into it. */
 export type Includable = Pick<Knowledge, 'path' | 'body'>
 
-/** Finds what may be taken in. For whoever does not see a unit there is none. */
+/** Finds a unit to include; `undefined` for one the reader does not see. */
 type FindIncludable = (path: string) => Includable | undefined
 
 /** An include that could not be done. */
@@ -352,8 +352,8 @@ export function unitsIn<T extends Includable>(unit: T, find: (path: string) => T
 }
 
 /**
- * A unit's text with what it includes in its place. What cannot be included is told where it would stand, for whoever reads
- * it, and among the faults, for whoever wrote it.
+ * A unit's text with its includes filled in. An include that fails is reported in its place, for the reader, and among the faults,
+ * for the author.
  */
 export function withIncludes(
   unit: Includable,
@@ -405,7 +405,7 @@ export function withIncludes(
   return { text: expand(unit, [unit.path]), faults }
 }
 
-/** More than anybody fixes at once. */
+/** More are not fixed at once. */
 const MOST_TOLD = 100
 const NO_MORE = 'this line, and others below that are not told one by one.'
 

@@ -138,7 +138,7 @@ interface Unended {
 
 /** A quote has no width; a list item has that of its mark, by which all that belongs to it is indented. */
 const QUOTE = 0
-/** Deeper nests nobody, and each line is looked at once for each of them. */
+/** Texts do not nest deeper, and each line is checked once per level. */
 const MOST_DEEP = 50
 
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/
@@ -342,7 +342,7 @@ function headingsIn(lines: readonly MarkdownLine[]): string[] {
   return headings
 }
 
-/** A longer paragraph with a line below it is none that anybody links to. */
+/** A longer paragraph with a line below it is no heading that a link leads to. */
 const MOST_LINES = 10
 
 /** Without the marks before it, and without those that may also stand behind it. */

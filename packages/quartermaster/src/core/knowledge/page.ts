@@ -40,7 +40,7 @@ function partTitle(text: string): [string, string] | undefined {
   return end < 0 ? [whole, ''] : [whole.slice(0, end).trimEnd(), whole.slice(end + 1).replace(/^(?:[ \t]*\r?\n)+/, '')]
 }
 
-/** How it is configured is for whoever writes agents' files. */
+/** The configuration is for the authors of agents' files. */
 function configOf({ configSchema }: CatalogueCapability, { isOwner }: Reader): string {
   return isOwner && configSchema ? `## Configuration\n\n${schemaTable(configSchema)}` : ''
 }

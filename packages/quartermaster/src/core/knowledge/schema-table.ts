@@ -122,7 +122,7 @@ function literal(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** More ways than this are told by nobody in one cell of a table. */
+/** More alternatives than this do not fit into one cell of a table. */
 const MOST_WAYS = 16
 
 /** The ways in which a place can be filled, each a schema that refers to nothing and leaves nothing open. */
@@ -148,7 +148,7 @@ function eachWith(ways: readonly JsonSchema[], more: readonly JsonSchema[]): Jso
   return ways.flatMap(one => more.slice(0, MOST_WAYS).map(other => joined(one, other))).slice(0, MOST_WAYS)
 }
 
-/** Both at once; what the later says of the same counts, for it is the narrower where anybody writes both. */
+/** Both at once; for the same keyword the later one wins, which is the narrower one in practice. */
 function joined(one: JsonSchema, other: JsonSchema): JsonSchema {
   const both = { ...one, ...other }
   if (one.properties !== undefined && other.properties !== undefined)

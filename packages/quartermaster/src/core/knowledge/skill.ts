@@ -6,7 +6,7 @@ export interface Skill {
   readonly uri: string
   /** What stands at the head of the file, and nothing else. */
   readonly frontmatter: { readonly name: string; readonly description: string }
-  /** The file, written anew each time: most are never read. */
+  /** The file, made on each read: most are never read. */
   text(): string
   measure(): SkillMeasure
 }
