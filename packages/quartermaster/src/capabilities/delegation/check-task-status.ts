@@ -21,8 +21,8 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     short: `Show how a task between you and a peer stands, and its result once there is one. ${QUOTED_TEXT}`,
     whenToUse:
       'Statuses: pending and in_progress (the peer still works: wait), queued (the peer is busy with other tasks: do NOT ' +
-      'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
-      'end: ask another peer or do it yourself), cancelled, expired. Whoever has lost an id gives any: the refusal lists the ' +
+      'send it again, the answer comes automatically), completed (the result is there, in pages if it is long), failed (a real ' +
+      'end: ask another peer or do it yourself), cancelled, expired. If you lost the id, give any id: the error lists the ' +
       'tasks that are open.',
     command: { name: 'status' },
     input: z.object({

@@ -193,7 +193,7 @@ describe('list_peers', () => {
       ['bob', noInbox],
     ] as const) {
       const answer = await call(ada, 'delegate_task_async', { workspace_id: name, task: 'x' }, { idempotencyKey: name })
-      expect(answer.data.note).toContain(`Perhaps nobody takes it: ${remark}. Ask another peer, or cancel it`)
+      expect(answer.data.note).toContain(`Perhaps no agent takes it: ${remark}. Ask another peer, or cancel it`)
     }
     const taken = await call(ada, 'delegate_task_async', { workspace_id: 'cid', task: 'x' }, { idempotencyKey: 'cid' })
     expect(taken.data.note).not.toContain('nobody')

@@ -16,7 +16,7 @@ const Peer = z.object({
   description: z.string().nullable(),
   relation: Relation,
   capacity: z.number().int().nullable().describe('How many tasks it takes at a time; null when it has not said.'),
-  remark: z.string().optional().describe('Why a task for it may find nobody.'),
+  remark: z.string().optional().describe('Why no agent may take a task for it.'),
 })
 
 const Output = z.object({

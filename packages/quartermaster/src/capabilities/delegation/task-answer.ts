@@ -92,14 +92,14 @@ function noteFor(side: Side, detail: DelegationDetail): string {
 function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): string | undefined {
   const remark = state === 'pending' || state === 'queued' ? remarkOn(to, isWithoutInbox) : undefined
   if (remark === undefined) return undefined
-  return `Perhaps nobody takes it: ${remark}. Ask another peer, or cancel it with cancel_task.`
+  return `Perhaps no agent takes it: ${remark}. Ask another peer, or cancel it with cancel_task.`
 }
 
 type Notes = Readonly<Record<DelegationDetail['state'], (detail: DelegationDetail) => string>>
 
 /** A task that the peer never answers ends as well, and the asker should know when. */
 function coming({ deadlineAt }: DelegationDetail): string {
-  return `The result also comes into your inbox by itself; without one the task ends at ${iso(deadlineAt)}.`
+  return `The result also arrives in your inbox automatically; without one the task ends at ${iso(deadlineAt)}.`
 }
 
 /** The peer may be away, which explains why the task takes long. */
@@ -118,7 +118,7 @@ const FOR_ASKER: Notes = {
   pending: detail =>
     `The peer has not taken it yet. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
   queued: detail =>
-    `Queued: the peer is busy; do not send it again, the answer comes by itself into your inbox.${whereabouts(detail)}`,
+    `Queued: the peer is busy; do not send it again, the answer comes automatically into your inbox.${whereabouts(detail)}`,
   in_progress: detail =>
     `The peer works on it. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
   completed: detail => `It is done.${rest(detail)}`,
@@ -139,7 +139,7 @@ const FOR_PEER: Notes = {
   in_progress: detail => `You have it, and its asker waits. ${answering(detail)}`,
   completed: detail => `You have answered it, and there is nothing left to do.${rest(detail)}`,
   failed: detail => `It has failed, its asker was told, and there is nothing left to do.${rest(detail)}`,
-  cancelled: () => 'Nobody waits for it any more: stop working on it. Answers to it are refused.',
+  cancelled: () => 'Its asker no longer waits: stop working on it. Answers to it are refused.',
   expired: () => 'Its deadline has passed: stop working on it. Answers to it are refused.',
 }
 

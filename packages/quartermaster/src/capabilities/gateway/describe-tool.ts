@@ -106,7 +106,7 @@ export function createCallTool() {
     whenToUse:
       'When you know the name (find_tools) and the arguments (describe_tool). ' +
       'Comes back with exactly what the tool itself gives: its result, its questions, its progress, its errors. ' +
-      'A disabled tool is looked at again before it is refused. ' +
+      'A disabled tool is checked again before it is refused. ' +
       'It cannot call itself, and a name that you do not have is an error that suggests the closest one.',
     section: 'gateway',
     command: { none: 'Every tool is called by its own command, or with quartermaster call NAME.' },

@@ -43,7 +43,7 @@ type Input = z.infer<typeof Input>
 const One = ToolState.extend({
   name: z.string(),
   missing: z.array(MissingDependency).describe('What it lacks or waits for, each with its reason.'),
-  nextRecheckAt: z.number().optional().describe('From when on it can be looked at again, in epoch milliseconds.'),
+  nextRecheckAt: z.number().optional().describe('From when on it can be checked again, in epoch milliseconds.'),
 })
 type One = z.infer<typeof One>
 
@@ -84,7 +84,7 @@ export function createGetStatus() {
     whenToUse:
       'When a call failed because a tool is disabled, before work that depends on several tools, ' +
       'or to see what became of a call that waits: give its id. ' +
-      'Comes back with how many work, and each one that does not with what it lacks and when it may be looked at again. ' +
+      'Comes back with how many work, and each one that does not with what it lacks and when it may be checked again. ' +
       'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
     command: {
@@ -175,7 +175,7 @@ function statusLine({ name, state, reason, nextRecheckAt }: One): string {
   const next =
     state === 'active' || nextRecheckAt === undefined
       ? ''
-      : ` It can be looked at again from ${new Date(nextRecheckAt).toISOString()} on.`
+      : ` It can be checked again from ${new Date(nextRecheckAt).toISOString()} on.`
   return `- ${name}: ${state}.${why}${next}`
 }
 

@@ -65,7 +65,7 @@ describe('describe_tool', () => {
 })
 
 describe('get_status', () => {
-  it('tells what does not work, why, and when it may be looked at again', async () => {
+  it('tells what does not work, why, and when it may be checked again', async () => {
     const { hub, smtp } = await office()
     expect(await structured(hub, 'ada', 'get_status')).toEqual({ active: 3, disabled: 0, tools: [] })
     smtp.verdict = DOWN

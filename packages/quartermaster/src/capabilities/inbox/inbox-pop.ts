@@ -58,7 +58,7 @@ function notThere(isPush: boolean): string {
 
 /** A task that is taken out of the inbox and not answered leaves its asker waiting until the deadline. */
 function unanswered(taskId: string): string {
-  return `It carries the task ${taskId}, which has no answer yet: whoever gave it waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
+  return `It carries the task ${taskId}, which has no answer yet: its asker waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
 }
 
 const LONGEST = 128

@@ -27,8 +27,7 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
   return defineTool({
     name: TOLD_TOOLS.reply,
     title: 'Answer a message',
-    short:
-      'Answer a message of your inbox: whoever sent it gets the answer, and the message is taken out of the inbox.',
+    short: 'Answer a message of your inbox: its sender gets the answer, and the message is taken out of the inbox.',
     whenToUse:
       'To answer a message of a person or another agent. The answer stays in the same conversation and says what it ' +
       'answers, so that the other side can match the two; do not start something new for it. The message is acknowledged ' +
@@ -82,7 +81,7 @@ function notesOn({ taskId, openTask, isEnd }: ReplyFacts, { activity_id, outcome
     ]
   if (outcome === undefined || isEnd) return []
   const why = taskId === null ? 'The message carries no task' : `The task ${taskId} is one that you gave away`
-  const ends = taskId === null ? '' : ' Whoever has the task ends it; you can cancel it with cancel_task.'
+  const ends = taskId === null ? '' : ' The agent that has the task ends it; you can cancel it with cancel_task.'
   return [`${why}, so that "outcome" means nothing here. The answer was sent as it is.${ends}`]
 }
 

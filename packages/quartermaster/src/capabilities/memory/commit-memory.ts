@@ -122,7 +122,7 @@ export function createForgetMemory(memory: Platform['memory']) {
   return defineTool({
     name: 'forget_memory',
     title: 'Forget',
-    short: 'Forget a memory for good, by its memory_id.',
+    short: 'Forget a memory permanently, by its memory_id.',
     whenToUse:
       'When a memory of yours has become wrong and nothing takes its place; to correct one, use commit_memory with its ' +
       'memory_id. You may forget what you wrote, what lies with the team you lead, and GLOBAL memory with the ability ' +

@@ -58,7 +58,7 @@ function argumentsOf(template: Template, values: Values): string[] {
 function refuseOptions({ parts: [first] }: Template, made: readonly string[]): void {
   if (first?.kind !== 'parameter' || !made.some(text => text.startsWith('-'))) return
   throw new Refusal(
-    `"${first.name}" must not begin with "-": the program would take it for an option. Whoever wrote the tool can allow it with "--" before it, or by writing option and value as one argument: "--name={${first.name}}".`,
+    `"${first.name}" must not begin with "-": the program would take it for an option. The author of the tool can allow it with "--" before it, or by writing option and value as one argument: "--name={${first.name}}".`,
   )
 }
 

@@ -51,7 +51,7 @@ export function createRecheck(registry: RegistryDesk) {
       'When something outside was repaired and its tools are still disabled. ' +
       'Probes only what is missing, at most every half minute for each dependency unless forced, and never what its ' +
       'owner switched off. Comes back with whether all is there now, what is still missing and why, and when it may be ' +
-      'looked at again. Calling a disabled tool does the same by itself. It loads no changed code: that is registry_reload.',
+      'checked again. Calling a disabled tool does the same by itself. It loads no changed code: that is registry_reload.',
     command: { none: 'The owner has quartermaster recheck NAME.' },
     input: Input,
     output: RecheckAnswer,

@@ -54,7 +54,7 @@ export function createStatus(registry: RegistryDesk) {
     short:
       'Shows what is defined here and whether it works: tools, dependencies with their reasons, and faulty definitions.',
     whenToUse:
-      'To find out why a tool is disabled or missing, whoever has it, and what is wrong with definitions. ' +
+      'To find out why a tool is disabled or missing for any agent, and what is wrong with definitions. ' +
       'Comes back with counts, the tools in trouble (or all of a state), those that are held back, every dependency ' +
       'with state, reason and age, and the problems. A name narrows it to one tool, dependency or capability and what belongs to it. ' +
       'It only shows: registry_recheck looks again, registry_reload loads changes.',

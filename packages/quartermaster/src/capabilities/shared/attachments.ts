@@ -69,7 +69,7 @@ export const ATTACHMENTS_INPUT =
 
 function notHere(path: string): AppError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path
-  const message = `"${escapeLine(shown)}" is not the id of an attachment, and over HTTP nobody here can open a path of yours.`
+  const message = `"${escapeLine(shown)}" is not the id of an attachment, and over HTTP this server cannot open your paths.`
   const next =
     'Upload the file to POST /api/v1/attachments and give its id ("att_…"), or connect with "quartermaster connect".'
   return new AppError('INPUT_INVALID', `${message} ${next} Nothing was sent.`)

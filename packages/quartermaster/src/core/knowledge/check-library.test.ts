@@ -152,7 +152,7 @@ describe('checking what is written down', () => {
     expect(await wrongWith({ people: {}, go })).toEqual([
       'warning knowledge/go.md:2 It names "peple", and there is nothing there. Did you mean "people"?',
       'warning knowledge/go.md:2 It names "elsewhere", and there is nothing there.',
-      'warning knowledge/go.md:2 It names the tool "send_mial", which does not exist. Did you mean "send_mail"? Nobody is offered these directions.',
+      'warning knowledge/go.md:2 It names the tool "send_mial", which does not exist. Did you mean "send_mail"? No agent is offered these directions.',
     ])
   })
 
@@ -311,7 +311,7 @@ describe('checking what is written down', () => {
     }
     expect(await wrongWith(units)).toEqual([
       'error knowledge/b.md:2 "go" is the command of "a" already.',
-      'warning knowledge/c.md:2 "greet" is also a prompt of a capability, which whoever has that one gets instead.',
+      'warning knowledge/c.md:2 "greet" is also a prompt of a capability, which agents with that capability get instead.',
     ])
   })
 

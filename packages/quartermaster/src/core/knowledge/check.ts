@@ -127,7 +127,7 @@ function toolFaults(unit: Knowledge, generation: Generation): Fault[] {
     const what =
       of && 'withheld' in of
         ? `which is held back: ${of.withheld.reason}`
-        : `which does not exist.${didYouMean(name, tools.keys())}${unit.kind === 'directions' ? ' Nobody is offered these directions.' : ''}`
+        : `which does not exist.${didYouMean(name, tools.keys())}${unit.kind === 'directions' ? ' No agent is offered these directions.' : ''}`
     const message = `It names the tool "${name}", ${what}`
     return [{ severity: 'warning', text: unitText(unit), field: 'tools', message }]
   })
@@ -147,7 +147,7 @@ function commandFaults({ prompts }: Generation, units: readonly Knowledge[]): Fa
       if (first)
         return [{ ...at, severity: 'error', message: `"${command}" is the command of "${first.path}" already.` }]
       own.set(command, unit)
-      const message = `"${command}" is also a prompt of a capability, which whoever has that one gets instead.`
+      const message = `"${command}" is also a prompt of a capability, which agents with that capability get instead.`
       return prompts.has(command) ? [{ ...at, severity: 'warning', message }] : []
     })
 }
@@ -191,7 +191,7 @@ function sizeFault(unit: Directions, { knowledge }: Generation, { maxResultBytes
   const { text } = withIncludes(unit, path => knowledge.get(path))
   const bytes = new TextEncoder().encode(JSON.stringify([text, unit.summary, unit.whenToUse])).length + AROUND_BYTES
   if (bytes <= maxResultBytes) return []
-  const message = `With what they include, these directions make an answer of ${bytes} bytes, and ${maxResultBytes} is the most there may be ("maxResultBytes"): nobody can read them as a prompt or a skill. Part them.`
+  const message = `With what they include, these directions make an answer of ${bytes} bytes, and ${maxResultBytes} is the most there may be ("maxResultBytes"): no agent can read them as a prompt or a skill. Part them.`
   return [{ severity: 'error', text: unitText(unit), message }]
 }
 

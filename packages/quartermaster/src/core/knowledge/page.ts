@@ -162,7 +162,7 @@ export function toolPage(tool: Tool): string {
 }
 
 function safetyLines(tool: Tool): string[] {
-  const consent = tool.consent.length === 0 ? 'asks nobody' : `asks for consent: ${tool.consent.join(', ')}`
+  const consent = tool.consent.length === 0 ? 'needs no approval' : `asks for consent: ${tool.consent.join(', ')}`
   return [
     `- ${changes(tool)}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
     `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes.toLocaleString('en')} bytes at once.`,

@@ -42,7 +42,7 @@ For a person who is not here.
 
 ## Safety
 
-- may change something; doing it twice does it twice; asks nobody.
+- may change something; doing it twice does it twice; needs no approval.
 - ends after 30 s at the latest; answers with at most 262,144 bytes at once.
 
 ## Command line
