@@ -120,7 +120,7 @@ describe('check_task_status', () => {
     )
     expect(data).toMatchObject({ workspace_id: bob.id, status: 'in_progress' })
     await delegations.cancel(ada, task_id)
-    expect((await asked(bob)).text).toContain('Nobody waits for it any more: stop working on it.')
+    expect((await asked(bob)).text).toContain('Its asker no longer waits: stop working on it.')
     const declined = await ask(ada, bob)
     expect((await call(bob, 'cancel_task', { task_id: declined.id })).text).toContain('its asker was told')
   })
