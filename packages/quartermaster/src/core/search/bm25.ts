@@ -1,5 +1,5 @@
 /** A text with its words, with a space between. */
-export interface ScoredText {
+interface ScoredText {
   readonly id: string
   readonly words: string
 }

@@ -1,3 +1,4 @@
+import { rarity } from './bm25.ts'
 import { createSynonymTable } from './synonyms.ts'
 import { nearTerms, type Posting, type TermIndex, type TermReader, type WeightedTerm } from './terms.ts'
 import { STOP_WORDS } from './words.ts'
@@ -38,7 +39,7 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
     const matches = (others: Iterable<string>, weight: number): TermMatch[] =>
       [...others].flatMap(term => {
         const posting = index.posting(term)
-        return posting ? [{ posting, weight: weight * rarity(posting, documents) }] : []
+        return posting ? [{ posting, weight: weight * sharpenedRarity(posting, documents) }] : []
       })
     const conceptOf = ({ term, word, weight }: WeightedTerm): Concept => {
       const itself = matches([term], weight)
@@ -70,9 +71,8 @@ function isAboutSomethingElse(concepts: readonly Concept[]): boolean {
   return concepts.every(({ isGuess }) => isGuess) && guessed < GUESSED_PART * concepts.length
 }
 
-/** BM25's inverse document frequency, sharpened. */
-function rarity({ slots }: Posting, documents: number): number {
-  return Math.log(1 + (documents - slots.length + 0.5) / (slots.length + 0.5)) ** RARITY_POWER
+function sharpenedRarity({ slots }: Posting, documents: number): number {
+  return rarity(slots.length, documents) ** RARITY_POWER
 }
 
 /** Codes and numbers are never almost right. */
