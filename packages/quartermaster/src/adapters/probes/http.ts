@@ -1,7 +1,7 @@
 import type { Json } from '../../contracts/index.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
 import { basicCredentials, bodyChunks } from '../../core/kernel/index.ts'
-import { codeOf, probeResultOf, down, UP } from './values.ts'
+import { codeOf, down, probeResultOf, UP } from './values.ts'
 
 export interface HttpOptions {
   /** May hold a name and a password, which are sent as basic authentication and shown nowhere; nor is the query. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { probeResultOf, down, onAbort, UP } from './values.ts'
+import { down, onAbort, probeResultOf, UP } from './values.ts'
 
 export interface TcpOptions {
   /** Default `127.0.0.1`. */
