@@ -8,7 +8,7 @@ import { type Clock, createCancellation, type Log, remembered, unlessCancelled }
 import type { Runtime } from '../bootstrap/runtime.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from '../project/locate-project.ts'
 import { isLocked } from '../project/take-folder.ts'
-import { fetchFirst, meetFirst, readFirst } from './control-preload.ts'
+import { meetFirst, readFirst, withDownloadProgress } from './control-preload.ts'
 
 interface OpenControlOptions extends ProjectPlace {
   readonly env: Environment
@@ -88,7 +88,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       // Not given up with it: a process that ends while the thread of its store is at work is aborted.
       await storage.close()
     }
-    const met = meetFirst(fetchFirst(control, { ...runtime, clock }), runtime)
+    const met = meetFirst(withDownloadProgress(control, { ...runtime, clock }), runtime)
     const informed = readFirst(met, runtime)
     return { control: orOwner(informed, dataDir), from: 'process', close }
   } catch (error) {

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { silentLog } from '../adapters/system/index.ts'
-import { tempProject } from '../testing/temp-project.ts'
-import { CONFIG } from '../testing/upstream-desk.ts'
-import { openProject } from './project/project.ts'
+import { silentLog } from '../../adapters/system/index.ts'
+import { tempProject } from '../../testing/temp-project.ts'
+import { CONFIG } from '../../testing/upstream-desk.ts'
+import { openProject } from './project.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 

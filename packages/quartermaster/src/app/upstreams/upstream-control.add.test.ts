@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { openDataFolder } from '../adapters/data-folder/index.ts'
-import { whileAdvancing } from '../testing/fake-clock.ts'
-import { CONFIG, upstreamDesk as desk, status } from '../testing/upstream-desk.ts'
+import { openDataFolder } from '../../adapters/data-folder/index.ts'
+import { whileAdvancing } from '../../testing/fake-clock.ts'
+import { CONFIG, upstreamDesk as desk, status } from '../../testing/upstream-desk.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 
