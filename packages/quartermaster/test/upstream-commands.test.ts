@@ -300,14 +300,6 @@ describe('a wrong entry of mcpServers', () => {
   })
 })
 
-describe('doctor', () => {
-  it('warns of a server that is given the data folder with its project', async () => {
-    const { run } = await project()
-    await run('add', 'greeter', '--', process.execPath, 'greeter.mjs', '.')
-    expect((await run('doctor')).stdout).toContain('"greeter" is given a path that holds the data folder')
-  })
-})
-
 describe('a secret of one server', () => {
   it('is never sent to another one that asks for something of the same name', async () => {
     const { dir, run, json } = await project()

@@ -34,8 +34,8 @@ import { MOST_BREAKS, MOST_TRIES } from '../../src/adapters/mcp-upstream/supervi
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/silence.ts'
 import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
+import { MOST_PATHS } from '../../src/adapters/programs/caller-paths.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/programs/child.ts'
-import { MOST_PATHS } from '../../src/adapters/programs/exposure/foreign-texts.ts'
 import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
 import { PROGRAM_OP_LIMITS } from '../../src/capabilities/program/settings.ts'
 import {

@@ -1,5 +1,4 @@
 export { type Child, type ChildExit, type StopTimes, wait } from './child.ts'
-export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
 export type { ProcessManager } from './process-manager.ts'
 export { locatedProgram, programPlaces, type WorkingFolderOptions, workingFolder } from './working-folder.ts'
 

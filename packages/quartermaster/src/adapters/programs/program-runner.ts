@@ -4,9 +4,8 @@ import type { Readable } from 'node:stream'
 import { isAppError } from '../../contracts/index.ts'
 import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
+import { type CallerPathResult, isIn, pathInCallerTexts } from './caller-paths.ts'
 import { type Child, type StopTimes, wait } from './child.ts'
-import { isIn } from './exposure/containment.ts'
-import { type Leading, whereForeignLeads } from './exposure/foreign-texts.ts'
 import type { ProcessManager } from './process-manager.ts'
 import { locatedProgram, workingFolder } from './working-folder.ts'
 
@@ -54,7 +53,7 @@ async function placeOf(
     if (!(await isIn(real, await realpath(projectDir))))
       return { reason: `The working folder "${cwd}" is not in the project folder. Set "cwd" to one that is.` }
     const home = env['HOME'] ?? homedir()
-    const leading = await whereForeignLeads(foreign, { base: real, home, env, dataDir, clock })
+    const leading = await pathInCallerTexts(foreign, { base: real, home, dataDir, clock })
     if (leading.kind !== 'elsewhere') return { reason: refusalOf(leading) }
     return { cwd: real }
   } catch (error) {
@@ -63,7 +62,7 @@ async function placeOf(
   }
 }
 
-function refusalOf(leading: Exclude<Leading, { kind: 'elsewhere' }>): string {
+function refusalOf(leading: Exclude<CallerPathResult, { kind: 'elsewhere' }>): string {
   const { parameter } = leading
   const fix = `whoever wrote the tool can list "${parameter}" under "notPaths" if it is no path.`
   if (leading.kind === 'tooMany')

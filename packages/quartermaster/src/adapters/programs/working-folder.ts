@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
-import { isIn } from './exposure/containment.ts'
+import { isIn } from './caller-paths.ts'
 
 export interface WorkingFolderOptions {
   /** As configured; the project folder when absent. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { openDataFolder } from '../../adapters/data-folder/index.ts'
 import { whileAdvancing } from '../../testing/fake-clock.ts'
 import { CONFIG, upstreamDesk as desk, status } from '../../testing/upstream-desk.ts'
 
@@ -48,33 +47,6 @@ describe('adding an upstream', () => {
       problems: [{ subject: 'upstream:notes', message: 'The secret "NOPE" is not there.' }],
     })
     expect(await json('agents/default.json')).toEqual({ capabilities: { notes: {} } })
-  })
-
-  it.each([
-    ['args', { command: 'a', args: ['.'] }],
-    ['args', { command: 'a', args: ['--root=..'] }],
-    ['args', { command: 'a', args: ['.quartermaster/secrets.json'] }],
-    ['args', { command: 'bash', args: ['-lc', 'exec a "$PWD"'] }],
-    ['env.ROOT', { command: 'a', env: { ROOT: '.' } }],
-    ['cwd', { command: 'a', cwd: '..' }],
-  ])('warns of a program that is given the data folder, by %s: %j', async (field, entry) => {
-    const { control, folder } = await desk()
-    await openDataFolder(folder.path('.quartermaster')).ensure()
-    await folder.write('.quartermaster/secrets.json', '{}', 0o600)
-    const answer = await control.addUpstream({ name: 'notes', entry })
-    const message = expect.stringContaining('holds the data folder')
-    expect(answer).toMatchObject({
-      outcome: 'added',
-      problems: [{ severity: 'warning', where: `mcpServers.notes.${field}`, message }],
-    })
-  })
-
-  it('does not warn of a program that is given another folder', async () => {
-    const { control, folder } = await desk()
-    await openDataFolder(folder.path('.quartermaster')).ensure()
-    await folder.write('docs/a.md', '')
-    const entry = { command: 'sh', args: ['-c', 'exec a . --also=./b'], env: { ROOT: '../docs' }, cwd: 'docs' }
-    expect(await control.addUpstream({ name: 'notes', entry })).toMatchObject({ outcome: 'added', problems: [] })
   })
 
   it('gives it to the agents that are named, and to no others', async () => {

@@ -19,7 +19,6 @@ import { clashWith, type Generation } from '../../core/catalogue/index.ts'
 import { type Clock, upstreamUnit, whichThereAre } from '../../core/kernel/index.ts'
 import type { Project } from '../project/project.ts'
 import { isLocked } from '../project/take-folder.ts'
-import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { previewUpstream, secretsFileOf, withOutlines } from './upstream-preview.ts'
 import { asHealthDecided, clashText, heirText, withOffered, withoutRetries } from './upstream-status.ts'
@@ -211,7 +210,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       // One that is there already has brought its tools; to count them they have to be taken in.
       const isLeft = request.wait === false && find(request.name)?.state === 'starting'
       const status = isLeft ? find(request.name) : await settled(request.name)
-      const problems = [...wrong, ...ungranted, ...(await exposureProblems(request.name, project))]
+      const problems = [...wrong, ...ungranted]
       return {
         name: request.name,
         ...written,

@@ -136,25 +136,3 @@ describe('an upstream that shows one agent something else', () => {
     })
   })
 })
-
-describe('an upstream that is given the data folder', () => {
-  it('is warned of for each field that does so, without a word of what stands there', async () => {
-    const entry = { command: 'sh', args: ['-c', 'server --key=abc /'], env: { ROOT: '/', KEY: 'abc' }, cwd: '/' }
-    const [, ...found] = await findingsOf(DOWN, entry)
-    expect(found).toMatchObject([
-      { level: 'warning', where: 'mcpServers.notes.args', what: expect.stringContaining('is given a path that holds') },
-      { level: 'warning', where: 'mcpServers.notes.env.ROOT', what: expect.stringContaining('is given a path') },
-      {
-        level: 'warning',
-        where: 'mcpServers.notes.cwd',
-        what: expect.stringContaining('has a working folder that holds the data folder'),
-      },
-    ])
-    expect(JSON.stringify(found)).not.toContain('abc')
-  })
-
-  it('is not warned of when it is switched off, or reached by HTTP', async () => {
-    expect(await findingsOf(DOWN, { command: 'server', args: ['/'], enabled: false })).toHaveLength(1)
-    expect(await findingsOf(DOWN, { url: 'https://example.com/' })).toHaveLength(1)
-  })
-})

@@ -1,6 +1,5 @@
 import type { Upstreams } from '../../adapters/mcp-upstream/index.ts'
-import { exposesDataFolder } from '../../adapters/programs/index.ts'
-import type { Finding, Problem, StatusReport, UpstreamStatus } from '../../contracts/index.ts'
+import type { Finding, StatusReport, UpstreamStatus } from '../../contracts/index.ts'
 import type { Catalogue } from '../../core/catalogue/index.ts'
 import { loginStepIn, neededLogin, upstreamUnit, withoutLoginStep } from '../../core/kernel/index.ts'
 import { isAnnotated } from '../../core/upstreams/index.ts'
@@ -24,13 +23,11 @@ export async function upstreamFindings(deps: UpstreamFindingsDeps): Promise<Find
   const leftOut = project.upstreamsLeftOut()
   const running = withoutRetries(upstreams.statuses(), from).filter(({ name }) => !leftOut.has(name))
   const statuses = withOffered(running, core.catalogue.current(), core.catalogue.problems())
-  const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
-  return statuses.flatMap((status, i) => [
+  return statuses.flatMap(status => [
     stateFinding(status, from),
     ...failingFindings(status),
     ...differenceFindings(status),
     ...unannotatedFindings(status.name, deps),
-    ...(exposures[i] ?? []),
   ])
 }
 
@@ -156,29 +153,3 @@ function unannotatedFindings(
     },
   ]
 }
-
-async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {
-  const problems = await exposureProblems(name, project)
-  return problems.map(({ message, where, fix }) => ({ level: 'warning', what: message, where, fix }))
-}
-
-/** Whether a program is given what no agent may see, for `add` and for `doctor`. */
-export async function exposureProblems(
-  name: string,
-  { upstreams, projectDir, dataDir }: Pick<Project, 'upstreams' | 'projectDir' | 'dataDir'>,
-): Promise<(Problem & { fix: string })[]> {
-  const config = upstreams().get(name)
-  if (!config || 'url' in config || !config.enabled) return []
-  const { command, args, env, cwd } = config
-  const fields = await exposesDataFolder({ command, args, env, cwd, projectDir, dataDir })
-  return fields.map(field => ({
-    severity: 'warning',
-    code: 'CONFIG_INVALID',
-    where: `mcpServers.${name}.${field}`,
-    message: `Upstream "${name}" ${GIVEN[field] ?? GIVEN_PATH}: whoever may use it may see your secrets and tokens.`,
-    fix: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
-  }))
-}
-
-const GIVEN_PATH = 'is given a path that holds the data folder'
-const GIVEN: Readonly<Record<string, string>> = { cwd: 'has a working folder that holds the data folder or is in it' }

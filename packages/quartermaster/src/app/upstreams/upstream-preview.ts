@@ -9,7 +9,6 @@ import type {
 } from '../../contracts/index.ts'
 import { createSecretTexts, targetText } from '../../core/kernel/index.ts'
 import { type Project, wrongEntryText } from '../project/project.ts'
-import { exposureProblems } from './upstream-findings.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
 
 /** An upstream that is only looked at. */
@@ -31,7 +30,6 @@ export async function previewUpstream(
   const would = await configEditor.previewUpstream(name, entry, options)
   const { config, masks, problems, released, secrets: kept, missing: unanswered, ...written } = would
   const { problems: ungranted, ...given } = await previewGrant(name, recipients, agentFiles)
-  const exposed = await exposureProblems(name, { ...project, upstreams: () => new Map(config && [[name, config]]) })
   const standing = config && (await foreseenStanding(config, { ...project, masks }))
   return {
     name,
@@ -44,7 +42,7 @@ export async function previewUpstream(
     missing: { ...unanswered },
     ...released,
     ...given,
-    problems: [...problems, ...ungranted, ...exposed],
+    problems: [...problems, ...ungranted],
   }
 }
 

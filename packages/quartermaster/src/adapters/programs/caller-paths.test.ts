@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { tempProject } from '../../../testing/temp-project.ts'
-import { createSystemClock } from '../../system/index.ts'
-import { whereForeignLeads } from './foreign-texts.ts'
+import { tempProject } from '../../testing/temp-project.ts'
+import { createSystemClock } from '../system/index.ts'
+import { pathInCallerTexts } from './caller-paths.ts'
 
 it.each([
   ['a long text of little', 'a='.repeat(100_000)],
@@ -10,10 +10,9 @@ it.each([
 ])('looks through %s, and lets everybody else have their turn meanwhile', async (_, value) => {
   const { dir, path } = await tempProject({ '.quartermaster/admin.token': 'x' })
   const lead = (text: string) =>
-    whereForeignLeads([{ parameter: 'a', text, from: 'input' }], {
+    pathInCallerTexts([{ parameter: 'a', text, from: 'input' }], {
       base: dir,
       home: '/nowhere',
-      env: {},
       dataDir: path('.quartermaster'),
       clock: createSystemClock(),
     })
