@@ -115,7 +115,7 @@ it.each(['index', 'probes', 'prompt', 'openai'])(
   async entry => {
     const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
     const installed = new Set([...Object.keys(dependencies), 'node'])
-    const imported = await typesBehind(join(PACKAGE, 'dist/modules', `${entry}.d.ts`))
+    const imported = await typesBehind(join(PACKAGE, 'dist', `${entry}.d.ts`))
     expect([...imported].filter(name => !installed.has(name))).toEqual([])
   },
 )
