@@ -26,7 +26,7 @@ function installWhenTold() {
 }
 
 function install() {
-  for (const name of ['typescript', 'esbuild'])
+  for (const name of ['typescript', 'esbuild', 'rolldown', 'rolldown-plugin-dts'])
     symlinkSync(join(REAL_MODULES, name), join('node_modules', name), 'junction')
   for (const [folder, name] of /** @type {const} */ ([
     ['@biomejs/biome', 'biome'],
@@ -36,6 +36,7 @@ function install() {
     mkdirSync(join('node_modules', folder), { recursive: true })
     writeFileSync(join('node_modules', folder, 'package.json'), JSON.stringify({ bin: { [name]: `${name}.mjs` } }))
     writeFileSync(join('node_modules', folder, `${name}.mjs`), `import ${JSON.stringify(TOOL)}`)
-  } // npm writes down what it installed.
+  }
+  // npm writes down what it installed.
   cpSync('package-lock.json', 'node_modules/.package-lock.json')
 }
