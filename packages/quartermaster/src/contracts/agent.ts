@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { keepableText } from './keepable-text.ts'
-import { ConsentOperationName, Name } from './names.ts'
+import { type ApiRoute, within } from './api-route.ts'
+import type { Answer, Progress, Question } from './call.ts'
 import { Placement } from './organisation.ts'
-import type { Answer, Question } from './question.ts'
-import type { Progress } from './result.ts'
+import { ConsentOperationName, keepableText, Name } from './primitives.ts'
 
 /** What an agent says about one capability: `tools` is ours, the rest is the capability's own configuration. */
 export const CapabilityConfig = z.looseObject({ tools: z.array(z.string()).optional() })
@@ -38,17 +37,7 @@ export const AgentConfig = z.strictObject({
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 
-/** Who makes a call. Known from a credential, never asserted by the caller. */
-export const Caller = z.object({
-  kind: z.enum(['agent', 'person']),
-  /** Two organisations may have workspaces of the same name; nothing of one is the other's. */
-  organisation: Name,
-  name: Name,
-  workspace: Name,
-})
-export type Caller = z.infer<typeof Caller>
-
-/** Why an agent runs: someone is there, nobody is, or another agent asked for it. */
+/** Why an agent runs: a person is present, no person is, or another agent asked for it. */
 export const RunMode = z.enum(['interactive', 'background', 'delegated'])
 export type RunMode = z.infer<typeof RunMode>
 
@@ -100,3 +89,104 @@ export const AgentSummary = z.object({
   problems: z.array(z.string()),
 })
 export type AgentSummary = z.infer<typeof AgentSummary>
+
+/** A tool as shown to the code that explains an agent's tools. */
+export const ViewedTool = z.object({
+  name: z.string(),
+  title: z.string(),
+  short: z.string(),
+  whenToUse: z.string(),
+  section: z.string(),
+  capability: z.string(),
+  state: z.enum(['active', 'disabled']),
+  /** Why it is disabled. */
+  reason: z.string().optional(),
+  /** Whether clients of the agent list it; in the gateway view they list those that lead to the others. */
+  listed: z.boolean(),
+  /** Whether a call changes anything. */
+  mutates: z.boolean(),
+  /** Whether a call may be answered with a handle in place of a result. */
+  mayWait: z.boolean(),
+  /** Whether it tells how such calls stand. */
+  tellsOfWaiting: z.boolean(),
+  /** Whether it is only there to find and call what is not listed. Absent when an older server answers. */
+  leadsToOthers: z.boolean().optional(),
+  /** The line that calls it from a shell, behind `quartermaster`. */
+  shell: z.string(),
+  /** Why it is no command of its own there. */
+  noCommand: z.string().optional(),
+})
+export type ViewedTool = z.infer<typeof ViewedTool>
+
+/** A capability granted to an agent whose contents are not known yet. */
+const UnseenCapability = z.object({ capability: z.string(), reason: z.string() })
+
+/** A tool that an agent was given and that is not offered now, by the name it would be called by. */
+const WithheldTool = z.object({ tool: z.string(), capability: z.string(), reason: z.string() })
+
+/** Everything an agent has now, in words: what its prompt is made from. */
+export const AgentView = z.object({
+  agent: z.string(),
+  view: ViewKind,
+  /** Those that its tools come from, in order. */
+  capabilities: z.array(z.object({ key: z.string(), title: z.string(), short: z.string() })),
+  /** Those that its tools are grouped in, in order. */
+  sections: z.array(z.object({ key: z.string(), title: z.string() })),
+  /** In order of definition, disabled ones included. */
+  tools: z.array(ViewedTool),
+  /** Capabilities of the agent that were never listed, and why; absent when there are none. */
+  unseen: z.array(UnseenCapability).optional(),
+  /** Tools of it that are held back or that their server lists no more, and why; absent when there are none. */
+  withheld: z.array(WithheldTool).optional(),
+})
+export type AgentView = z.infer<typeof AgentView>
+
+/** What of a view is told, and to whom. */
+export const PromptOptions = z.strictObject({
+  /** For an agent that has a shell and no tools: they are commands. */
+  shell: z.boolean().optional(),
+  /** Leaves out what does not work now; it is marked with the reason when absent. */
+  withoutDisabled: z.boolean().optional(),
+})
+export type PromptOptions = z.infer<typeof PromptOptions>
+
+/** A block for a system prompt. */
+export const AgentPrompt = z.object({
+  agent: z.string(),
+  /** In Markdown; lines end with LF. */
+  text: z.string(),
+  /** How many tokens of a model it has, estimated. */
+  estimatedTokens: z.number().int().nonnegative(),
+  /** The tools it tells of, in its order. */
+  tools: z.array(z.string()),
+  /** Capabilities of the agent that were never listed, so the prompt omits them; absent when there are none. */
+  unseen: z.array(UnseenCapability).optional(),
+  /** Tools of the agent that are not offered now, so that it tells nothing of them; absent when there are none. */
+  withheld: z.array(WithheldTool).optional(),
+})
+export type AgentPrompt = z.infer<typeof AgentPrompt>
+
+const flag = z.enum(['true', 'false']).optional()
+
+/** What agents are told of their tools. */
+export const PROMPT_ROUTES = {
+  agentPrompt: {
+    method: 'GET',
+    path: '/agents/{name}/prompt',
+    summary:
+      'What an agent has now, as a block for its system prompt; as `text/markdown` where that is accepted. A workspace reads its own.',
+    who: ['owner', 'workspace'],
+    // The prompt says the same as the list of tools.
+    scope: 'mcp',
+    params: z.strictObject({
+      name: z.string().min(1).max(128).describe('The name of an agent, or its workspace’s id.'),
+    }),
+    query: within.extend({
+      shell: flag.describe('`true` for an agent that has only a shell: its tools are commands.'),
+      withoutDisabled: flag.describe('`true` leaves out what does not work now; it is marked when absent.'),
+    }),
+    output: AgentPrompt,
+    wire: 'markdown',
+    errors: ['NAME_UNKNOWN'],
+  },
+} as const satisfies Record<string, ApiRoute>

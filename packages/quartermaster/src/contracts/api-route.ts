@@ -1,12 +1,10 @@
 import { z } from 'zod'
-import type { AttachmentFacts } from './attachment.ts'
-import { cappedWholeText } from './capped.ts'
 import type { ErrorCode } from './errors.ts'
-import { Name } from './names.ts'
 import type { TokenScope } from './organisation.ts'
+import { cappedWholeText, Name } from './primitives.ts'
 
-/** Who may ask: the owner of the data folder, a person, a workspace with a token, or anybody at all. */
-export type ApiVisitorKind = 'owner' | 'person' | 'workspace' | 'anyone'
+/** Who may ask: the owner of the data folder, a person, a workspace with a token, or any client. */
+export type ApiCallerKind = 'owner' | 'person' | 'workspace' | 'anyone'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -14,7 +12,7 @@ export interface ApiRoute {
   readonly path: `/${string}`
   /** One sentence for people. */
   readonly summary: string
-  readonly who: readonly ApiVisitorKind[]
+  readonly who: readonly ApiCallerKind[]
   /** What a token that is limited must be for. */
   readonly scope?: TokenScope
   readonly params: z.ZodObject
@@ -25,7 +23,7 @@ export interface ApiRoute {
   readonly output: z.ZodType
   /**
    * `events` where it is answered with a stream of Server-Sent Events, each of which has the output as its data; `upload` where
-   * the body is a file, `download` where the answer is one; `markdown` where whoever accepts that gets the output's text alone.
+   * the body is a file, `download` where the answer is one; `markdown` where a client that accepts it gets the output's text alone.
    */
   readonly wire?: 'events' | 'upload' | 'download' | 'markdown'
   /** When it is done; 200 unless said. */
@@ -33,31 +31,6 @@ export interface ApiRoute {
   /** What can go wrong besides what can go wrong everywhere. */
   readonly errors: readonly ErrorCode[]
 }
-
-/** A file that comes with a request, piece by piece. */
-export interface ApiUpload {
-  readonly name: string
-  readonly mediaType: string
-  /** What was said about its size before it came. */
-  readonly announcedSize: number | undefined
-  readonly content: AsyncIterable<Uint8Array>
-}
-
-/** A file that goes with an answer, piece by piece. Its content breaks off with an error when it is damaged. */
-export interface ApiDownload {
-  readonly facts: AttachmentFacts
-  readonly content: AsyncIterable<Uint8Array>
-}
-
-/** One event of a stream, or only a place where a reader that has had none yet goes on. */
-export interface ApiEvent<T = unknown> {
-  /** The place behind it: where a reader that was cut off goes on. */
-  readonly id: string
-  readonly told?: { readonly event: string; readonly data: T }
-}
-
-/** A stream that begins when it is asked for its first event, and ends with the signal. */
-export type ApiEvents<T = unknown> = (signal: AbortSignal) => AsyncIterable<ApiEvent<T>>
 
 export const none = z.strictObject({})
 export const one = z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') })

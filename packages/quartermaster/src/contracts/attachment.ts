@@ -1,12 +1,15 @@
 import { z } from 'zod'
-import { keepableText } from './keepable-text.ts'
-import { MOST_ATTACHMENTS } from './message.ts'
+import { type ApiRoute, none, one, within } from './api-route.ts'
+import { Bytes, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './primitives.ts'
+
+/** The most attachments of one message. */
+export const MOST_ATTACHMENTS = 32
 
 /** As many characters as file systems take bytes or units; longer ones are not names. */
 export const LONGEST_ATTACHMENT_NAME = 255
 
 /**
- * What a file is called, for whoever looks at it: any characters, and never a path. Where it is shown, what cannot be seen is
+ * The display name of a file: any characters, and never a path. Where it is shown, invisible characters are
  * made visible; where it leaves as a file name, what could mean more than a name is replaced.
  */
 export const AttachmentName = keepableText().refine(
@@ -14,7 +17,7 @@ export const AttachmentName = keepableText().refine(
   { error: `must have 1 to ${LONGEST_ATTACHMENT_NAME} characters` },
 )
 
-/** `text/plain`: what somebody says it is (RFC 6838 §4.2), without parameters. Nobody believes it. */
+/** `text/plain`: the media type the uploader claims (RFC 6838 §4.2), without parameters. It is never trusted. */
 export const MediaType = z
   .string()
   .max(255)
@@ -29,8 +32,8 @@ export const AttachmentIds = z.array(AttachmentId).max(MOST_ATTACHMENTS)
 export const NAMES_ATTACHMENTS = 'x-quartermaster-attachments'
 
 /**
- * The files of a message as an agent names them: by their ids, and by their paths where somebody beside the agent can open
- * them. Whoever passes a call on sees by the mark which of its inputs these are.
+ * The files of a message as an agent names them: by their ids, or by paths where a program beside the agent can open
+ * them. A bridge sees by the mark which inputs of a call these are.
  */
 export const AttachmentRefs = z
   .array(keepableText().min(1).max(4_096))
@@ -57,3 +60,91 @@ export const AttachmentChip = AttachmentFacts.pick({ id: true, name: true, media
   url: z.string().describe('Where its content is, below the address of this server.'),
 })
 export type AttachmentChip = z.infer<typeof AttachmentChip>
+
+/** An uploaded file. Its `workspace` is the name of the workspace or person that uploaded it; `owner` is the owner. */
+export const AttachmentRow = z.object({
+  ...rowHead,
+  /** The workspace that handed it in; null when a person or the owner did. */
+  workspaceId: maybe(RowId),
+  blobId: RowId,
+  name: AttachmentName,
+  mediaType: MediaType,
+  size: z.number().int().nonnegative(),
+  sha256: Sha256,
+  createdAt: RowTime,
+  /** Since when no message has it; null while one does. */
+  looseSince: maybe(RowTime),
+})
+export type AttachmentRow = z.infer<typeof AttachmentRow>
+
+/** Content, once for each organisation: that another has the same must show nowhere. */
+export const BlobRow = z.object({
+  ...rowHead,
+  /** `ended` while its pieces are removed. */
+  state: z.enum(['partial', 'complete', 'ended']),
+  size: z.number().int().nonnegative(),
+  /** What it is found by; null until all of it is there, and when it has ended. */
+  sha256: maybe(Sha256),
+  createdAt: RowTime,
+})
+export type BlobRow = z.infer<typeof BlobRow>
+
+/** A piece of content. Its id is that of the content and its place, so that each place is taken once. */
+export const ChunkRow = z.object({
+  ...rowHead,
+  blobId: RowId,
+  position: z.number().int().nonnegative(),
+  bytes: Bytes,
+})
+export type ChunkRow = z.infer<typeof ChunkRow>
+
+/** That a row of a workspace's log has an attachment: for as long as it does, the attachment stays, and the workspace reads it. */
+export const AttachmentUseRow = z.object({
+  ...rowHead,
+  attachmentId: RowId,
+  workspaceId: RowId,
+  activityId: RowId,
+})
+export type AttachmentUseRow = z.infer<typeof AttachmentUseRow>
+
+/** Files that go with messages. */
+export const ATTACHMENT_ROUTES = {
+  uploadAttachment: {
+    method: 'POST',
+    path: '/attachments',
+    summary: 'Takes in a file: the body is its content. What no message has is removed after a while.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    wire: 'upload',
+    params: none,
+    query: within.extend({
+      name: z.string().optional().describe('What the file is called, unless Content-Disposition says it.'),
+    }),
+    output: AttachmentFacts,
+    status: 201,
+    errors: ['LIMIT_EXCEEDED', 'CANCELLED', 'STORE_BUSY'],
+  },
+  showAttachment: {
+    method: 'GET',
+    path: '/attachments/{id}',
+    summary: 'What is known of a file. A workspace sees what it has handed in, and what its messages have.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    params: one,
+    query: within,
+    output: AttachmentFacts,
+    errors: ['NAME_UNKNOWN'],
+  },
+  attachmentContent: {
+    method: 'GET',
+    path: '/attachments/{id}/content',
+    summary: 'The content of a file. It breaks off when it is not what was handed in.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    wire: 'download',
+    params: one,
+    query: within,
+    output: z.unknown(),
+    errors: ['NAME_UNKNOWN'],
+  },
+} as const satisfies Record<string, ApiRoute>

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { type ControlTable, nothing, organisation } from './control-table.ts'
 import { DELEGATION_PAGE, DelegationDetail, DelegationPage, DelegationState } from './delegation.ts'
 import { ExternalPeerFacts, NewExternalPeer } from './external-peer.ts'
 import {
@@ -22,6 +21,7 @@ import {
   WorkspaceFacts,
   WorkspaceStatus,
 } from './organisation.ts'
+import { type ControlTable, nothing, organisation } from './primitives.ts'
 
 /** Organisations and who is in them, and what workspaces remember and have each other do. */
 export const PLATFORM_CONTROL = {

@@ -1,12 +1,64 @@
 import { z } from 'zod'
-import { AgentConfig, AgentSummary } from './agent.ts'
-import { AgentPrompt, PromptOptions } from './agent-view.ts'
-import { CapabilityDescriptor } from './capability.ts'
-import { AgentCheck, ToolDetail, ToolSummary } from './control-report.ts'
-import { type ControlTable, nothing } from './control-table.ts'
-import { RecheckAnswer } from './dependency.ts'
+import { AgentConfig, AgentPrompt, AgentSummary, PromptOptions, ViewKind } from './agent.ts'
+import { CallAnswer, ResultPage } from './call.ts'
+import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
+import { Problem } from './errors.ts'
 import { IdempotencyKey, WhenDisabled } from './operation.ts'
-import { CallAnswer, ResultPage } from './result.ts'
+import { type ControlTable, nothing } from './primitives.ts'
+import { AsTask, CommandDecision, MissingDependency, RecheckAnswer, RetryPolicy, ToolExample } from './tool.ts'
+
+/** A tool as lists show it. */
+export const ToolSummary = z.object({
+  name: z.string(),
+  title: z.string(),
+  short: z.string(),
+  section: z.string(),
+  capability: z.string(),
+  source: z.string(),
+  /** How it stands under `quartermaster do`, or why it does not. Absent when an older server answers. */
+  command: CommandDecision.optional(),
+  state: z.enum(['active', 'disabled']),
+  /** Set while it is listed but a dependency is recovering: a call would wait. */
+  recovering: z.boolean(),
+  missing: z.array(MissingDependency),
+  /** Of an agent's: it was not given, and comes by itself. */
+  comesAlong: z.literal(true).optional(),
+})
+export type ToolSummary = z.infer<typeof ToolSummary>
+
+/** Everything there is to know about a tool. */
+export const ToolDetail = ToolSummary.extend({
+  /** What allowlists call it, where that is another name. */
+  ownName: z.string().optional(),
+  /** The op that a declaration made it of. */
+  opId: z.string().optional(),
+  whenToUse: z.string(),
+  requires: z.array(z.string()),
+  input: z.record(z.string(), z.unknown()),
+  output: z.record(z.string(), z.unknown()).optional(),
+  examples: z.array(ToolExample),
+  mutates: z.boolean(),
+  idempotent: z.boolean(),
+  retry: RetryPolicy,
+  consent: z.array(z.string()),
+  timeoutMs: z.number(),
+  maxResultBytes: z.number(),
+  asTask: AsTask,
+  hash: z.string(),
+})
+export type ToolDetail = z.infer<typeof ToolDetail>
+
+/** What an agent would get, and why not the rest. */
+export const AgentCheck = z.object({
+  name: z.string(),
+  file: z.string().optional(),
+  ok: z.boolean(),
+  /** How it sees its tools. Absent when an older server answers. */
+  view: ViewKind.optional(),
+  report: z.array(ResolutionEntry),
+  problems: z.array(Problem),
+})
+export type AgentCheck = z.infer<typeof AgentCheck>
 
 /** Agents, what they have, and their calls. */
 export const TOOL_CONTROL = {
@@ -58,7 +110,7 @@ export const TOOL_CONTROL = {
       consented: z.strictObject({ operations: z.array(z.string()), digest: z.string() }).optional(),
       /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
       idempotencyKey: IdempotencyKey.optional(),
-      /** Whether it waits for a person when nobody has allowed it yet; it is refused at once when absent. */
+      /** Whether the call waits for a person when it needs approval; it is refused at once when absent. */
       waits: z.boolean().optional(),
     }),
     output: CallAnswer,

@@ -1,7 +1,80 @@
 import { z } from 'zod'
-import { AddedUpstream, RemovedUpstream } from './control-report.ts'
-import { type ControlTable, nothing } from './control-table.ts'
+import { CapabilityConfig } from './agent.ts'
+import { Problem } from './errors.ts'
+import { type ControlTable, nothing } from './primitives.ts'
 import { LoginFacts, PinKind, ReviewItem, UpstreamConsent, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
+
+/** A secret that stays in the secrets file, and the files that name it. */
+const KeptSecret = z.object({
+  name: z.string(),
+  usedBy: z.array(z.string()),
+  /** The settings that referred to it and are among those that went (`goneSettings`). It stays whatever names it. */
+  wasFor: z.array(z.string()).optional(),
+})
+
+/** What became of an upstream that was to be added. */
+export const AddedUpstream = z.object({
+  name: z.string(),
+  /** Where it stands. */
+  file: z.string(),
+  /** There was no configuration file in this folder or above, and it was made. */
+  madeFile: z.literal(true).optional(),
+  /** The file that its secrets are kept in; absent when it has none. */
+  secretsFile: z.string().optional(),
+  /** `unchanged`: it stood there already, whatever else its owner says of it. */
+  outcome: z.enum(['added', 'replaced', 'unchanged']),
+  /** Its entry as it is written, with references in place of its secrets; only of a look ahead. */
+  entry: z.record(z.string(), z.unknown()).optional(),
+  /** With more tools than this an agent sees the gateway view, unless its file says otherwise; only of a look ahead. */
+  gatewayViewOver: z.int().optional(),
+  /** How it is after its first moments; absent when its entry cannot be used yet, and of a look ahead unless it would not run. */
+  status: UpstreamStatus.optional(),
+  /** The agents that were given it. */
+  granted: z.array(z.string()),
+  /** Other agents that have it all the same, because they had what it replaced, or it was there already. */
+  alsoHave: z.array(z.string()).optional(),
+  /** The first agent of the folder, made because there was none to give it to. It may read the folder too. */
+  madeAgent: z.string().optional(),
+  /** The names under which its secrets are kept. */
+  secrets: z.array(z.string()),
+  /** The current name of each secret that has no value yet, by the name that was asked for. */
+  missing: z.record(z.string(), z.string()).optional(),
+  /** The secrets of the one it replaced that nothing names any more, and that are gone from the secrets file. */
+  removedSecrets: z.array(z.string()).optional(),
+  /** The other secrets of the one it replaced, and the files that name them. */
+  keptSecrets: z.array(KeptSecret).optional(),
+  /** Which of its tools ask a person first, where that was written into its entry because nothing was said of it. */
+  consent: UpstreamConsent.optional(),
+  /** What the owner says in the entry that it replaced, and that stays. */
+  keptSettings: z.array(z.string()).optional(),
+  /** What went of that, because what is reached in the new way has none such. */
+  goneSettings: z.array(z.string()).optional(),
+  /** Packages that stay in the version they have here, because none was named: by their names, as they are written. */
+  keptVersions: z.record(z.string(), z.string()).optional(),
+  /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
+  problems: z.array(Problem),
+})
+export type AddedUpstream = z.infer<typeof AddedUpstream>
+
+/** What became of an upstream that was to be removed. */
+export const RemovedUpstream = z.object({
+  file: z.string(),
+  /** The agents that had it. */
+  revokedFrom: z.array(z.string()),
+  /** What each of them had of it, by agent and as it stood in the file, references as they are: it can be put back by this. */
+  taken: z.record(z.string(), CapabilityConfig),
+  /** The agents whose files could not be changed, and name it or may do so. They have no tools until that is taken out. */
+  stillNamedBy: z.array(z.string()),
+  /** Why they could not be. */
+  problems: z.array(Problem),
+  /** The secrets that nothing else names, and that are gone from the secrets file. */
+  removedSecrets: z.array(z.string()),
+  /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
+  keptSecrets: z.array(KeptSecret),
+  /** There was no entry of it, and this is what the store still had: how many pins, and how many logins. It is gone. */
+  forgotten: z.object({ pins: z.number().int(), logins: z.number().int() }).optional(),
+})
+export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
 /** What an upstream is made from. */
 const WISH = {
@@ -10,11 +83,11 @@ const WISH = {
   entry: z.record(z.string(), z.unknown()),
   /** To be added to the secrets file; where a name is taken, or named by something else, the entry's references follow. */
   secrets: z.record(z.string(), z.string()).optional(),
-  /** Secrets that the entry refers to and nobody gave yet. They get names that nothing has. */
+  /** Secrets that the entry refers to and that have no value yet. They get unused names. */
   missing: z.array(z.string()).max(1_000).optional(),
 }
 
-/** An upstream that somebody would have. */
+/** An upstream to be added. */
 const WishedUpstream = z.strictObject(WISH)
 export type WishedUpstream = z.infer<typeof WishedUpstream>
 
@@ -41,7 +114,7 @@ export const UPSTREAM_CONTROL = {
   decideReview: {
     input: z.strictObject({
       upstream: z.string(),
-      /** With the hash of what was looked at: a decision is never about a text that nobody saw. */
+      /** With the hash of what the person saw, so that a decision is never about another text. */
       items: z
         .array(z.strictObject({ kind: PinKind, name: z.string(), hash: z.string().min(1) }))
         .min(1)

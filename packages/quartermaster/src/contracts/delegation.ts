@@ -1,8 +1,19 @@
 import { z } from 'zod'
-import { cappedWhole } from './capped.ts'
-import { keepableText } from './keepable-text.ts'
-import { MESSAGE_BYTES, MessageAttachment, MessagePart, MOST_ATTACHMENTS, MOST_PARTS } from './message.ts'
+import { type ApiRoute, none, one, within } from './api-route.ts'
+import { MOST_ATTACHMENTS } from './attachment.ts'
+import { MESSAGE_BYTES, MessageAttachment, MessagePart, MOST_PARTS } from './message.ts'
 import { Presence } from './organisation.ts'
+import {
+  cappedWhole,
+  cappedWholeText,
+  keepableText,
+  maybe,
+  RowId,
+  RowTime,
+  rowHead,
+  Sha256,
+  waitSecondsText,
+} from './primitives.ts'
 
 /** Where a task that one workspace gave another is: on its way, waiting for its turn, being done, or over. */
 export const DelegationState = z.enum([
@@ -29,13 +40,13 @@ export const MOST_QUEUED_DELEGATIONS = 10_000
 /** The longest that a task may take: 30 days. */
 export const LONGEST_DEADLINE_SECONDS = 2_592_000
 /**
- * Where a message to an A2A agent says how often its task was passed on before, in its metadata. Anybody can write anything there,
- * so it counts only where it makes the way longer.
+ * The metadata key that tells an A2A agent how often a task was passed on before. Any client can write anything there, so it
+ * is used only where it makes the chain longer.
  */
 export const HOPS_KEY = 'quartermaster/hops'
 export const DELEGATION_PAGE = { usual: 50, most: 200 } as const
 
-/** What whoever did the task says of it. */
+/** What the peer that did the task says about it. */
 export const DelegationOutcome = z.enum(['completed', 'failed', 'in_progress'])
 export type DelegationOutcome = z.infer<typeof DelegationOutcome>
 
@@ -129,3 +140,136 @@ export interface DelegationChange {
   readonly state: DelegationState
   readonly at: number
 }
+
+/** A task that one workspace gave another. Its `workspace` is the name of the one that asked; its id is the task's. */
+export const DelegationRow = z.object({
+  ...rowHead,
+  fromId: RowId,
+  fromName: z.string().max(200),
+  toId: RowId,
+  toName: z.string().max(200),
+  state: DelegationState,
+  task: z.string(),
+  attachments: z.array(MessageAttachment).default([]),
+  /** What a repeat is known by: a digest of who asked and of its key. */
+  askKey: maybe(Sha256),
+  /** What was asked under that key. */
+  bodyDigest: maybe(Sha256),
+  conversationId: RowId,
+  /** The delegation that it was given away for. */
+  parentId: maybe(RowId),
+  hops: z.number().int().positive(),
+  /** The workspaces that have passed it on, the first one first, the asker last. */
+  chain: z.array(z.string()),
+  deadlineAt: RowTime,
+  /** The deadline while it is open, so that what is due is found among the open ones. */
+  dueAt: maybe(RowTime),
+  /** Which of the peer's places it takes while it is pending or in progress. No two of a peer have the same. */
+  slot: maybe(z.number().int().positive()),
+  /** The message in the logs of both sides. */
+  messageId: RowId,
+  /** The message's row in the peer's log. */
+  activityId: RowId,
+  result: maybe(DelegationResult),
+  error: maybe(z.string()),
+  progress: maybe(z.string()),
+  progressAt: maybe(RowTime),
+  createdAt: RowTime,
+  updatedAt: RowTime,
+  startedAt: maybe(RowTime),
+  endedAt: maybe(RowTime),
+  /** The row of the asker's log that told it of the end. */
+  noticeId: maybe(RowId),
+  /** Grows with every change: a writer names the version it has seen. */
+  version: z.number().int().positive(),
+  /** What the task came in, where that was not one text: its words are the text of these. */
+  parts: maybe(z.array(MessagePart)),
+})
+export type DelegationRow = z.infer<typeof DelegationRow>
+
+const limit = cappedWholeText({ most: DELEGATION_PAGE.most }).optional()
+
+/** Tasks that workspaces give each other. */
+export const DELEGATION_ROUTES = {
+  createDelegation: {
+    method: 'POST',
+    path: '/delegations',
+    summary: 'Gives a task to a workspace that this one can reach. A busy peer has it wait for its turn.',
+    who: ['workspace'],
+    scope: 'delegation',
+    params: none,
+    query: none,
+    body: DelegationWish,
+    bodyBytes: 2.5 * TASK_BYTES,
+    output: DelegationDetail,
+    status: 201,
+    errors: [
+      'PEER_NOT_FOUND',
+      'NAME_UNKNOWN',
+      'DELEGATION_LOOP',
+      'IDEMPOTENCY_CONFLICT',
+      'LIMIT_EXCEEDED',
+      'STORE_BUSY',
+    ],
+  },
+  listDelegations: {
+    method: 'GET',
+    path: '/delegations',
+    summary: 'Delegations, the newest first: those of the workspace that asks, or all that the owner or a person sees.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'delegation',
+    params: none,
+    query: within.extend({
+      workspaceId: z.string().max(128).optional().describe('Whose the owner or a person wants: an id or name.'),
+      role: z
+        .enum(['asker', 'peer'])
+        .optional()
+        .describe('Those it has given, or those it was given; both when absent.'),
+      state: DelegationState.optional().describe('Only those.'),
+      limit: limit.describe(`How many; ${DELEGATION_PAGE.usual} when absent, ${DELEGATION_PAGE.most} at most.`),
+      cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
+    }),
+    output: DelegationPage,
+    errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
+  },
+  showDelegation: {
+    method: 'GET',
+    path: '/delegations/{id}',
+    summary: 'One delegation with a page of its result; waits for its end if asked to.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'delegation',
+    params: one,
+    query: within.extend({
+      waitSeconds: waitSecondsText({ most: 300 })
+        .optional()
+        .describe('How long to wait while it is open; 300 at most.'),
+      offset: z.coerce.number().int().nonnegative().optional().describe('From which character of the result on.'),
+    }),
+    output: DelegationDetail,
+    errors: ['NAME_UNKNOWN', 'RATE_LIMITED'],
+  },
+  replyToDelegation: {
+    method: 'POST',
+    path: '/delegations/{id}/reply',
+    summary: 'Ends a delegation that this workspace was given, or says how it goes.',
+    who: ['workspace'],
+    scope: 'delegation',
+    params: one,
+    query: none,
+    body: DelegationReply,
+    bodyBytes: 1.5 * DELEGATION_RESULT_BYTES,
+    output: DelegationDetail,
+    errors: ['NAME_UNKNOWN', 'DELEGATION_ENDED', 'LIMIT_EXCEEDED', 'STORE_BUSY'],
+  },
+  cancelDelegation: {
+    method: 'POST',
+    path: '/delegations/{id}/cancel',
+    summary: 'Ends a delegation: its asker and the owner cancel it, its peer declines it.',
+    who: ['owner', 'workspace'],
+    scope: 'delegation',
+    params: one,
+    query: within,
+    output: DelegationDetail,
+    errors: ['NAME_UNKNOWN', 'DELEGATION_ENDED', 'STORE_BUSY'],
+  },
+} as const satisfies Record<string, ApiRoute>

@@ -113,7 +113,7 @@ export class AppError extends Error {
   readonly details: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    // Code without types may invent a code. It must not break whoever handles the error.
+    // Code without types may invent a code. It must not break the code that handles the error.
     const isKnown = isErrorCode(code)
     super(isKnown ? message : `${code}: ${message}`, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'AppError'
@@ -165,7 +165,7 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL', messageOf(error), { cause: error })
 }
 
-/** The stack of any thrown value, or its text: for whoever wrote what threw. */
+/** The stack of any thrown value, or its text: for the author of the code that threw. */
 export function stackOf(error: unknown): string {
   try {
     return error instanceof Error && typeof error.stack === 'string' ? error.stack : messageOf(error)
@@ -184,3 +184,19 @@ export function messageOf(error: unknown): string {
     return 'something that cannot be shown'
   }
 }
+
+/** Something wrong with a definition, an agent or the configuration, told so that someone can fix it. */
+export const Problem = z.object({
+  severity: z.enum(['error', 'warning']),
+  code: z.enum(['DEFINITION_INVALID', 'CONFIG_INVALID', 'AGENT_INVALID']),
+  /** The file or source it stands in. */
+  where: z.string(),
+  /** What it is about: `tool:weather`, `agent:default`. */
+  subject: z.string().optional(),
+  /** The field, dotted: `input.properties.city`. */
+  field: z.string().optional(),
+  message: z.string(),
+  /** What to do about it. */
+  fix: z.string().optional(),
+})
+export type Problem = z.infer<typeof Problem>

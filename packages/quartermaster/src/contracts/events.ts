@@ -1,9 +1,9 @@
-import type { Caller } from './agent.ts'
 import type { DelegationChange } from './delegation.ts'
-import type { DependencyState } from './dependency.ts'
+import type { Problem } from './errors.ts'
+import type { OperationState } from './operation.ts'
 import type { Presence, WorkspaceStatus } from './organisation.ts'
-import type { Problem } from './problem.ts'
-import type { OperationState } from './rows.ts'
+import type { Caller } from './primitives.ts'
+import type { DependencyState } from './tool.ts'
 
 /** Everything that is announced inside the process: noun, then verb. */
 export interface Events {
@@ -74,7 +74,7 @@ export interface OperationChange {
   readonly from: OperationState | undefined
   readonly to: OperationState
   readonly at: number
-  /** Of an end: whether whoever asked for it hears of it with the answer. */
+  /** Of an end: whether the caller learns of it with the answer. */
   readonly isTold: boolean
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { keepableText } from './keepable-text.ts'
-import { Name } from './names.ts'
+import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
 import { Role, Skill, WorkspaceFacts } from './organisation.ts'
+import { keepableText, maybe, Name, RowId, RowTime, rowHead } from './primitives.ts'
 
 /** How many tasks an A2A agent elsewhere is given at a time, unless the owner says otherwise; and the most that may be said. */
 export const EXTERNAL_PEER_CAPACITY = { usual: 16, most: 64 } as const
@@ -81,3 +81,103 @@ export const ExternalPeerFacts = WorkspaceFacts.pick({
   error: z.string().nullable().describe('Why its card could not be had then.'),
 })
 export type ExternalPeerFacts = z.infer<typeof ExternalPeerFacts>
+
+/** An A2A agent elsewhere. Its id is that of its workspace, its `workspace` that one's name. */
+export const ExternalPeerRow = z.object({
+  ...rowHead,
+  cardUrl: z.string().max(2_048),
+  /** Hosts inside this network that its card may name. */
+  hosts: z.array(z.string()).default([]),
+  /** The name of the secret that lets us in there. */
+  secret: maybe(z.string().max(128)),
+  /** The header that it is sent in; as a bearer token when null. */
+  header: maybe(z.string().max(64)),
+  /** From its card: where tasks are sent, and how. */
+  url: z.string().max(2_048),
+  binding: PeerBinding,
+  tenant: maybe(z.string().max(256)),
+  streaming: z.boolean(),
+  checkedAt: RowTime,
+  nextCheckAt: RowTime,
+  /** Why its card could not be had at the last look. */
+  error: maybe(z.string().max(1_000)),
+  /** One more with every change. */
+  version: z.number().int().positive(),
+})
+export type ExternalPeerRow = z.infer<typeof ExternalPeerRow>
+
+/** A delegation that is on its way to an A2A agent elsewhere, or being done there. Its id is the delegation's. */
+export const OutgoingTaskRow = z.object({
+  ...rowHead,
+  peerId: RowId,
+  /** What the task is called there; null until it has answered. */
+  remoteId: maybe(z.string().max(1_000)),
+  contextId: maybe(z.string().max(1_000)),
+  /** How often in a row it could not be reached. */
+  attempts: z.number().int().nonnegative(),
+  nextAt: RowTime,
+  /** Why it could not be reached the last time. */
+  trouble: maybe(z.string().max(1_000)),
+  /** Which process looks after it, and until when it counts as doing so. */
+  leaseOwner: maybe(RowId),
+  leaseUntil: maybe(RowTime),
+  /** One more with every change. */
+  version: z.number().int().positive(),
+})
+export type OutgoingTaskRow = z.infer<typeof OutgoingTaskRow>
+
+/** A2A agents elsewhere that workspaces give tasks to. */
+export const EXTERNAL_PEER_ROUTES = {
+  listExternalPeers: {
+    method: 'GET',
+    path: '/external-peers',
+    summary: 'The A2A agents elsewhere that are peers here.',
+    who: ['owner', 'person'],
+    params: none,
+    query: within,
+    output: z.object({ peers: z.array(ExternalPeerFacts) }),
+    errors: ['NAME_UNKNOWN'],
+  },
+  addExternalPeer: {
+    method: 'POST',
+    path: '/external-peers',
+    summary: 'Makes an A2A agent elsewhere a peer, once its card was had and is one of A2A 1.0.',
+    who: ['owner'],
+    params: none,
+    query: within,
+    body: NewExternalPeer,
+    output: ExternalPeerFacts,
+    status: 201,
+    errors: ['NAME_UNKNOWN', 'NAME_TAKEN', 'EDIT_CONFLICT', 'DEPENDENCY_UNAVAILABLE'],
+  },
+  showExternalPeer: {
+    method: 'GET',
+    path: '/external-peers/{id}',
+    summary: 'One of them, with what its card says.',
+    who: ['owner', 'person'],
+    params: oneWorkspace,
+    query: within,
+    output: ExternalPeerFacts,
+    errors: ['NAME_UNKNOWN'],
+  },
+  refreshExternalPeer: {
+    method: 'POST',
+    path: '/external-peers/{id}/refresh',
+    summary: 'Has its card looked at now, which happens by itself every ten minutes.',
+    who: ['owner'],
+    params: oneWorkspace,
+    query: within,
+    output: ExternalPeerFacts,
+    errors: ['NAME_UNKNOWN'],
+  },
+  removeExternalPeer: {
+    method: 'DELETE',
+    path: '/external-peers/{id}',
+    summary: 'Takes it out: its open tasks end as failed, and are cancelled there as far as it answers.',
+    who: ['owner'],
+    params: oneWorkspace,
+    query: within,
+    output: ExternalPeerFacts,
+    errors: ['NAME_UNKNOWN', 'EDIT_CONFLICT'],
+  },
+} as const satisfies Record<string, ApiRoute>

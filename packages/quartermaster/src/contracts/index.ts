@@ -1,56 +1,44 @@
 export * from './agent.ts'
-export * from './agent-control.ts'
-export * from './agent-view.ts'
 export * from './api.ts'
-export * from './api-import.ts'
 export * from './approval.ts'
 export * from './attachment.ts'
-export { ATTACHMENT_ROUTES } from './attachment-routes.ts'
-export * from './blank.ts'
+export * from './call.ts'
 export * from './capability.ts'
-export * from './capped.ts'
-export * from './chat.ts'
-export { CHAT_ROUTES } from './chat-routes.ts'
-export * from './code-point.ts'
 export * from './config.ts'
 export * from './control.ts'
-export * from './control-event.ts'
-export * from './control-report.ts'
-export type { WishedUpstream } from './control-upstreams.ts'
-export * from './declaration.ts'
+export * from './control-tools.ts'
+export * from './control-upstreams.ts'
 export * from './delegation.ts'
-export { DELEGATION_ROUTES } from './delegation-routes.ts'
-export * from './dependency.ts'
 export * from './docs.ts'
-export * from './effect.ts'
 export * from './errors.ts'
 export * from './events.ts'
 export * from './external-peer.ts'
-export { EXTERNAL_PEER_ROUTES } from './external-peer-routes.ts'
-export * from './foreign-server.ts'
-export * from './json.ts'
-export * from './keepable-text.ts'
+export * from './imports.ts'
 export * from './memory.ts'
-export { MEMORY_ROUTES } from './memory-routes.ts'
 export * from './message.ts'
-export { MESSAGE_ROUTES } from './message-routes.ts'
-export * from './names.ts'
 export * from './operation.ts'
 export * from './organisation.ts'
 export { ORGANISATION_ROUTES } from './organisation-routes.ts'
 export * from './platform.ts'
-export * from './problem.ts'
-export * from './prompt.ts'
-export { PROMPT_ROUTES } from './prompt-routes.ts'
-export * from './question.ts'
-export * from './resource.ts'
-export * from './result.ts'
+export {
+  Bytes,
+  Caller,
+  ConsentOperationName,
+  cappedWhole,
+  cappedWholeText,
+  codePointOf,
+  isBlank,
+  isKeepable,
+  type Json,
+  type JsonSchema,
+  keepableText,
+  Name,
+  PersonName,
+  toKeepable,
+  waitSecondsText,
+  wholeNumber,
+} from './primitives.ts'
 export * from './rows.ts'
-export * from './settings.ts'
-export * from './token.ts'
-export * from './told-tools.ts'
 export * from './tool.ts'
 export * from './toolbox.ts'
-export * from './trace.ts'
-export * from './unit.ts'
 export * from './upstream.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { isBlank } from './blank.ts'
-import { keepableText } from './keepable-text.ts'
+import { type ApiRoute, none, one, within } from './api-route.ts'
+import { ConversationId } from './message.ts'
+import { cappedWholeText, isBlank, keepableText, maybe, RowId, RowTime, rowHead, Sha256 } from './primitives.ts'
 
 /** Who is to read a memory: its workspace, the team of its workspace, or everybody in the organisation. */
 export const MemoryScope = z.enum(['LOCAL', 'TEAM', 'GLOBAL'])
@@ -33,11 +34,11 @@ export const MemoryProvenance = z.object({
   conversationId: z.string().nullable().describe('The conversation it comes from, where that was said.'),
   createdAt: z.number().int().describe('Epoch milliseconds.'),
   updatedAt: z.number().int(),
-  updatedBy: z.string().describe('The name of whoever changed it last.'),
+  updatedBy: z.string().describe('The name of the workspace or person that changed it last.'),
 })
 export type MemoryProvenance = z.infer<typeof MemoryProvenance>
 
-/** A memory as whoever may read it is shown it. */
+/** A memory as its readers see it. */
 export const MemoryFacts = z.object({
   id: MemoryId,
   scope: MemoryScope,
@@ -109,3 +110,118 @@ export interface RecallWish {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
+
+/** Something remembered. Its `workspace` is what its author was called when it was written. */
+export const MemoryRow = z.object({
+  ...rowHead,
+  /** 1, 2, 3 … in the order of the commits. What came later than a page is known by it. */
+  slot: z.number().int().positive(),
+  workspaceId: RowId,
+  scope: MemoryScope,
+  /** Where it lies: who reads there can read it. Of letters and digits, as databases look for it among words. */
+  shelf: z.string().regex(/^[a-z0-9]{33}$/),
+  content: z.string(),
+  /** Hash of the content: a scope holds the same content only once. */
+  digest: Sha256,
+  /** The words of the content as they are looked for, with a space between. */
+  words: z.string(),
+  version: z.number().int().positive().default(1),
+  conversationId: maybe(z.string().max(128)),
+  operationId: maybe(RowId),
+  /** What was remembered right before it, in the same conversation or by the same author at the time. */
+  previousId: maybe(RowId),
+  createdAt: RowTime,
+  updatedAt: RowTime,
+  /** The name of the workspace or person that changed it last. */
+  updatedBy: z.string().max(200),
+})
+export type MemoryRow = z.infer<typeof MemoryRow>
+
+/** What workspaces remember. */
+export const MEMORY_ROUTES = {
+  listMemories: {
+    method: 'GET',
+    path: '/memories',
+    summary: 'What a workspace can read of what is asked, the most fitting first; the newest when nothing is asked.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'memory',
+    params: none,
+    query: within.extend({
+      query: z.string().max(LONGEST_MEMORY_QUERY).optional().describe('Words to look for. Nothing in them is syntax.'),
+      scope: MemoryScopeFilter.optional().describe('Only memories of this scope; all when empty.'),
+      workspaceId: z
+        .string()
+        .max(128)
+        .optional()
+        .describe(
+          'As which workspace the owner or a person reads: its id or name. A workspace reads as itself and may name only itself.',
+        ),
+      limit: cappedWholeText({ most: MEMORY_PAGE.most })
+        .optional()
+        .describe(`How many; ${MEMORY_PAGE.usual} when absent, ${MEMORY_PAGE.most} at most.`),
+      cursor: z.string().max(512).optional().describe('Where the page before ended: its `nextCursor`.'),
+    }),
+    output: MemoryPage,
+    errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
+  },
+  commitMemory: {
+    method: 'POST',
+    path: '/memories',
+    summary: 'Remembers something for the workspace whose token it is.',
+    who: ['workspace'],
+    scope: 'memory',
+    params: none,
+    query: none,
+    body: z.strictObject({
+      content: MemoryContent.describe('What to remember.'),
+      scope: MemoryScope.optional().describe('LOCAL when absent.'),
+      conversationId: ConversationId.optional().describe('The conversation it comes from.'),
+    }),
+    output: CommittedMemory,
+    status: 201,
+    errors: ['EDIT_CONFLICT', 'LIMIT_EXCEEDED'],
+  },
+  showMemory: {
+    method: 'GET',
+    path: '/memories/{id}',
+    summary: 'One memory.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'memory',
+    params: one,
+    query: within,
+    output: MemoryFacts,
+    errors: ['NAME_UNKNOWN'],
+  },
+  changeMemory: {
+    method: 'PATCH',
+    path: '/memories/{id}',
+    summary: 'Has a memory say something else.',
+    who: ['workspace'],
+    scope: 'memory',
+    params: one,
+    query: none,
+    body: z.strictObject({
+      content: MemoryContent.describe('What it is to say.'),
+      scope: MemoryScope.optional().describe('Where it is to be read; as before when absent.'),
+      version: z
+        .number()
+        .int()
+        .positive()
+        .optional()
+        .describe('The version that is meant; refused when it is another.'),
+    }),
+    output: CommittedMemory,
+    errors: ['NAME_UNKNOWN', 'EDIT_CONFLICT'],
+  },
+  forgetMemory: {
+    method: 'DELETE',
+    path: '/memories/{id}',
+    summary: 'Forgets a memory. What is not there is not forgotten, which is no error.',
+    who: ['owner', 'workspace'],
+    scope: 'memory',
+    params: one,
+    query: within,
+    output: ForgottenMemory,
+    errors: [],
+  },
+} as const satisfies Record<string, ApiRoute>

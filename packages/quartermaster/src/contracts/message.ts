@@ -1,7 +1,19 @@
 import { z } from 'zod'
-import { keepableText } from './keepable-text.ts'
+import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
+import { AttachmentChip, AttachmentIds } from './attachment.ts'
+import {
+  cappedWholeText,
+  isBlank,
+  keepableText,
+  maybe,
+  RowId,
+  RowTime,
+  rowHead,
+  Sha256,
+  waitSecondsText,
+} from './primitives.ts'
 
-/** What a row of a workspace's log tells of. Whoever tells of more adds to it. */
+/** What a row of a workspace's log is about. New kinds of rows add to it. */
 export const ActivityType = z.enum(['message.received', 'message.sent'])
 export type ActivityType = z.infer<typeof ActivityType>
 
@@ -19,8 +31,6 @@ export type Direction = z.infer<typeof Direction>
 /** The most that text and parts of one message take, as UTF-8. */
 export const MESSAGE_BYTES = 1_024 * 1_024
 export const MOST_PARTS = 64
-/** The most attachments of one message. */
-export const MOST_ATTACHMENTS = 32
 /** The most messages that wait in one inbox. */
 export const MOST_WAITING_MESSAGES = 10_000
 
@@ -44,7 +54,7 @@ export const MessageAttachment = z.object({
 })
 export type MessageAttachment = z.infer<typeof MessageAttachment>
 
-/** What belongs together: an id that whoever begins may choose. */
+/** Groups messages: an id that the first sender may choose. */
 export const ConversationId = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of the characters A–Z a–z 0–9 _ . : -')
@@ -74,9 +84,9 @@ export type HistoryMessage = z.infer<typeof HistoryMessage>
 
 const Time = z.number().int().nonnegative()
 
-/** What somebody gets who has sent a message. */
+/** The answer to sending a message. */
 export const SentMessage = z.object({
-  activityId: z.string().describe('Its id in the log of whoever sent it. An answer names it in `inReplyTo`.'),
+  activityId: z.string().describe('Its id in the log of the sender. An answer names it in `inReplyTo`.'),
   messageId: z.string().describe('The same in the logs of both sides.'),
   conversationId: z.string(),
   createdAt: Time,
@@ -150,3 +160,274 @@ export type InboxPage = z.infer<typeof InboxPage>
 /** What became of an acknowledgement. */
 export const PoppedMessage = z.object({ activityId: z.string(), removed: z.boolean(), ...held })
 export type PoppedMessage = z.infer<typeof PoppedMessage>
+
+/** One row of a workspace's log. Its `workspace` is the name of the workspace whose log it is. It is never changed. */
+export const ActivityRow = z.object({
+  ...rowHead,
+  workspaceId: RowId,
+  /** 1, 2, 3 … in this log. Numbers never come again, because the row with the highest is never forgotten. */
+  sequence: z.number().int().positive(),
+  type: ActivityType,
+  kind: MessageKind,
+  direction: Direction,
+  peerKind: PeerKind,
+  /** The id of a workspace, or `person:NAME`. */
+  peerId: RowId,
+  peerName: z.string().max(200),
+  conversationId: RowId,
+  /** The same in the logs of both sides. */
+  messageId: RowId,
+  /** The row of this log that it answers. */
+  inReplyTo: maybe(RowId),
+  /** Its text, for readers that read only this. Never empty. */
+  text: z.string(),
+  parts: z.array(MessagePart).default([]),
+  attachments: z.array(MessageAttachment).default([]),
+  delegationId: maybe(RowId),
+  /** What a repeat is known by: a digest of who sent it and of the sender's key. In one of the two rows of a message. */
+  sentKey: maybe(Sha256),
+  /** What was sent under that key. */
+  bodyDigest: maybe(Sha256),
+  createdAt: RowTime,
+  /** The sender's own name for it, where it has one. Only in the sender's row. */
+  senderMessageId: maybe(z.string().max(1_000)),
+})
+export type ActivityRow = z.infer<typeof ActivityRow>
+
+/** A message that is not acknowledged yet. Its id is that of the row in the log. */
+export const InboxRow = z.object({
+  ...rowHead,
+  workspaceId: RowId,
+  /** As in the log. */
+  sequence: z.number().int().positive(),
+  conversationId: RowId,
+  /** Which reader has it; others get nothing of the conversation until then. */
+  leaseOwner: maybe(z.string().max(200)),
+  leaseUntil: maybe(RowTime),
+})
+export type InboxRow = z.infer<typeof InboxRow>
+
+const content = {
+  text: keepableText().optional().describe('What to say. Text and parts have 1 MiB as UTF-8.'),
+  parts: z.array(MessagePart).max(MOST_PARTS).optional().describe('More of it: words, or data for programs.'),
+  attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
+  idempotencyKey: keepableText()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The same key with the same content is the same message, however often it is sent.'),
+}
+
+interface Content {
+  readonly text?: string | undefined
+  readonly parts?: readonly MessagePart[] | undefined
+  readonly attachments?: readonly string[] | undefined
+}
+
+const isSaid = ({ text = '', parts = [], attachments = [] }: Content) =>
+  !isBlank(text) || parts.some(part => part.kind !== 'text' || !isBlank(part.text)) || attachments.length > 0
+const UNSAID = { error: 'say something: text, parts or attachments' }
+
+const activityId = z.strictObject({
+  activityId: z.string().min(1).max(128).describe('The id of a message in the inbox.'),
+})
+
+const whose = {
+  workspaceId: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('Whose log the owner or a person reads: its id or name. A workspace reads its own.'),
+}
+const since = {
+  since: z.string().max(200).optional().describe('Where the last answer ended: its `cursor`.'),
+  sinceSeconds: cappedWholeText({ most: 2_592_000 })
+    .optional()
+    .describe('From this long ago on, instead of a cursor; 600 when absent, 30 days at most.'),
+}
+
+/** A message in a body may be as large as messages are, and escaped it is larger. */
+const BODY_BYTES = 2.5 * MESSAGE_BYTES
+
+/** Messages, the inboxes they wait in, and the logs they stay in. */
+export const MESSAGE_ROUTES = {
+  sendMessage: {
+    method: 'POST',
+    path: '/messages',
+    summary: 'Sends a message to a workspace that this one can reach.',
+    who: ['workspace'],
+    scope: 'messages',
+    params: none,
+    query: none,
+    body: z
+      .strictObject({
+        to: keepableText().min(1).max(128).describe('The id or name of a peer.'),
+        ...content,
+        conversationId: ConversationId.optional().describe('What it belongs to; a new one when absent.'),
+        inReplyTo: keepableText()
+          .min(1)
+          .max(128)
+          .optional()
+          .describe('The id of a message of this peer that it answers.'),
+      })
+      .refine(isSaid, UNSAID),
+    bodyBytes: BODY_BYTES,
+    output: SentMessage,
+    status: 201,
+    errors: ['PEER_NOT_FOUND', 'NAME_UNKNOWN', 'IDEMPOTENCY_CONFLICT', 'EDIT_CONFLICT'],
+  },
+  writeToWorkspace: {
+    method: 'POST',
+    path: '/workspaces/{id}/messages',
+    summary: 'Writes to a workspace as a person. The owner of the data folder writes as "owner".',
+    who: ['owner', 'person'],
+    params: oneWorkspace,
+    query: within,
+    body: z
+      .strictObject({
+        ...content,
+        inReplyTo: keepableText()
+          .min(1)
+          .max(128)
+          .optional()
+          .describe('The id of an entry of its chat that the workspace has written, and that this answers.'),
+      })
+      .refine(isSaid, UNSAID),
+    bodyBytes: BODY_BYTES,
+    output: SentMessage,
+    status: 201,
+    errors: ['NAME_UNKNOWN', 'IDEMPOTENCY_CONFLICT', 'EDIT_CONFLICT'],
+  },
+  readInbox: {
+    method: 'GET',
+    path: '/inbox',
+    summary:
+      'What waits for this workspace, handed to this token for the time of a lease; waits for the first if asked to.',
+    who: ['workspace'],
+    scope: 'messages',
+    params: none,
+    query: z.strictObject({
+      limit: cappedWholeText({ most: 100 }).optional().describe('How many; 10 when absent, 100 at most.'),
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional()
+        .describe('Where the page before ended: its `nextCursor`.'),
+      waitSeconds: waitSecondsText({ most: 300 })
+        .optional()
+        .describe('How long to wait when there is nothing; 300 at most.'),
+    }),
+    output: InboxPage,
+    errors: ['STORE_BUSY'],
+  },
+  popMessage: {
+    method: 'DELETE',
+    path: '/inbox/{activityId}',
+    summary: 'Acknowledges a message. What is not there is not removed, which is no error.',
+    who: ['workspace'],
+    scope: 'messages',
+    params: activityId,
+    query: none,
+    output: PoppedMessage,
+    errors: [],
+  },
+  replyToMessage: {
+    method: 'POST',
+    path: '/inbox/{activityId}/reply',
+    summary: 'Answers the sender of a message, and acknowledges the message.',
+    who: ['workspace'],
+    scope: 'messages',
+    params: activityId,
+    query: none,
+    body: z.strictObject(content).refine(isSaid, UNSAID),
+    bodyBytes: BODY_BYTES,
+    output: SentMessage,
+    status: 201,
+    errors: ['NAME_UNKNOWN', 'PEER_NOT_FOUND', 'IDEMPOTENCY_CONFLICT', 'EDIT_CONFLICT'],
+  },
+  listActivity: {
+    method: 'GET',
+    path: '/activity',
+    summary: 'The log of a workspace, the oldest first.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    params: none,
+    query: within.extend({
+      ...whose,
+      ...since,
+      types: z
+        .string()
+        .max(500)
+        .transform(text => text.split(','))
+        .pipe(z.array(ActivityType).min(1))
+        .optional()
+        .describe('Only these types, joined by commas.'),
+      peer: z.string().max(128).optional().describe('Only what was exchanged with this peer: its id or name.'),
+      limit: cappedWholeText({ most: 500 }).optional().describe('How many; 100 when absent, 500 at most.'),
+    }),
+    output: ActivityPage,
+    errors: ['NAME_UNKNOWN', 'PEER_NOT_FOUND', 'CURSOR_GONE'],
+  },
+  followEvents: {
+    method: 'GET',
+    path: '/events',
+    summary:
+      'Follows the log of a workspace. Each event has its place as its id; `Last-Event-ID` or `since` goes on behind it.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    params: none,
+    query: within.extend({ ...whose, ...since }),
+    output: Activity,
+    wire: 'events',
+    errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
+  },
+} as const satisfies Record<string, ApiRoute>
+
+/** One thing that was said in the chat of a workspace. */
+export const ChatEntry = z.object({
+  id: z.string().describe('The same as that of its event.'),
+  messageId: z.string(),
+  from: z
+    .object({
+      kind: PeerKind.extract(['person', 'workspace']),
+      id: z.string().describe('"person:NAME", or the id of the workspace.'),
+      name: z.string(),
+    })
+    .describe('Who says it.'),
+  text: z.string(),
+  parts: z.array(MessagePart),
+  attachments: z.array(AttachmentChip),
+  inReplyTo: z.string().nullable().describe('The entry that it answers.'),
+  createdAt: z.number().int().nonnegative(),
+})
+export type ChatEntry = z.infer<typeof ChatEntry>
+
+export const ChatPage = z.object({
+  entries: z.array(ChatEntry),
+  nextCursor: z.string().nullable().describe('What leads to the entries before these; null when there are none.'),
+  since: z.string().describe('Where to follow `/events` from, so that nothing is missed.'),
+})
+export type ChatPage = z.infer<typeof ChatPage>
+
+/** What a workspace and its people say to each other. */
+export const CHAT_ROUTES = {
+  readChat: {
+    method: 'GET',
+    path: '/workspaces/{id}/chat',
+    summary:
+      'The chat of a workspace with its people: the newest page, the oldest entry first. A workspace reads its own.',
+    who: ['owner', 'person', 'workspace'],
+    scope: 'messages',
+    params: oneWorkspace,
+    query: within.extend({
+      limit: cappedWholeText({ most: 200 }).optional().describe('How many; 50 when absent, 200 at most.'),
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional()
+        .describe('Leads to the entries before a page: its `nextCursor`.'),
+    }),
+    output: ChatPage,
+    errors: ['NAME_UNKNOWN'],
+  },
+} as const satisfies Record<string, ApiRoute>

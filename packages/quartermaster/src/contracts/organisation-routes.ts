@@ -4,6 +4,7 @@ import {
   AgentCard,
   Heartbeat,
   IssuedJoinCode,
+  IssuedToken,
   JoinCodeFacts,
   Joined,
   Joining,
@@ -17,13 +18,13 @@ import {
   PersonFacts,
   PersonTokenWish,
   Registration,
+  TokenFacts,
   WorkspaceChange,
   WorkspaceFacts,
   WorkspacePage,
   WorkspaceStatus,
   WorkspaceTokenWish,
 } from './organisation.ts'
-import { IssuedToken, TokenFacts } from './token.ts'
 
 const person = z.strictObject({ name: z.string().min(1).max(128).describe('The name of a person.') })
 
@@ -98,7 +99,7 @@ export const ORGANISATION_ROUTES = {
   archiveWorkspace: {
     method: 'POST',
     path: '/workspaces/{id}/archive',
-    summary: 'Archives a workspace: nobody reaches it, and its tokens are refused until it is brought back.',
+    summary: 'Archives a workspace: it cannot be reached, and its tokens are refused until it is brought back.',
     who: ['owner'],
     params: oneWorkspace,
     query: within,

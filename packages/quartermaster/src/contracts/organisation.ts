@@ -1,7 +1,65 @@
 import { z } from 'zod'
-import { keepableText } from './keepable-text.ts'
-import { Name, PersonName } from './names.ts'
-import { TokenFacts } from './token.ts'
+import {
+  type ControlTable,
+  keepableText,
+  maybe,
+  Name,
+  organisation,
+  PersonName,
+  RowId,
+  RowTime,
+  rowCaller,
+  rowHead,
+  Sha256,
+} from './primitives.ts'
+
+/** A token as lists show it; its text is shown once, when it is made. */
+export const TokenFacts = z.object({
+  id: z.string(),
+  /** The agent it stands for; absent when it is a person's. */
+  agent: z.string().optional(),
+  /** The person it stands for; absent when it is an agent's. */
+  person: z.string().optional(),
+  label: z.string().nullable(),
+  state: z.enum(['active', 'expired', 'revoked']),
+  createdAt: z.number(),
+  expiresAt: z.number().nullable(),
+  revokedAt: z.number().nullable(),
+  /** The token that takes its place. */
+  replacedBy: z.string().nullable(),
+  /** Whether there is no such agent now, so that the token is refused until there is one again; absent when there is. */
+  agentMissing: z.boolean().optional(),
+  /** What it may be used for; absent when that is everything its holder may do. */
+  scopes: z.array(z.string()).optional(),
+})
+export type TokenFacts = z.infer<typeof TokenFacts>
+
+/** A token that was just made: the only time its text is seen. */
+export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
+export type IssuedToken = z.infer<typeof IssuedToken>
+
+/** What it takes to hand in files on behalf of an agent, from beside it. */
+export const LentFiles = z.object({
+  /** The agent's folder; nothing outside of it is handed in. */
+  workspaceDir: z.string(),
+  /** The largest file. */
+  maxBytes: z.number(),
+  /** Which inputs of which tools name files. */
+  inputs: z.array(z.object({ tool: z.string(), input: z.string() })),
+})
+export type LentFiles = z.infer<typeof LentFiles>
+
+/** A token for one run: never stored, and over when its time is or its process ends. */
+export const LentToken = z.object({
+  id: z.string(),
+  token: z.string(),
+  expiresAt: z.number(),
+  /** For a borrower whose clock differs. */
+  goodForMs: z.number(),
+  /** Absent when an older server answers. */
+  files: LentFiles.optional(),
+})
+export type LentToken = z.infer<typeof LentToken>
 
 /** The organisation that is there from the first start. */
 export const DEFAULT_ORGANISATION = 'default'
@@ -52,7 +110,7 @@ export const Skill = z.object({
   id: z.string().min(1).max(128),
   name: z.string().min(1).max(200),
   description: z.string().max(2_000),
-  /** What somebody who looks for it may look for. */
+  /** Words that a search for it may use. */
   tags: z.array(z.string().min(1).max(MOST_TAG_CHARACTERS)).max(MOST_TAGS).optional(),
 })
 export type Skill = z.infer<typeof Skill>
@@ -214,7 +272,7 @@ export const JoinCodeFacts = z.object({
   id: Id,
   organisation: z.string(),
   parent: z.object({ id: Id, name: z.string() }),
-  /** What the workspace will be called; null when whoever joins chooses. */
+  /** What the workspace will be called; null when the joining agent chooses. */
   name: z.string().nullable(),
   role: z.string(),
   abilities: z.array(Ability),
@@ -253,7 +311,7 @@ export const Joining = z.strictObject({
 })
 export type Joining = z.infer<typeof Joining>
 
-/** What whoever joined gets: its workspace and the one sight of its token. */
+/** The answer to joining: the workspace, and its token, shown only here. */
 export const Joined = z.object({ workspace: WorkspaceFacts, token: z.string(), tokenFacts: TokenFacts })
 export type Joined = z.infer<typeof Joined>
 
@@ -271,7 +329,7 @@ export const Heartbeat = z.object({
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
-/** Who somebody is here. */
+/** Who the holder of a token is. */
 export const Me = z.object({
   kind: z.enum(['owner', 'person', 'workspace']),
   organisation: z.string(),
@@ -281,3 +339,124 @@ export const Me = z.object({
   workspace: WorkspaceFacts.optional(),
 })
 export type Me = z.infer<typeof Me>
+
+/** A credential. Only its hash is stored, so a stolen store gives no access. */
+export const TokenRow = z.object({
+  ...rowHead,
+  ...rowCaller,
+  hash: Sha256,
+  /** What a person calls it. */
+  label: maybe(z.string().max(200)),
+  scopes: z.array(z.string()).default([]),
+  createdAt: RowTime,
+  /** From then on it is refused. Rotating sets it on the old one: the overlap. */
+  expiresAt: maybe(RowTime),
+  revokedAt: maybe(RowTime),
+  /** The token that takes its place. */
+  replacedBy: maybe(RowId),
+  lastUsedAt: maybe(RowTime),
+})
+export type TokenRow = z.infer<typeof TokenRow>
+
+/** A process that works on the store, for as long as it does. */
+export const NodeRow = z.object({
+  // The id is what its leases are held under.
+  ...rowHead,
+  /** The name of its machine. */
+  host: z.string().max(255),
+  /** Which data folder it owns: no two that run own the same. */
+  folder: z.string().max(128),
+  version: z.string().max(64),
+  /** Where it listens; null when it does not. */
+  url: maybe(z.string().max(2048)),
+  startedAt: RowTime,
+  /** It counts as running until then, unless it says so again. */
+  leaseUntil: RowTime,
+})
+export type NodeRow = z.infer<typeof NodeRow>
+
+/** An organisation. Its `organisation` is its name, its `workspace` that of its root. */
+export const OrganisationRow = z.object({
+  ...rowHead,
+  title: maybe(z.string().max(200)),
+  createdAt: RowTime,
+})
+export type OrganisationRow = z.infer<typeof OrganisationRow>
+
+/** A workspace. Its `workspace` is its own name, unique in its organisation: what every other row of its is found by. */
+export const WorkspaceRow = z.object({
+  ...rowHead,
+  /** The workspace above it; null for a root. */
+  parentId: maybe(RowId),
+  role: z.string().max(200).default(''),
+  abilities: z.array(Ability).default([]),
+  status: WorkspaceStatus.default('active'),
+  origin: WorkspaceOrigin,
+  delivery: Delivery.default('poll'),
+  capacity: maybe(z.number().int().positive()),
+  description: maybe(z.string().max(2_000)),
+  /** What it said about itself when it registered. */
+  card: maybe(CardFacts),
+  createdAt: RowTime,
+  registeredAt: maybe(RowTime),
+  /** As of the last batch of heartbeats. */
+  lastSeenAt: maybe(RowTime),
+})
+export type WorkspaceRow = z.infer<typeof WorkspaceRow>
+
+/** A person's account. Its `workspace` is the person's name, unique in its organisation, as in the rows of their tokens. */
+export const PersonRow = z.object({
+  ...rowHead,
+  title: maybe(z.string().max(200)),
+  createdAt: RowTime,
+})
+export type PersonRow = z.infer<typeof PersonRow>
+
+/** A code to join with. Its `workspace` is the name of the one it leads below. Only its hash is known here. */
+export const JoinCodeRow = z.object({
+  ...rowHead,
+  parentId: RowId,
+  hash: Sha256,
+  /** What the workspace will be called; null when the joining agent chooses. */
+  name: maybe(Name),
+  role: z.string().max(200).default(''),
+  abilities: z.array(Ability).default([]),
+  createdAt: RowTime,
+  expiresAt: RowTime,
+  usedAt: maybe(RowTime),
+  usedBy: maybe(RowId),
+  revokedAt: maybe(RowTime),
+})
+export type JoinCodeRow = z.infer<typeof JoinCodeRow>
+
+/** Tokens of agents and persons. */
+export const TOKEN_CONTROL = {
+  createToken: {
+    input: z
+      .strictObject({
+        agent: z.string().optional(),
+        /** Whose it is instead: it answers for this person, and calls no tools. */
+        person: PersonName.optional(),
+        organisation,
+        /** What a person calls it. */
+        label: z.string().min(1).max(200).optional(),
+        /** How long it is good; for ever when absent. */
+        ttlMs: z.number().int().positive().optional(),
+      })
+      .refine(({ agent, person }) => (agent === undefined) !== (person === undefined), {
+        error: 'say whose it is: agent or person, one of them',
+      }),
+    output: IssuedToken,
+  },
+  tokens: { input: z.strictObject({ organisation, agent: z.string().optional() }), output: z.array(TokenFacts) },
+  revokeToken: { input: z.strictObject({ id: z.string() }), output: TokenFacts },
+  rotateToken: {
+    /** For the overlap both are good. */
+    input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
+    output: IssuedToken,
+  },
+  /** A token for one run, which only a running `up` can lend: it lives in that process. */
+  lendToken: { input: z.strictObject({ agent: z.string(), organisation }), output: LentToken },
+  /** Keeps a lent token for another while. */
+  extendToken: { input: z.strictObject({ id: z.string() }), output: z.object({ expiresAt: z.number() }) },
+} as const satisfies ControlTable

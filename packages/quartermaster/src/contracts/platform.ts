@@ -13,7 +13,7 @@ export interface Actor {
   readonly client: string
   /** The call it works for. */
   readonly operationId: string
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when no client waits for the answer any more. */
   readonly signal: AbortSignal
 }
 
@@ -24,7 +24,7 @@ export interface PageWish {
 }
 
 /** What an agent may know about its own workspace and those it can reach. */
-export interface WorkspaceDesk {
+export interface WorkspaceService {
   info(actor: Actor): Promise<WorkspaceFacts>
   peers(actor: Actor, page: PageWish): Promise<PeerPage>
   /** Whether the peer of this name is an agent of the folder that has no way to take tasks. */
@@ -32,7 +32,7 @@ export interface WorkspaceDesk {
 }
 
 /** What an agent remembers, and what it can read of what others do. */
-export interface MemoryDesk {
+export interface MemoryService {
   /** With a `memoryId`, that memory says this from now on. */
   commit(
     actor: Actor,
@@ -51,12 +51,12 @@ export interface InboxWait {
 }
 
 /** What waits for an agent, and how it answers. */
-export interface InboxDesk {
+export interface InboxService {
   /** The next messages for this client, who has them for the time of a lease; waits for the first if it may. */
   take(actor: Actor, wish: PageWish & InboxWait): Promise<InboxTaking>
   /** Acknowledges a message. */
   pop(actor: Actor, activityId: string): Promise<Popped>
-  /** Answers whoever sent a message, and acknowledges it with that. */
+  /** Answers the sender of a message, and acknowledges the message. */
   reply(actor: Actor, activityId: string, answer: ReplyWish): Promise<ReplyFacts>
   /** Writes to every workspace in reach, each once under the same key. Throws `REQUEST_REFUSED` without the ability. */
   broadcast(actor: Actor, wish: { readonly text: string; readonly idempotencyKey: string }): Promise<BroadcastFacts>
@@ -68,7 +68,7 @@ export interface BroadcastFacts {
 }
 
 /** Tasks that an agent gives its peers. */
-export interface DelegationDesk {
+export interface DelegationService {
   delegate(actor: Actor, wish: DelegationWish): Promise<DelegationDetail>
   /** Waits until it is over, as long as the setting says; the asker counts as told of an end that this answers. */
   wait(actor: Actor, id: string, onChange: (words: string) => void): Promise<DelegationDetail>
@@ -123,7 +123,7 @@ export interface ReplyFacts {
 }
 
 /** What an agent and one of its peers have said to each other. */
-export interface HistoryDesk {
+export interface HistoryService {
   read(
     actor: Actor,
     wish: { readonly peer: string; readonly limit: number; readonly before?: string | undefined },
@@ -131,7 +131,7 @@ export interface HistoryDesk {
 }
 
 /** How an agent reaches the people who see its chat. */
-export interface PeopleDesk {
+export interface PeopleService {
   send(actor: Actor, wish: Omit<ReplyWish, 'outcome'>): Promise<PeopleFacts>
 }
 
@@ -143,14 +143,14 @@ export interface PeopleFacts {
 }
 
 /** Takes in files that an agent has beside the tool, and gives out those that it was sent. */
-export interface AttachmentDesk {
+export interface AttachmentService {
   /** The folder whose files it may name by their paths; nothing where the tool does not run beside the agent. */
   folderOf(actor: Actor): string | undefined
   /** The largest file that is taken in. */
   readonly maxBytes: number
   /** Answers the id of the attachment. */
   receive(actor: Actor, file: FileToAttach): Promise<string>
-  /** Throws `NAME_UNKNOWN` for what is not there, and for what nobody has sent its workspace in the same words. */
+  /** Throws `NAME_UNKNOWN` with the same words for a missing attachment and for one that was not sent to the workspace. */
   open(actor: Actor, id: string): Promise<OpenedAttachment>
 }
 
@@ -168,16 +168,16 @@ export interface FileToAttach {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Definitions are read before the store is open, so whoever needs a desk asks for it when it is called. */
-export type AskFor<Desk> = () => Promise<Desk>
+/** Definitions are read before the store is open, so tools ask for a service when they are called. */
+export type Lazy<Service> = () => Promise<Service>
 
-/** What the platform's own tools work with. A module gets the desks that it names, and no other. */
+/** The services of the platform's own tools. A module gets only the services that it names. */
 export interface Platform {
-  workspace: AskFor<WorkspaceDesk>
-  memory: AskFor<MemoryDesk>
-  inbox: AskFor<InboxDesk>
-  history: AskFor<HistoryDesk>
-  delegation: AskFor<DelegationDesk>
-  people: AskFor<PeopleDesk>
-  attachments: AskFor<AttachmentDesk>
+  workspace: Lazy<WorkspaceService>
+  memory: Lazy<MemoryService>
+  inbox: Lazy<InboxService>
+  history: Lazy<HistoryService>
+  delegation: Lazy<DelegationService>
+  people: Lazy<PeopleService>
+  attachments: Lazy<AttachmentService>
 }

@@ -1,26 +1,36 @@
-import type { z } from 'zod'
-import { AttachmentRow, AttachmentUseRow, BlobRow, ChunkRow } from './attachment-rows.ts'
-import { ApprovalRow, GrantRow } from './consent-rows.ts'
-import { DelegationRow } from './delegation-rows.ts'
-import { ExternalPeerRow, OutgoingTaskRow } from './external-peer-rows.ts'
-import { MemoryRow } from './memory-rows.ts'
-import { ActivityRow, InboxRow } from './message-rows.ts'
-import { LeaseRow, SeatRow } from './node-rows.ts'
-import { AuditRow, OperationRow, ResultRow } from './operation-rows.ts'
-import { JoinCodeRow, NodeRow, OrganisationRow, PersonRow, TokenRow, WorkspaceRow } from './organisation-rows.ts'
-import { PinRow, SecretRow, UpstreamRow } from './upstream-rows.ts'
+import { z } from 'zod'
+import { ApprovalRow, GrantRow } from './approval.ts'
+import { AttachmentRow, AttachmentUseRow, BlobRow, ChunkRow } from './attachment.ts'
+import { DelegationRow } from './delegation.ts'
+import { ExternalPeerRow, OutgoingTaskRow } from './external-peer.ts'
+import { MemoryRow } from './memory.ts'
+import { ActivityRow, InboxRow } from './message.ts'
+import { AuditRow, OperationRow, ResultRow } from './operation.ts'
+import { JoinCodeRow, NodeRow, OrganisationRow, PersonRow, TokenRow, WorkspaceRow } from './organisation.ts'
+import { RowId, RowTime, rowHead } from './primitives.ts'
+import { PinRow, SecretRow, UpstreamRow } from './upstream.ts'
 
-export * from './attachment-rows.ts'
-export * from './consent-rows.ts'
-export * from './delegation-rows.ts'
-export * from './external-peer-rows.ts'
-export * from './memory-rows.ts'
-export * from './message-rows.ts'
-export * from './node-rows.ts'
-export * from './operation-rows.ts'
-export * from './organisation-rows.ts'
-export { Bytes } from './row-parts.ts'
-export * from './upstream-rows.ts'
+/** That a data folder's agents have this one among them. Its `workspace` is the agent's name. */
+export const FolderAgentRow = z.object({
+  ...rowHead,
+  /** Which data folder: what another one has seated is not archived by this one. */
+  folder: z.string().max(128),
+})
+export type FolderAgentRow = z.infer<typeof FolderAgentRow>
+
+/** Something that at most one process runs at a time, for as long as it says so. */
+export const LeaseRow = z.object({
+  // The id says what it is.
+  ...rowHead,
+  /** The process that has it. */
+  holder: RowId,
+  /** The name of that one's machine. */
+  host: z.string().max(255),
+  /** Which data folder the holder owns: the next owner of the folder knows that the holder is gone. */
+  folder: z.string().max(128),
+  leaseUntil: RowTime,
+})
+export type LeaseRow = z.infer<typeof LeaseRow>
 
 /** Every table of the store. */
 export const ROWS = {
@@ -46,7 +56,7 @@ export const ROWS = {
   attachmentuses: AttachmentUseRow,
   memories: MemoryRow,
   delegations: DelegationRow,
-  seats: SeatRow,
+  seats: FolderAgentRow,
   leases: LeaseRow,
   externalpeers: ExternalPeerRow,
   outgoingtasks: OutgoingTaskRow,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConsentOperationName, Name } from './names.ts'
+import { ConsentOperationName, Name } from './primitives.ts'
 
 /** What a retry of a failed call may do by itself. */
 export const RetryPolicy = z.enum(['manual', 'replay', 'verifyFirst'])
@@ -28,7 +28,7 @@ export const ConsentOperation = z.strictObject({
     .regex(/\{[^{}]+\}/, 'must name an argument, such as {path}')
     .max(200)
     .optional(),
-  /** `once` where nobody may allow it for longer than one call. */
+  /** `once` where it may not be allowed for longer than one call. */
   grantable: z.enum(['any', 'once']).optional(),
 })
 export type ConsentOperation = z.infer<typeof ConsentOperation>
@@ -133,3 +133,121 @@ export const ToolDescriptor = z.object({
   calledAs: z.string().optional(),
 })
 export type ToolDescriptor = z.infer<typeof ToolDescriptor>
+
+/** The form in which declarations are written now. */
+export const DECLARATION_SCHEMA = 1
+
+/** `op.notes.append`: what a callable is registered under. */
+export const OpId = z
+  .string()
+  .max(200)
+  .regex(/^op\.[a-z][A-Za-z0-9_-]*\.[a-z][A-Za-z0-9_-]*$/, 'must look like "op.notes.append"')
+export type OpId = z.infer<typeof OpId>
+
+/** One thing a declared tool takes: JSON Schema, and whether callers must give it. Nothing at all means: as the op has it. */
+export const DeclaredParameter = z
+  .looseObject({
+    required: z.boolean({ error: 'must be true or false; inside of an object, say it at each property' }).optional(),
+  })
+  .nullable()
+export type DeclaredParameter = z.infer<typeof DeclaredParameter>
+
+/** A name, or the whole of an operation that nothing else declares. */
+const consent = z.union([ConsentOperationName, ConsentOperation], {
+  error: ({ input }) => {
+    const [issue] =
+      (typeof input === 'string' ? ConsentOperationName : ConsentOperation).safeParse(input).error?.issues ?? []
+    return issue && [...issue.path, issue.message].join(' ')
+  },
+})
+
+/** What a declaration says at the head of its file. What it leaves out, its op, its folder or its file's name says. */
+export const DeclarationFacts = z.strictObject({
+  schema: z.literal(DECLARATION_SCHEMA),
+  op: OpId,
+  /** The name of the file when absent. */
+  name: Name.optional(),
+  title: ToolFacts.shape.title.optional(),
+  short: ToolFacts.shape.short,
+  whenToUse: ToolFacts.shape.whenToUse.optional(),
+  /** The name of the folder when absent. */
+  section: Name.optional(),
+  /** The section when absent. */
+  capability: Name.optional(),
+  icon: ToolFacts.shape.icon,
+  parameters: z.record(Name, DeclaredParameter).default({}),
+  /** Values that are handed to the op and not asked of the caller. */
+  fixed: z.record(Name, z.unknown()).default({}),
+  /** What the op's settings say. */
+  with: plain.optional(),
+  mutates: z.boolean().optional(),
+  idempotent: z.boolean().optional(),
+  retry: RetryPolicy.optional(),
+  timeoutSeconds: z.number().positive().max(3_600).optional(),
+  maxResultBytes: ToolFacts.shape.maxResultBytes.optional(),
+  asTask: AsTask.optional(),
+  /** Names of what a person may have to allow, or the whole of it where nothing else declares it. */
+  consent: z.array(consent).max(20).default([]),
+  effects: z.array(EffectSpec).max(20).default([]),
+  requires: z.array(Name).max(50).default([]),
+  search: ToolFacts.shape.search,
+  examples: ToolFacts.shape.examples.default([]),
+  command: ToolFacts.shape.command.optional(),
+})
+export type DeclarationFacts = z.infer<typeof DeclarationFacts>
+
+export const DependencyState = z.enum(['up', 'recovering', 'down', 'unknown', 'optedOut'])
+export type DependencyState = z.infer<typeof DependencyState>
+
+/** What is known about a dependency now. */
+export const DependencyStatus = z.object({
+  name: Name,
+  state: DependencyState,
+  reason: z.string(),
+  /** Since when it is in this state, as epoch milliseconds. */
+  since: z.number(),
+  /** When it was last probed; absent when it never was. */
+  checkedAt: z.number().optional(),
+  /** How long that probe took. */
+  durationMs: z.number().optional(),
+  /** It is down and answers again, and counts as up once it has done so for long enough. */
+  isProving: z.literal(true).optional(),
+  dependsOn: z.array(Name),
+  /** What to do when it is down, in its author's words. */
+  fix: z.string().optional(),
+})
+export type DependencyStatus = z.infer<typeof DependencyStatus>
+
+/** One reason why a tool is disabled. */
+export const MissingDependency = z.object({
+  dependency: Name,
+  state: DependencyState,
+  reason: z.string(),
+  /** For how long it has been so. */
+  ageMs: z.number(),
+  /** When a recheck may probe it next, as epoch milliseconds; absent when never (switched off). */
+  nextRecheckAt: z.number().optional(),
+  fix: z.string().optional(),
+})
+export type MissingDependency = z.infer<typeof MissingDependency>
+
+export const RecheckAnswer = z.object({
+  /** Whether everything the named thing needs is there now. */
+  active: z.boolean(),
+  missing: z.array(MissingDependency),
+  /** The dependencies that were probed for this answer. */
+  probed: z.array(Name),
+  /** When a recheck may probe again; absent when nothing is missing or nothing may ever be probed. */
+  nextRecheckAt: z.number().optional(),
+})
+export type RecheckAnswer = z.infer<typeof RecheckAnswer>
+
+/** What the configuration may say about a dependency. */
+export const DependencyOptions = z.strictObject({
+  /** `false`: switched off by a person; never probed, its tools stay disabled. */
+  enabled: z.boolean().optional(),
+  probeTimeoutMs: z.number().int().min(10).max(60_000).optional(),
+  recoveringSeconds: z.number().min(0).max(600).optional(),
+  watchIntervalSeconds: z.number().min(1).max(86_400).optional(),
+})
+export type DependencyOptions = z.infer<typeof DependencyOptions>

@@ -1,8 +1,7 @@
-import type { AgentView } from './agent-view.ts'
+import type { AgentView } from './agent.ts'
+import type { Answer, PersonQuestion, Progress, ResultPage, ToolResult, UrlQuestion } from './call.ts'
 import { AppError } from './errors.ts'
 import type { WhenDisabled } from './operation.ts'
-import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
-import type { Progress, ResultPage, ToolResult } from './result.ts'
 
 /** A tool as a runtime is told of it. */
 export interface ToolboxTool {
@@ -29,7 +28,7 @@ export interface ToolboxCallOptions {
 }
 
 export interface ToolboxOptions {
-  /** Answers what tools ask for on the way. Where absent, a tool that must ask says that nobody can answer. */
+  /** Answers questions of tools. Where absent, a tool that must ask fails because it cannot get an answer. */
   ask?: ((question: PersonQuestion | UrlQuestion, signal: AbortSignal) => Promise<Answer>) | undefined
 }
 
@@ -44,8 +43,8 @@ export interface Toolbox {
   view(): Promise<AgentView>
   /**
    * Calls a tool through the whole call path. What could not be run is a result as well: `isError`, words for the model, and
-   * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where nobody answers or
-   * lets it in, and `CANCELLED` once the signal is given.
+   * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where a question or an
+   * approval gets no answer, and `CANCELLED` once the signal aborts.
    */
   call(name: string, input: unknown, options?: ToolboxCallOptions): Promise<ToolResult>
   /** Calls back when the tools are others than before. */
@@ -57,7 +56,7 @@ export interface Toolbox {
 export interface OpenToolbox extends Toolbox {
   /**
    * A page of a result that was cut: `_meta["quartermaster/kept"]` of such a result has its `resultId` and where it goes on, and a
-   * page where the next one begins. Throws `RESULT_NOT_FOUND` for one that is forgotten or somebody else's.
+   * page where the next one begins. Throws `RESULT_NOT_FOUND` for one that is forgotten or another agent's.
    */
   page(resultId: string, offset: number): Promise<Pick<ResultPage, 'text' | 'nextOffset'>>
 }

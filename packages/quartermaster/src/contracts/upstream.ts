@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConsentOperationName, Name } from './names.ts'
+import { ConsentOperationName, maybe, Name, RowTime, rowHead, Sha256 } from './primitives.ts'
 import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
 /** What no program can be given is found here, and not when it is started. */
@@ -161,7 +161,7 @@ export type HttpUpstream = z.infer<typeof HttpUpstream>
 /** One entry of `mcpServers`: the shape every MCP client uses, with our additions. */
 export const UpstreamConfig = z.union([StdioUpstream, HttpUpstream])
 export type UpstreamConfig = z.infer<typeof UpstreamConfig> & {
-  /** Why its entry cannot be used, for one that only stands for such an entry. Nobody can write it, and nothing runs by it. */
+  /** Why its entry cannot be used; set only on a placeholder for such an entry. It cannot be configured, and nothing runs by it. */
   readonly wrong?: string | undefined
 }
 
@@ -192,19 +192,19 @@ export const ReviewItem = z.object({
   name: z.string(),
   /**
    * `new`: added or reworded after first sight, and never accepted. `changed`: not what was accepted. `suspicious`: held for its
-   * findings. `rejected`: by a person. `warned`: offered, with findings that nobody has looked at. `offered`: without any.
+   * findings. `rejected`: by a person. `warned`: offered, with findings that no person has checked. `offered`: without any.
    */
   state: z.enum(['new', 'changed', 'suspicious', 'rejected', 'warned', 'offered']),
   hash: z.string(),
   findings: z.array(UpstreamFinding),
   /** Field by field what differs from what was accepted; all of it for a new one. */
   changes: z.array(z.object({ field: z.string(), before: z.string().optional(), after: z.string().optional() })),
-  /** What was accepted, as JSON, for whoever asks for the whole of it. */
+  /** What was accepted, as JSON, for a caller that asks for the whole. */
   accepted: z.string().optional(),
-  /** What is listed now, as JSON, for whoever asks for the whole of it. */
+  /** What is listed now, as JSON, for a caller that asks for the whole. */
   definition: z.string().optional(),
   seenAt: z.number(),
-  /** What agents call it, or would. Absent where nobody knows, as of a server that is switched off. */
+  /** What agents call it, or would. Absent where that is unknown, as of a server that is switched off. */
   calledAs: z.string().optional(),
   /** Who else has that name: then it would not be offered even when accepted; or who gets it when it is rejected. */
   clash: z.string().optional(),
@@ -255,7 +255,7 @@ export const UpstreamStatus = z.object({
     .optional(),
   /** How much beside its tools waits for a person, if anything does: its instructions, prompts and resources. */
   othersHeld: z.number().int().optional(),
-  /** How much is offered although something was found in it that nobody has looked at, if anything is; of all kinds. */
+  /** How many definitions of all kinds are offered with findings that no person has checked, if any. */
   warned: z.number().int().optional(),
   prompts: z.number().int(),
   resources: z.number().int(),
@@ -287,14 +287,14 @@ export const UpstreamStatus = z.object({
   failing: z.array(z.object({ agent: Name, reason: z.string() })).optional(),
   /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */
   isFetching: z.boolean().optional(),
-  /** What to do so that it is seen, where nobody has ever seen what it has. */
+  /** What to do so that its tools are listed, where they never were. */
   unseen: z.string().optional(),
   /** Names that something else has, so that nothing is offered under them, and what to do about each. */
   clashes: z.array(z.string()).optional(),
   /** Whether it has said anything itself that is kept in its log. */
   hasSpoken: z.boolean().optional(),
   /**
-   * Questions of it that nobody was asked, because several clients had calls on a connection, under way or given up. Each agent has
+   * Questions of it that were not passed on, because several clients had calls on a connection, running or cancelled. Each agent has
    * its own after one.
    */
   unasked: z.object({ questions: z.number().int(), lastAt: z.number() }).optional(),
@@ -325,3 +325,72 @@ export const UpstreamLogLine = z.object({
   text: z.string(),
 })
 export type UpstreamLogLine = z.infer<typeof UpstreamLogLine>
+
+/** What is known about a secret. Its text is sealed, or kept elsewhere. */
+export const SecretRow = z.object({
+  ...rowHead,
+  /** Unique in its workspace. */
+  name: z.string().min(1).max(255),
+  keptIn: z.enum(['store', 'file', 'environment']),
+  sealed: maybe(z.string()),
+  /** What it is for. */
+  purpose: maybe(z.string()),
+  createdAt: RowTime,
+  updatedAt: RowTime,
+  expiresAt: maybe(RowTime),
+  lastUsedAt: maybe(RowTime),
+})
+export type SecretRow = z.infer<typeof SecretRow>
+
+/** What is remembered about a server between two starts, so that the next one need not find it out again. */
+export const UpstreamRow = z.object({
+  ...rowHead,
+  /** Unique in its workspace. */
+  name: Name,
+  era: maybe(z.enum(['legacy', 'modern'])),
+  /** What it says it is. */
+  server: maybe(z.record(z.string(), z.unknown())),
+  /** Of the configuration that this was found out with. */
+  fingerprint: maybe(z.string().max(128)),
+  firstSeenAt: RowTime,
+  lastSeenAt: RowTime,
+})
+export type UpstreamRow = z.infer<typeof UpstreamRow>
+
+/** One definition of a server as it was seen, and what was decided about it. */
+export const PinRow = z.object({
+  // The id is made of the upstream, kind and name: what has the same of all three is the same pin.
+  ...rowHead,
+  upstream: Name,
+  kind: PinKind,
+  /** As the server calls it; the address of a resource. */
+  name: z.string().min(1).max(2048),
+  /** Of the definition that was seen last. */
+  hash: Sha256,
+  definition: z.string(),
+  state: z.enum(['accepted', 'pending', 'rejected']),
+  /** Whether it was there when the server first listed such things. */
+  firstSight: z.boolean(),
+  /** Whether the server still had it when it was last asked. */
+  listed: z.boolean().default(true),
+  /** What was accepted before this one, while this one is not. */
+  acceptedHash: maybe(Sha256),
+  acceptedDefinition: maybe(z.string()),
+  findings: z.array(UpstreamFinding).default([]),
+  /** When this definition was first seen. */
+  seenAt: RowTime,
+  /** When and by whom; null while undecided. */
+  decidedAt: maybe(RowTime),
+  decidedBy: maybe(z.string().max(200)),
+  /** Of the pin of the server itself: what it has ever listed, also when empty. Null where that was not noted: then all of it. */
+  listedKinds: maybe(z.array(PinKind)),
+  /** The name under which it is offered, or was when it was last seen; null for whatever name it has. */
+  offeredAs: maybe(z.string().max(64)),
+  /** Since when it has that name without a break; null while it is not offered. The longest holder keeps a name. */
+  offeredSince: maybe(RowTime),
+  /** Whether the one before this one was held back or refused when the server changed it: then only a person lets it pass. */
+  reworded: z.boolean().default(false),
+  /** What was still to be told about what was accepted before this one. */
+  acceptedFindings: maybe(z.array(UpstreamFinding)),
+})
+export type PinRow = z.infer<typeof PinRow>

@@ -3,8 +3,8 @@ import { createIds, openSha256, sha256, silentLog } from '../adapters/system/ind
 import { DEFAULT_ORGANISATION, DEFAULT_SETTINGS, type NewExternalPeer, type WorkspaceRow } from '../contracts/index.ts'
 import { createAttachments, type IntakeDeps } from '../core/attachments/index.ts'
 import {
-  createCourier,
   createExternalPeers,
+  createOutboundWorker,
   createOutbox,
   type RemoteAgents,
   type RemoteAnswer,
@@ -162,7 +162,7 @@ export async function openExternalPeers(secrets: Readonly<Record<string, string>
   const another = ({ self = 'one', isAlone = true } = {}) => {
     const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => isAlone })
     const more = { random: () => 0.5, digest: sha256, outbox, peers, delegations, messages, attachments }
-    const courier = createCourier({ ...parts, ...more, watchers: messages.watchers, leaseMs })
+    const courier = createOutboundWorker({ ...parts, ...more, watchers: messages.watchers, leaseMs })
     onTestFinished(() => courier.stop())
     return courier
   }

@@ -2,7 +2,7 @@ import historyModule from '../capabilities/history/index.ts'
 import inboxModule from '../capabilities/inbox/index.ts'
 import { AppError, type WorkspaceRow } from '../contracts/index.ts'
 import type { CallContext, Capability, Services } from '../core/catalogue/index.ts'
-import { createHistoryDesk, createInboxDesk } from '../core/messages/index.ts'
+import { createHistoryService, createInboxService } from '../core/messages/index.ts'
 import { type MessageDeskOptions, openMessages } from './message-desk.ts'
 import { callTool, plainContext } from './tool-desk.ts'
 
@@ -16,8 +16,8 @@ export interface Calling {
 /** Workspaces whose agents have the tools of `inbox` and `history`. */
 export async function openInboxes(options: MessageDeskOptions = {}) {
   const at = await openMessages(options)
-  const inbox = async () => createInboxDesk(at.messages, at.organisation)
-  const history = async () => createHistoryDesk(at.messages, at.organisation)
+  const inbox = async () => createInboxService(at.messages, at.organisation)
+  const history = async () => createHistoryService(at.messages, at.organisation)
   // Of the rest only that it is there is looked at.
   const services = { inbox, history, paths: { projectDir: '/', dataDir: '/' } } as Services
   const capabilities = [inboxModule, historyModule].map(({ create }) => create(services) as Capability)

@@ -7,7 +7,7 @@ import { loadProgramParts } from '../adapters/programs/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
 import http from '../capabilities/http/index.ts'
 import programs from '../capabilities/program/index.ts'
-import type { WebDesk } from '../core/catalogue/index.ts'
+import type { WebService } from '../core/catalogue/index.ts'
 import { builtinUnit } from './builtin-unit.ts'
 import { createHub, type Hub } from './hub.ts'
 import type { TempProject } from './temp-project.ts'
@@ -35,7 +35,7 @@ export interface OpDeskOptions {
   /** How names become addresses. */
   readonly resolve?: (host: string) => Promise<{ address: string; family: number }[]>
   /** In place of real connections. */
-  readonly web?: WebDesk
+  readonly web?: WebService
 }
 
 /** A tool of `op.http.request`. */

@@ -9,11 +9,11 @@ import {
   type Settings,
 } from '../contracts/index.ts'
 import {
-  createApiDesk,
+  type ApiCaller,
+  createApiService,
   createOrganisation,
   createTokens,
   organisationHandlers,
-  type Visitor,
 } from '../core/organisation/index.ts'
 import type { Store } from '../core/store/index.ts'
 import { createFakeClock } from './fake-clock.ts'
@@ -45,13 +45,13 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   organisation.events.on('presence.changed', event => void told.push(event))
   const skillsOf = ({ workspace }: { workspace: string }) =>
     workspace === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined
-  const desk = createApiDesk(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
+  const desk = createApiService(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
 
   /** Asks as this visitor; the owner of the first organisation when absent. */
   const ask = <K extends ApiOperation>(
     operation: K,
     request: { [P in keyof ApiRequest<K>]?: ApiRequest<K>[P] } = {},
-    visitor: Visitor | undefined = OWNER,
+    visitor: ApiCaller | undefined = OWNER,
   ): Promise<ApiAnswer<K>> => {
     const whole = { params: {}, query: {}, body: undefined, ...request } as unknown as ApiRequest<K>
     return desk.answer(operation, visitor, whole, { origin: 'http://here' })
@@ -59,8 +59,8 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   return { storage, store, clock, organisation, desk, ask, told, ownerOf, reopen: make }
 }
 
-const OWNER: Visitor = { kind: 'owner', organisation: DEFAULT_ORGANISATION }
+const OWNER: ApiCaller = { kind: 'owner', organisation: DEFAULT_ORGANISATION }
 
-function ownerOf(organisation: string): Visitor {
+function ownerOf(organisation: string): ApiCaller {
   return { kind: 'owner', organisation }
 }

@@ -46,11 +46,11 @@ export const EXCEPTIONS: readonly WordException[] = [
   { text: /\{ mend: 'fix' \}/g, reason: 'the former name of a field, which its error names' },
   { text: /\bshelf: (?:scopeKey|\{ in: scopes)|\.shelf\b/g, reason: 'the column of memories with their scope' },
   {
-    text: /["']shelf["']|\bshelf: 'text'|memories_by_shelf|by their shelf/g,
+    text: /["']shelf["']|\bshelf: (?:'text'|z\.string)|memories_by_shelf|by their shelf/g,
     reason: 'a column of memories, its index and migration',
   },
   {
-    text: /'seats'|seats_by_name|who seats an agent|no index that nobody reads/g,
+    text: /'seats'|\bseats: FolderAgentRow|\bnext\('seat'\)|seats_by_name|who seats an agent|no index that nobody reads/g,
     reason: 'a table, its index and migrations',
   },
 ]

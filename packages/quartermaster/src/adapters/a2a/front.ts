@@ -12,11 +12,11 @@ import {
 } from '../../core/kernel/index.ts'
 import type { Messages } from '../../core/messages/index.ts'
 import {
+  type ApiCaller,
   isFor,
   type Organisation,
-  type Visitor,
   visible,
-  type WorkspaceVisitor,
+  type WorkspaceCaller,
 } from '../../core/organisation/index.ts'
 import { A2A_VERSION, agentCard, createAgent } from './agent.ts'
 import { faultOf, Refusal } from './errors.ts'
@@ -41,7 +41,7 @@ export interface A2aDeps {
   readonly log: Log
   readonly settings: Pick<Settings, 'delegationWaitSeconds' | 'requestsPerMinute' | 'requestsAtOnce'>
   /** Whose token this is, by what counts at this moment. */
-  identify(token: string): Promise<Visitor | undefined>
+  identify(token: string): Promise<ApiCaller | undefined>
   /** Calls back when a token or a workspace may have ended. */
   onAccessChange(look: () => void): () => void
   /** What an agent of the folder can do; `undefined` for any other name. */
@@ -67,7 +67,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
   const admitted = async (request: Request) => asWorkspace(await visitorOf(request))
 
   /** Whom this is about. Who cannot be reached any more is still there for those who have given it tasks, to see what became of them. */
-  async function peerOf(visitor: WorkspaceVisitor, { workspace: id, path }: PlaceAsked): Promise<WorkspaceRow> {
+  async function peerOf(visitor: WorkspaceCaller, { workspace: id, path }: PlaceAsked): Promise<WorkspaceRow> {
     try {
       return await visible(organisation, visitor, id)
     } catch (error) {
@@ -144,10 +144,10 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
   }
 }
 
-type TokenVisitor = Exclude<Visitor, { kind: 'owner' }>
+type TokenVisitor = Exclude<ApiCaller, { kind: 'owner' }>
 
 /** Others are told why their token does not help here. */
-function asWorkspace(visitor: TokenVisitor): WorkspaceVisitor {
+function asWorkspace(visitor: TokenVisitor): WorkspaceCaller {
   if (visitor.kind !== 'workspace')
     throw new AppError(
       'REQUEST_REFUSED',

@@ -1,17 +1,14 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
+import { emptyHeader } from '../../core/kernel/index.ts'
+import { doubtfulArguments, freeName, secretNamesOf, separateSecrets } from '../../core/secrets/index.ts'
 import {
-  doubtfulArguments,
-  emptyHeader,
   firstOperand,
-  freeName,
   type ProgramLine,
   packageRunIn,
   programLines,
-  secretNamesOf,
-  separateSecrets,
   withShellVariables,
-} from '../../core/kernel/index.ts'
+} from '../../core/shell/index.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { type EnvFile, isOfShell, leftToProgram, ownName, translateVariables } from './variables.ts'
 

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve, sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
-import { freeName } from '../../core/kernel/index.ts'
+import { freeName } from '../../core/secrets/index.ts'
 import { readBounded, type WrittenInput } from './foreign-file.ts'
 import type { ClientPlace, ClientSurroundings } from './places.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Sighting } from '../../contracts/index.ts'
+import type { Observation } from '../../contracts/index.ts'
 import { bodyChunks } from '../../core/kernel/index.ts'
 import {
   createTemplatedKind,
@@ -179,7 +179,7 @@ function portOf({ port, protocol }: URL): string {
   return port || (protocol === 'https:' ? '443' : '80')
 }
 
-async function ask({ url, method, status, contains }: HttpFields, signal: AbortSignal): Promise<Sighting> {
+async function ask({ url, method, status, contains }: HttpFields, signal: AbortSignal): Promise<Observation> {
   const response = await fetch(url, {
     method,
     signal,
@@ -196,12 +196,12 @@ async function ask({ url, method, status, contains }: HttpFields, signal: AbortS
 }
 
 /** Only an answer about the resource itself says that it is not so: trouble, a login or a detour says nothing about it. */
-function otherStatus({ status, ok }: Response): Sighting {
+function otherStatus({ status, ok }: Response): Observation {
   const seen = ok || status === 404 || status === 410 ? 'absent' : 'unclear'
   return { seen, reason: `It answered with status ${status}.` }
 }
 
-async function lookForTextInAnswer(response: Response, contains: string, signal: AbortSignal): Promise<Sighting> {
+async function lookForTextInAnswer(response: Response, contains: string, signal: AbortSignal): Promise<Observation> {
   const counter = countOccurrences(contains)
   let size = 0
   // Leaving the loop cancels the rest of the answer.
@@ -262,7 +262,7 @@ function fileWritten(walls: Walls, read: ReadFile): EffectKind {
 }
 
 /** A text that was there before proves nothing, so its occurrences are counted. */
-async function lookForText(file: OpenFile, contains: string): Promise<Sighting> {
+async function lookForText(file: OpenFile, contains: string): Promise<Observation> {
   const counter = countOccurrences(contains)
   for await (const chunk of file.chunks(MOST_BYTES)) counter.add(chunk)
   const { count } = counter
@@ -270,7 +270,7 @@ async function lookForText(file: OpenFile, contains: string): Promise<Sighting> 
   return { seen: 'there', mark: String(count), count }
 }
 
-async function lookAtHash(file: OpenFile, wanted: string | undefined): Promise<Sighting> {
+async function lookAtHash(file: OpenFile, wanted: string | undefined): Promise<Observation> {
   const hash = createHash('sha256')
   for await (const chunk of file.chunks()) hash.update(chunk)
   const mark = hash.digest('hex')

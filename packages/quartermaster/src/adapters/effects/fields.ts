@@ -1,7 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import type { Sighting } from '../../contracts/index.ts'
+import type { Observation } from '../../contracts/index.ts'
 import type { TemplateRule } from '../../core/operations/index.ts'
 
 /** No witness is longer, once its gaps are filled. */
@@ -226,7 +226,7 @@ function never(reason: string): Unclear {
 }
 
 /** What a look saw of a place that cannot be looked at. */
-export function sightingOf({ reason, isLasting }: Unclear): Sighting {
+export function sightingOf({ reason, isLasting }: Unclear): Observation {
   return isLasting ? { seen: 'unclear', reason, isLasting } : { seen: 'unclear', reason }
 }
 

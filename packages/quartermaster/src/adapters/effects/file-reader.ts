@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { constants } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
-import type { Sighting } from '../../contracts/index.ts'
+import type { Observation } from '../../contracts/index.ts'
 import { codeOf, type FilePlace, isMissing, sightingOf, type Walls } from './fields.ts'
 
 /** More of a file is not searched. */
@@ -17,8 +17,8 @@ export interface OpenFile {
 export type ReadFile = (
   place: FilePlace,
   signal: AbortSignal,
-  look: (file: OpenFile) => Promise<Sighting>,
-) => Promise<Sighting>
+  look: (file: OpenFile) => Promise<Observation>,
+) => Promise<Observation>
 
 export function createFileReader(walls: Walls): ReadFile {
   return async (place, signal, look) => {
@@ -43,7 +43,7 @@ export function createFileReader(walls: Walls): ReadFile {
   }
 }
 
-const NO_FILE: Sighting = { seen: 'absent', reason: 'There is no such file.' }
+const NO_FILE: Observation = { seen: 'absent', reason: 'There is no such file.' }
 
 // Not all systems have them. Opening a pipe would block, and the real path of a file is no link.
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0)

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import type { WebAnswer, WebDesk, WebOutcome, WebRequest } from '../../core/catalogue/index.ts'
+import type { WebAnswer, WebOutcome, WebRequest, WebService } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { AddressRefused, guardedLookup, type Resolve, refuseInside } from './address-guard.ts'
 import { BodyTooLong, type HttpAnswer, HttpFailure, headerOf, isUndecoded, readBytes, reasonOf } from './http-answer.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 
-export interface ClosableWebClient extends WebDesk {
+export interface ClosableWebClient extends WebService {
   close(): void
 }
 

@@ -25,7 +25,7 @@ import {
   watchAccess,
   whileAdmitted,
 } from '../../core/kernel/index.ts'
-import type { ApiDesk, DeskContext, Visitor } from '../../core/organisation/index.ts'
+import type { ApiCaller, ApiService, RequestContext } from '../../core/organisation/index.ts'
 import { EVENT_HEADERS, eventAnswer, writeAnswer } from './answers.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
 import { disconnectSignal, type HttpApp, type HttpEnv, percentDecoded } from './context.ts'
@@ -37,9 +37,9 @@ import { isJson, readJsonBody } from './request.ts'
 
 /** What the API is answered with. */
 export interface ApiDoor {
-  readonly desk: ApiDesk
+  readonly desk: ApiService
   /** Whose token this is, by what counts at this moment. */
-  identify(token: string): Promise<Visitor | undefined>
+  identify(token: string): Promise<ApiCaller | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
   expectOrganisation(name: string): Promise<void>
   /** Calls back when a token or a workspace may have ended: each request that waits for or follows something with it is checked again. */
@@ -81,7 +81,7 @@ function withHead(method: string): string {
   return method === 'GET' ? 'GET, HEAD' : method
 }
 
-type TakeTurn = (c: Context<HttpEnv>, visitor: Visitor | undefined) => void
+type TakeTurn = (c: Context<HttpEnv>, visitor: ApiCaller | undefined) => void
 
 /** Each token has turns and places of its own; a caller without one shares those of its address. */
 function createLimits({ clock, settings }: ApiDoor): TakeTurn {
@@ -96,7 +96,7 @@ function createLimits({ clock, settings }: ApiDoor): TakeTurn {
   }
 }
 
-function keyOf(visitor: Visitor): string {
+function keyOf(visitor: ApiCaller): string {
   return visitor.kind === 'owner' ? 'owner' : `token ${visitor.tokenId}`
 }
 
@@ -146,7 +146,7 @@ function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answerin
 }
 
 /** Nothing is kept for a caller that has waited and may not have it. */
-async function sentAway(error: unknown, visitor: Visitor | undefined, { letGo, report }: Answering): Promise<never> {
+async function sentAway(error: unknown, visitor: ApiCaller | undefined, { letGo, report }: Answering): Promise<never> {
   const tokenId = visitor?.kind === 'owner' ? undefined : visitor?.tokenId
   if (tokenId !== undefined && isAppError(error) && error.code === 'TOKEN_INVALID')
     // What could not be given back is free when its time is over.
@@ -207,7 +207,7 @@ async function download(c: Context<HttpEnv>, file: ApiDownload, guard: Guard): P
 }
 
 /** Whose token a request shows, and which organisation is meant. Everybody but the owner has exactly one. */
-async function visitorOf(c: Context<HttpEnv>, { who }: ApiRoute, doors: Answering): Promise<Visitor | undefined> {
+async function visitorOf(c: Context<HttpEnv>, { who }: ApiRoute, doors: Answering): Promise<ApiCaller | undefined> {
   if (who.includes('anyone')) return undefined
   const token = bearerIn(c)
   if (token === undefined) return undefined
@@ -220,7 +220,7 @@ async function visitorOf(c: Context<HttpEnv>, { who }: ApiRoute, doors: Answerin
 }
 
 /** To everybody but the owner there is one organisation. */
-function refuseOthers(c: Context<HttpEnv>, visitor: Visitor | undefined): void {
+function refuseOthers(c: Context<HttpEnv>, visitor: ApiCaller | undefined): void {
   const named = c.req.query('organisation')
   if (visitor && named !== undefined && named !== visitor.organisation)
     throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
@@ -261,7 +261,7 @@ function invalid(all: Parameters<typeof fewIssues>[0]): AppError {
 }
 
 /** `Host` has been checked; a proxy that ends TLS says so. */
-function contextOf(c: Context<HttpEnv>, gone: CancelSignal): DeskContext {
+function contextOf(c: Context<HttpEnv>, gone: CancelSignal): RequestContext {
   const scheme = c.req.header('x-forwarded-proto') === 'https' ? 'https' : 'http'
   const { origin } = new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`)
   return { origin, gone, lastEventId: c.req.header('last-event-id') }

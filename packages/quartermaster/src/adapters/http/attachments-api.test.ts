@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AttachmentFacts, DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { type Attachments, attachmentHandlers } from '../../core/attachments/index.ts'
-import { createApiDesk, organisationHandlers } from '../../core/organisation/index.ts'
+import { createApiService, organisationHandlers } from '../../core/organisation/index.ts'
 import { update } from '../../core/store/index.ts'
 import { openAttachments } from '../../testing/attachment-desk.ts'
 import { deferred } from '../../testing/deferred.ts'
@@ -27,7 +27,7 @@ async function open({ betweenPieces = async () => {} }: { betweenPieces?(): Prom
   }
   const server = await startHttpServer({
     api: {
-      desk: createApiDesk({ ...handlers, ...attachmentHandlers(attachments) }),
+      desk: createApiService({ ...handlers, ...attachmentHandlers(attachments) }),
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { type Messages, messageHandlers, readerOf } from '../../core/messages/index.ts'
-import { createApiDesk } from '../../core/organisation/index.ts'
+import { createApiService } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer, type TestServerOptions } from '../../testing/http-server.ts'
 import { type MessageDeskOptions, openDatabase, openMessages } from '../../testing/message-desk.ts'
@@ -15,7 +15,7 @@ async function open(more: TestServerOptions = {}, options: MessageDeskOptions = 
   const messages: Messages = { ...at.messages, follow: (...given) => until(at.messages.follow(...given), over.resolve) }
   const server = await startHttpServer({
     api: {
-      desk: createApiDesk(messageHandlers({ messages, organisation })),
+      desk: createApiService(messageHandlers({ messages, organisation })),
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,

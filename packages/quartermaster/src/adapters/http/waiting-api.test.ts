@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_ORGANISATION, DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { delegationHandlers } from '../../core/delegation/index.ts'
 import { messageHandlers, readerOf } from '../../core/messages/index.ts'
-import { createApiDesk } from '../../core/organisation/index.ts'
+import { createApiService } from '../../core/organisation/index.ts'
 import type { Store } from '../../core/store/index.ts'
 import { openDelegations } from '../../testing/delegation-desk.ts'
 import { startHttpServer } from '../../testing/http-server.ts'
@@ -19,7 +19,7 @@ async function open() {
   let begun = 0
   const server = await startHttpServer({
     api: {
-      desk: createApiDesk({
+      desk: createApiService({
         ...messageHandlers({ messages, organisation }),
         ...delegationHandlers({ delegations, organisation }),
       }),

@@ -1,5 +1,6 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
-import { type Clock, type Digest, type Random, separateSecrets, upstreamUnit } from '../../core/kernel/index.ts'
+import { type Clock, type Digest, type Random, upstreamUnit } from '../../core/kernel/index.ts'
+import { separateSecrets } from '../../core/secrets/index.ts'
 import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, ToolsOfOthers, UpstreamMemory } from '../../core/upstreams/index.ts'
 import type { ProcessManager } from '../programs/index.ts'

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { isAppError } from '../../contracts/index.ts'
-import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../core/catalogue/index.ts'
+import type { ProgramOutcome, ProgramRequest, ProgramService } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { type CallerPathResult, isIn, pathInCallerTexts } from './caller-paths.ts'
 import { type Child, type StopTimes, wait } from './child.ts'
@@ -22,7 +22,7 @@ const STOP: StopTimes = { graceMs: 0, termMs: 2_000 }
 const LINGER_MS = 500
 
 /** Runs programs to their end, in process groups, so that nothing of them outlives the run or the gateway. */
-export function createProgramRunner({ processes, ...places }: ProgramRunnerOptions): ProgramDesk['run'] {
+export function createProgramRunner({ processes, ...places }: ProgramRunnerOptions): ProgramService['run'] {
   return async request => {
     const { signal } = request
     if (signal.aborted) throw signal.reason

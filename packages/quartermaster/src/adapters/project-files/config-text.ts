@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type AddedUpstream, AppError, HttpEntry, StdioEntry } from '../../contracts/index.ts'
-import { canonicalJson, isRecord, type ProgramCall, programIdentity, withVersionsOf } from '../../core/kernel/index.ts'
+import { canonicalJson, isRecord } from '../../core/kernel/index.ts'
+import { type ProgramCall, programIdentity, withVersionsOf } from '../../core/shell/index.ts'
 import { problemsError, toProblem } from './faults.ts'
 import { type JsonDocument, parseDocument, splitByteOrderMark } from './json-document.ts'
 import { applyChange, changesBetween, printLines } from './json-edit.ts'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
-import { freeName } from '../../core/kernel/index.ts'
+import { freeName } from '../../core/secrets/index.ts'
 import { type Edit, editText } from './agent-entry.ts'
 import { type Fields, isSameServer } from './config-text.ts'
 import { problemsError } from './faults.ts'

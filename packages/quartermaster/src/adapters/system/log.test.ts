@@ -85,6 +85,16 @@ describe('a log line', () => {
     expect(text).not.toMatch(/hunter2|sk-abc/)
   })
 
+  it.each([
+    'everything_get-annotated-message-of-server1',
+    'modelcontextprotocol-server-filesystem_read',
+    'playwright_browser_network_requests_replay2',
+    'chrome-devtools-mcp_performance_start_trace',
+  ])('spares a name as long as a token of ours: %s', name => {
+    expect(name).toHaveLength(43)
+    expect(lineOf(log => log.info('x', { subject: `tool:${name}` })).json).toMatchObject({ subject: `tool:${name}` })
+  })
+
   it('spares hashes, paths, ids and plain words', () => {
     const facts = {
       digest: sha256('x'),

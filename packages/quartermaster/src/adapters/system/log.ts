@@ -1,5 +1,6 @@
 import { messageOf, type Settings, stackOf } from '../../contracts/index.ts'
 import { type Log, toSafeJson } from '../../core/kernel/index.ts'
+import { isName } from '../../core/secrets/index.ts'
 
 type Level = keyof Log
 const ORDER: readonly Settings['logLevel'][] = ['debug', 'info', 'warn', 'error', 'silent']
@@ -44,7 +45,8 @@ function redactFields(fields: Readonly<Record<string, unknown>>): Record<string,
 /** A text without what looks like a credential. Hashes, paths and our own ids stay: lines without them say nothing. */
 function redactText(text: string): string {
   const shown = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text
-  return FORMS.reduce((redacted, [form, replacement]) => redacted.replace(form, replacement), shown)
+  const redacted = FORMS.reduce((text, [form, replacement]) => text.replace(form, replacement), shown)
+  return redacted.replace(UNMARKED_TOKEN, word => (isName(word) ? word : '[redacted]'))
 }
 
 /** A line is read by people; a tool that writes a whole file into it means no harm and does some. */
@@ -57,11 +59,15 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)(\s+)[\w.~+/=-]{8,}/gi, '$1$2[redacted]'],
   // Our own tokens, wherever they stand.
   [/qm_[\w-]{43}/g, 'qm_[redacted]'],
-  // 256 bits in base64url, as the admin token has them; a hash is in hex and longer, and a path has more around it.
-  [/(?<![\w/+.-])[\w-]{43}(?![\w/+=.-])/g, '[redacted]'],
   // User and password in a URL.
   [/(:\/\/)[^\s/@:]+:[^\s/@]+@/g, '$1[redacted]@'],
 ]
+
+/**
+ * 256 bits in base64url, as the admin token has them; a hash is in hex and longer, and a path has more around it. Names of tools
+ * may be as long.
+ */
+const UNMARKED_TOKEN = /(?<![\w/+.-])[\w-]{43}(?![\w/+=.-])/g
 
 /** Fields whose name says what they hold, its words parted by hyphens. Ids of tokens are no tokens. */
 const SECRET_NAME = /^(.*[-_.])?(authorization|cookie|password|passphrase|secret|token|api[-_]?key|private[-_]?key)$/i

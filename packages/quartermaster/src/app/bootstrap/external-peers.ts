@@ -1,10 +1,10 @@
 import { createIds, sha256, systemRandom } from '../../adapters/system/index.ts'
 import {
-  type Courier,
-  createCourier,
   createExternalPeers,
+  createOutboundWorker,
   createOutbox,
   type ExternalPeers,
+  type OutboundWorker,
   type RemoteAgents,
 } from '../../core/external-peers/index.ts'
 import { type Log, remembered } from '../../core/kernel/index.ts'
@@ -14,7 +14,7 @@ import type { Project } from '../project/project.ts'
 /** A2A agents elsewhere, and the worker that sends them their tasks. */
 export interface BuiltExternalPeers {
   readonly peers: ExternalPeers
-  readonly courier: Courier
+  readonly courier: OutboundWorker
   /** From now on cards are looked at, and tasks are sent. */
   start(): void
   stop(): Promise<void>
@@ -32,7 +32,7 @@ export function buildExternalPeers(
   const leaseMs = project.settings.leaseSeconds * 1_000
   const self = shared?.nodes.id ?? createIds().next('process')
   const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => shared === undefined })
-  const courier = createCourier({
+  const courier = createOutboundWorker({
     store,
     clock,
     random: systemRandom,

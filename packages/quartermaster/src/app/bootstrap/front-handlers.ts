@@ -20,12 +20,12 @@ import { type Log, remembered } from '../../core/kernel/index.ts'
 import { memoryHandlers } from '../../core/memory/index.ts'
 import { chatHandlers, messageHandlers, readerOf } from '../../core/messages/index.ts'
 import {
-  createApiDesk,
+  type ApiCaller,
+  createApiService,
   type Handlers,
   type Organisation,
   organisationHandlers,
   unknownWorkspace,
-  type Visitor,
 } from '../../core/organisation/index.ts'
 import { VERSION } from '../package-info.ts'
 import type { OpenedStore } from '../project/open-store.ts'
@@ -62,7 +62,7 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
     ...promptHandlers({ agents: runtime.core.agents, organisation }),
   }
   return {
-    desk: createApiDesk(handlers),
+    desk: createApiService(handlers),
     identify(token) {
       onVisit()
       return organisation.identify(token)
@@ -108,7 +108,7 @@ function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_
 }
 
 /** Only the owner learns what another workspace can do, and whether it exists at all. */
-async function seatFor(visitor: Visitor, name: string, { agents, organisation }: PromptHandlersDeps): Promise<Seat> {
+async function seatFor(visitor: ApiCaller, name: string, { agents, organisation }: PromptHandlersDeps): Promise<Seat> {
   const row = await organisation.workspaces.seek(visitor.organisation, name)
   const isOwn = visitor.kind === 'workspace' && visitor.workspace.id === row?.id
   if (visitor.kind === 'workspace' && !isOwn) throw notItsOwn(visitor.workspace.workspace)

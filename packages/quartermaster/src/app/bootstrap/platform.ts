@@ -1,11 +1,11 @@
 import { type Actor, messageOf, type Platform, QUOTED_TEXT, TOLD_TOOLS, type ViewKind } from '../../contracts/index.ts'
 import type { Seat, View } from '../../core/agents/index.ts'
-import { createAttachmentDesk } from '../../core/attachments/index.ts'
-import { createDelegationDesk } from '../../core/delegation/index.ts'
+import { createAttachmentService } from '../../core/attachments/index.ts'
+import { createDelegationService } from '../../core/delegation/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
 import { createMemoryService } from '../../core/memory/index.ts'
-import { createHistoryDesk, createInboxDesk, createPeopleDesk, readerOf } from '../../core/messages/index.ts'
-import { createWorkspaceDesk } from '../../core/organisation/index.ts'
+import { createHistoryService, createInboxService, createPeopleService, readerOf } from '../../core/messages/index.ts'
+import { createWorkspaceService } from '../../core/organisation/index.ts'
 import type { OpenedStore } from '../project/open-store.ts'
 
 /** What of the store the platform's tools work on. */
@@ -42,30 +42,30 @@ export function createPlatform(
   { folderOf, lacksInbox }: FolderAgents,
 ): PlatformServices {
   const services: Platform = {
-    workspace: async () => createWorkspaceDesk((await open()).organisation, lacksInbox),
+    workspace: async () => createWorkspaceService((await open()).organisation, lacksInbox),
     async memory() {
       const { memory, organisation } = await open()
       return createMemoryService(memory, organisation)
     },
     async inbox() {
       const { delegations, messages, organisation } = await open()
-      return createInboxDesk(messages, organisation, delegations.carried)
+      return createInboxService(messages, organisation, delegations.carried)
     },
     async delegation() {
       const { delegations, organisation, settings } = await open()
-      return createDelegationDesk({ delegations, organisation, settings })
+      return createDelegationService({ delegations, organisation, settings })
     },
     async history() {
       const { messages, organisation } = await open()
-      return createHistoryDesk(messages, organisation)
+      return createHistoryService(messages, organisation)
     },
     async people() {
       const { messages, organisation } = await open()
-      return createPeopleDesk(messages, organisation)
+      return createPeopleService(messages, organisation)
     },
     async attachments() {
       const { attachments, organisation, settings } = await open()
-      return createAttachmentDesk({ attachments, organisation, folderOf, settings })
+      return createAttachmentService({ attachments, organisation, folderOf, settings })
     },
   }
   return {

@@ -36,7 +36,10 @@ async function open() {
   expect(list.has(ada('default'))).toBe(false)
   const held = new Set<string>()
   const seats = { isTaken: (name: string) => name === 'joined', isHeld: (name: string) => held.has(name) }
-  await list.open({ organisation: { places: read, workspaces: { named }, seats, events } as never, news })
+  await list.open({
+    organisation: { places: read, workspaces: { named }, agentWorkspaces: seats, events } as never,
+    news,
+  })
   left.mockClear()
   read.mockClear()
   const there = () => ['default', 'acme'].map(organisation => list.has(ada(organisation)))

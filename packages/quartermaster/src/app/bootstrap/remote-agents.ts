@@ -14,7 +14,7 @@ export interface RemoteAgentList extends GuestBook {
 }
 
 interface RemoteAgentsSource {
-  readonly organisation: Pick<Organisation, 'places' | 'workspaces' | 'seats' | 'events'>
+  readonly organisation: Pick<Organisation, 'places' | 'workspaces' | 'agentWorkspaces' | 'events'>
   /** News of other processes; absent where none shares the store. */
   readonly news: StoreNews | undefined
 }
@@ -48,7 +48,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
 
   /** An agent whose file is gone is unknown at once, and not a remote agent until its workspace is archived. */
   function isOfFolder(workspace: string): boolean {
-    return source?.organisation.seats.isHeld(workspace) ?? false
+    return source?.organisation.agentWorkspaces.isHeld(workspace) ?? false
   }
 
   /** What was heard of while it was read is newer than what was read. */
@@ -111,7 +111,7 @@ export function createRemoteAgentList(clock: Pick<Clock, 'after'>, log: Log): Re
       const isThere = there.get(organisation)?.has(workspace) ?? false
       return isThere && !(organisation === DEFAULT_ORGANISATION && isOfFolder(workspace))
     },
-    hasJoined: name => source?.organisation.seats.isTaken(name) ?? false,
+    hasJoined: name => source?.organisation.agentWorkspaces.isTaken(name) ?? false,
     fresh({ organisation, workspace }) {
       if (!source?.news || source.news.isHeard()) return undefined
       const { workspaces } = source.organisation

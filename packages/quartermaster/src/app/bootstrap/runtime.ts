@@ -6,7 +6,7 @@ import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../../ad
 import { createIds, sha256, systemRandom } from '../../adapters/system/index.ts'
 import { type Actor, AppError, type Events, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
 import type { GuestBook, Seat } from '../../core/agents/index.ts'
-import { newProblems, type RegistryDesk } from '../../core/catalogue/index.ts'
+import { newProblems, type RegistryService } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer, upstreamUnit } from '../../core/kernel/index.ts'
 import type { StorageAccess } from '../../core/operations/index.ts'
 import { VERSION } from '../package-info.ts'
@@ -336,7 +336,7 @@ function withUpstreams(report: ReloadReport, changes: MountChanges): ReloadRepor
 }
 
 /** What built-in and project modules may see and do of all this. */
-function registryDesk({ core: { catalogue, health }, problems, reload }: Runtime): RegistryDesk {
+function registryDesk({ core: { catalogue, health }, problems, reload }: Runtime): RegistryService {
   return {
     generation: () => catalogue.current(),
     problems,

@@ -17,7 +17,7 @@ export function syncWorkspaces(runtime: Runtime, organisation: Organisation, log
   let failure: unknown
   const offs = [
     emitter.on('agents.reloaded', () => {
-      working = organisation.seats
+      working = organisation.agentWorkspaces
         .follow(agents.placements())
         .then(() => {
           failure = undefined
@@ -42,7 +42,7 @@ export function syncWorkspaces(runtime: Runtime, organisation: Organisation, log
 
 /** For a process that answers one command: the organisation after the agents that were read have their places. */
 export async function syncWorkspacesOnce({ core }: Runtime, organisation: Organisation): Promise<Organisation> {
-  await organisation.seats.follow(core.agents.placements())
+  await organisation.agentWorkspaces.follow(core.agents.placements())
   return organisation
 }
 
@@ -53,7 +53,7 @@ function unwritten(failure: unknown): Problem[] {
   return [{ severity: 'error', code: 'AGENT_INVALID', where: 'agents', message, fix: 'Run quartermaster reload.' }]
 }
 
-function seatProblems({ core: { agents } }: Runtime, { seats }: Organisation): Problem[] {
+function seatProblems({ core: { agents } }: Runtime, { agentWorkspaces: seats }: Organisation): Problem[] {
   const told = (severity: Problem['severity'], texts: ReadonlyMap<string, string>): Problem[] =>
     [...texts]
       .filter(([name]) => agents.has(name))

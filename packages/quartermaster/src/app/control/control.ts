@@ -187,7 +187,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
 /** An agent of the folder or, by its name, the workspace of a remote agent. Throws `AGENT_NOT_FOUND`. */
 async function holderNamed(
   { core: { agents } }: Runtime,
-  { seats, workspaces }: Pick<Organisation, 'seats' | 'workspaces'>,
+  { agentWorkspaces: seats, workspaces }: Pick<Organisation, 'agentWorkspaces' | 'workspaces'>,
   { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Promise<string> {
   if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace

@@ -26,7 +26,14 @@ import {
   StdioUpstream,
   type UpstreamConfig,
 } from '../../contracts/index.ts'
-import type { ProgramDesk, RegistryDesk, Secrets, Services, Source, WebDesk } from '../../core/catalogue/index.ts'
+import type {
+  ProgramService,
+  RegistryService,
+  Secrets,
+  Services,
+  Source,
+  WebService,
+} from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import { KNOWLEDGE_SOURCE } from '../../core/knowledge/index.ts'
 import type { EffectKinds, SqlConnection } from '../../core/operations/index.ts'
@@ -42,10 +49,10 @@ export interface ProjectOptions extends ProjectPlace {
 
 /** Who answers modules, once there is a core. */
 export interface Attachment {
-  readonly registry: RegistryDesk
+  readonly registry: RegistryService
   readonly platform: Platform
-  readonly web: WebDesk
-  readonly programs: ProgramDesk
+  readonly web: WebService
+  readonly programs: ProgramService
 }
 
 /** A project folder, read: what the core needs of it. */

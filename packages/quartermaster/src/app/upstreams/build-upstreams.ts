@@ -8,7 +8,7 @@ import {
 import { program } from '../../adapters/probes/index.ts'
 import { loadProgramParts, locatedProgram } from '../../adapters/programs/index.ts'
 import { AppError, messageOf } from '../../contracts/index.ts'
-import type { ProgramDesk, WebDesk } from '../../core/catalogue/index.ts'
+import type { ProgramService, WebService } from '../../core/catalogue/index.ts'
 import {
   type Clock,
   type Digest,
@@ -47,7 +47,7 @@ interface BuiltUpstreams {
 
 /** Runs programs, and ends those that run. */
 interface ProgramRunner {
-  readonly run: ProgramDesk['run']
+  readonly run: ProgramService['run']
   close(): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export async function loadUpstreamCode(log: Log): Promise<void> {
   await loadCode().catch(error => log.warn('code for upstreams could not be loaded', { error: messageOf(error) }))
 }
 
-type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramDesk['run'] }
+type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramService['run'] }
 
 async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadeParts> {
   const [{ createProcessManager, createProgramRunner }, { createMounted, createUpstreamAuth }, core] = await loadCode()
@@ -130,8 +130,8 @@ async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts):
 
 /** What modules may reach outside of this process. */
 interface Outside {
-  readonly web: WebDesk
-  readonly programs: ProgramDesk
+  readonly web: WebService
+  readonly programs: ProgramService
   /** Ends what is under way. */
   close(): Promise<void>
 }
@@ -159,7 +159,7 @@ export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): 
   }
 }
 
-interface Web extends WebDesk {
+interface Web extends WebService {
   close(): Promise<void>
 }
 

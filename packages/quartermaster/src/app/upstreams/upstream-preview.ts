@@ -7,7 +7,7 @@ import type {
   UpstreamStatus,
   WishedUpstream,
 } from '../../contracts/index.ts'
-import { createSecretTexts, targetText } from '../../core/kernel/index.ts'
+import { createSecretTexts, targetText } from '../../core/secrets/index.ts'
 import { type Project, wrongEntryText } from '../project/project.ts'
 import { previewGrant, type Recipients } from './upstream-grants.ts'
 

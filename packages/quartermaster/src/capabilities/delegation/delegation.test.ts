@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type WorkspaceRow } from '../../contracts/index.ts'
 import type { CallContext, Capability, Services } from '../../core/catalogue/index.ts'
-import { createDelegationDesk } from '../../core/delegation/index.ts'
-import { createInboxDesk } from '../../core/messages/index.ts'
-import { createWorkspaceDesk } from '../../core/organisation/index.ts'
+import { createDelegationService } from '../../core/delegation/index.ts'
+import { createInboxService } from '../../core/messages/index.ts'
+import { createWorkspaceService } from '../../core/organisation/index.ts'
 import { update } from '../../core/store/index.ts'
 import { openDelegations } from '../../testing/delegation-desk.ts'
 import { callTool, plainContext } from '../../testing/tool-desk.ts'
@@ -15,10 +15,10 @@ async function openTools({ without = [] }: { readonly without?: readonly string[
   const { organisation, delegations, messages } = at
   const settings = { delegationWaitSeconds: 20 }
   const services = {
-    workspace: async () => createWorkspaceDesk(organisation, ({ workspace }) => without.includes(workspace)),
-    inbox: async () => createInboxDesk(messages, organisation, delegations.carried),
+    workspace: async () => createWorkspaceService(organisation, ({ workspace }) => without.includes(workspace)),
+    inbox: async () => createInboxService(messages, organisation, delegations.carried),
     paths: { projectDir: '/', dataDir: '/' },
-    delegation: async () => createDelegationDesk({ delegations, organisation, settings }),
+    delegation: async () => createDelegationService({ delegations, organisation, settings }),
   }
   const tools = [module, inboxModule].flatMap(({ create }) => (create(services as Services) as Capability).tools)
   const call = async ({ workspace }: WorkspaceRow, name: string, input: object, more: Partial<CallContext> = {}) => {

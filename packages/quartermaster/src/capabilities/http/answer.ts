@@ -1,6 +1,6 @@
 import type { ToolResult } from '../../contracts/index.ts'
 import { toolFailure, toolResult, type WebAnswer } from '../../core/catalogue/index.ts'
-import type { Redact } from '../../core/kernel/index.ts'
+import type { Redact } from '../../core/secrets/index.ts'
 import { beginningOf, binaryBlock, hasSecret, jsonResult, type ReadJson, readJson } from '../shared/result-content.ts'
 import { HTTP_OP_LIMITS, type HttpSettings } from './settings.ts'
 

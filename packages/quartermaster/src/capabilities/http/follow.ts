@@ -1,12 +1,12 @@
 import { AppError, type ToolResult } from '../../contracts/index.ts'
-import { toolFailure, type WebAnswer, type WebDesk, type WebOutcome } from '../../core/catalogue/index.ts'
+import { toolFailure, type WebAnswer, type WebOutcome, type WebService } from '../../core/catalogue/index.ts'
 import { parseRetryAfter } from '../../core/kernel/index.ts'
 import { sizeText } from '../shared/text.ts'
 import type { BuiltRequest } from './build-request.ts'
 import { HTTP_OP_LIMITS, type HttpSettings, isReading } from './settings.ts'
 
 interface FollowOptions {
-  readonly web: WebDesk
+  readonly web: WebService
   readonly settings: Pick<HttpSettings, 'hosts' | 'privateHosts' | 'maxBytes' | 'url' | 'method'>
   readonly signal: AbortSignal
 }

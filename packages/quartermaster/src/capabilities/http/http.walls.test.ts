@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { WebDesk } from '../../core/catalogue/index.ts'
+import type { WebService } from '../../core/catalogue/index.ts'
 import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
 
 const near = { privateHosts: ['localhost'] }
@@ -113,7 +113,7 @@ describe('a server that sends a request on', () => {
 
   it('is not followed from https to http, unless the host is named', async () => {
     const sent: string[] = []
-    const web: WebDesk = {
+    const web: WebService = {
       async send({ url }) {
         sent.push(url.href)
         const headers = { location: url.href.replace('https:', 'http:') }

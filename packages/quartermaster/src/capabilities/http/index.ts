@@ -5,9 +5,9 @@ import {
   registerOp,
   type Secrets,
   toolFailure,
-  type WebDesk,
+  type WebService,
 } from '../../core/catalogue/index.ts'
-import { createSecretTexts } from '../../core/kernel/index.ts'
+import { createSecretTexts } from '../../core/secrets/index.ts'
 import { neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { secretsIn } from '../shared/template.ts'
 import { refusing } from '../shared/walls/refusal.ts'
@@ -40,7 +40,7 @@ function factsOf(settings: HttpSettings) {
 }
 
 interface RequestDeps {
-  readonly web: WebDesk
+  readonly web: WebService
   readonly secrets: Secrets
 }
 

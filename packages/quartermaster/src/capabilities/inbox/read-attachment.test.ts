@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SETTINGS, type Platform } from '../../contracts/index.ts'
-import { createAttachmentDesk } from '../../core/attachments/index.ts'
+import { createAttachmentService } from '../../core/attachments/index.ts'
 import { openAttachments } from '../../testing/attachment-desk.ts'
 import { openMessages } from '../../testing/message-desk.ts'
 import { callTool, plainContext } from '../../testing/tool-desk.ts'
@@ -14,7 +14,7 @@ async function reading() {
   const { ada } = await workspaces('ada', 'bob')
   const { attachments, receive } = openAttachments(store)
   const deps = { attachments, organisation, settings: DEFAULT_SETTINGS, folderOf: () => undefined }
-  const desk: Platform['attachments'] = async () => createAttachmentDesk(deps)
+  const desk: Platform['attachments'] = async () => createAttachmentService(deps)
   const read = (input: object, workspace = 'ada') => {
     const caller = { kind: 'agent', organisation: 'default', name: workspace, workspace } as const
     return callTool(createReadAttachment(desk), input, { ...plainContext({}), caller })

@@ -4,12 +4,12 @@ import {
   defineDependency,
   defineModule,
   type OpContext,
-  type ProgramDesk,
+  type ProgramService,
   registerOp,
   type Secrets,
   toolFailure,
 } from '../../core/catalogue/index.ts'
-import { createSecretTexts, isSecretText } from '../../core/kernel/index.ts'
+import { createSecretTexts, looksLikeSecret } from '../../core/secrets/index.ts'
 import { dependencyName, neededSecret, secretDependency } from '../shared/secret-dependency.ts'
 import { fill, lacksValue, parseTemplate, secretsIn, type Values } from '../shared/template.ts'
 import { refusing } from '../shared/walls/refusal.ts'
@@ -34,7 +34,7 @@ export default defineModule({
     }),
 })
 
-function programDependency(program: string, programs: ProgramDesk): DependencyDefinition {
+function programDependency(program: string, programs: ProgramService): DependencyDefinition {
   return defineDependency({
     name: dependencyName('program', program),
     title: `The program ${program}`,
@@ -44,7 +44,7 @@ function programDependency(program: string, programs: ProgramDesk): DependencyDe
 }
 
 interface RunDeps {
-  readonly programs: ProgramDesk
+  readonly programs: ProgramService
   readonly secrets: Secrets
 }
 
@@ -57,7 +57,7 @@ async function run(
   const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
   const passed = passedVariables(settings, programs)
   // Variables of our environment may hold credentials too, though they are not declared as secrets.
-  const credentials = passed.filter(([name, text]) => isSecretText(name, text)).map(([, text]) => text)
+  const credentials = passed.filter(([name, text]) => looksLikeSecret(name, text)).map(([, text]) => text)
   const masked = [...known.values(), ...credentials]
   const { redact } = createSecretTexts(masked)
   return refusing(async () => {
@@ -75,7 +75,7 @@ async function run(
   })
 }
 
-function passedVariables({ passEnv }: ProgramSettings, programs: ProgramDesk): (readonly [string, string])[] {
+function passedVariables({ passEnv }: ProgramSettings, programs: ProgramService): (readonly [string, string])[] {
   return passEnv.flatMap(name => {
     const text = programs.variable(name)
     return text === undefined ? [] : [[name, text] as const]

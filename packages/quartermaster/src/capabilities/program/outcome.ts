@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { type ProgramOutcome, toolFailure, toolResult } from '../../core/catalogue/index.ts'
-import type { Redact } from '../../core/kernel/index.ts'
+import type { Redact } from '../../core/secrets/index.ts'
 import { binaryBlock, endOf, hasSecret, jsonResult, readJson } from '../shared/result-content.ts'
 import { decodeText, HEAD_BYTES, judgeContent, sizeText } from '../shared/text.ts'
 import { PROGRAM_OP_LIMITS, type ProgramSettings } from './settings.ts'

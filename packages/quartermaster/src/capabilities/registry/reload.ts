@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { RecheckAnswer, ReloadReport, TOLD_TOOLS } from '../../contracts/index.ts'
-import { defineTool, type RegistryDesk } from '../../core/catalogue/index.ts'
+import { defineTool, type RegistryService } from '../../core/catalogue/index.ts'
 
 /** A thousand files take seconds; a disk that hangs is given up by the sources themselves after a minute. */
 const TIMEOUT_MS = 120_000
 
 /** The tool that loads what was changed. */
-export function createReload(registry: RegistryDesk) {
+export function createReload(registry: RegistryService) {
   return defineTool({
     name: TOLD_TOOLS.reload,
     title: 'Load changes',
@@ -41,7 +41,7 @@ const Input = z.strictObject({
 })
 
 /** The tool that has something looked at again. */
-export function createRecheck(registry: RegistryDesk) {
+export function createRecheck(registry: RegistryService) {
   return defineTool({
     name: TOLD_TOOLS.recheck,
     title: 'Look again',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError, DependencyStatus, Problem } from '../../contracts/index.ts'
-import { defineTool, type Generation, type RegistryDesk, type Tool } from '../../core/catalogue/index.ts'
+import { defineTool, type Generation, type RegistryService, type Tool } from '../../core/catalogue/index.ts'
 import { type Address, missingInWords, parseAddress, requirementsOf } from '../../core/health/index.ts'
 
 /** More is not read; a name or a state narrows it. */
@@ -47,7 +47,7 @@ const Output = z.object({
 })
 
 /** The tool that shows what there is and whether it works. */
-export function createStatus(registry: RegistryDesk) {
+export function createStatus(registry: RegistryService) {
   return defineTool({
     name: 'registry_status',
     title: 'Status of the registry',
@@ -70,7 +70,7 @@ export function createStatus(registry: RegistryDesk) {
   })
 }
 
-function statusOf({ name, state }: Input, registry: RegistryDesk): z.infer<typeof Output> {
+function statusOf({ name, state }: Input, registry: RegistryService): z.infer<typeof Output> {
   const generation = registry.generation()
   const scope = scopeOf(name, generation, registry.problems())
   const lines = scope.tools.map(tool => lineOf(tool, registry))
@@ -96,7 +96,7 @@ function isWorthTelling({ state, recovering }: z.infer<typeof ToolLine>, { isAll
   return !isAll || state === 'disabled' || recovering
 }
 
-function lineOf(tool: Tool, registry: RegistryDesk): z.infer<typeof ToolLine> {
+function lineOf(tool: Tool, registry: RegistryService): z.infer<typeof ToolLine> {
   const { active, recovering } = registry.availability(tool)
   const { name, capability, short } = tool
   if (active) return { name, capability, short, state: 'active', recovering }

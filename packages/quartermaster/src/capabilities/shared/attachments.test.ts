@@ -2,7 +2,7 @@ import { link, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import type { AttachmentDesk } from '../../contracts/index.ts'
+import type { AttachmentService } from '../../contracts/index.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { plainContext } from '../../testing/tool-desk.ts'
 import { createAttacher } from './attachments.ts'
@@ -11,7 +11,7 @@ import { createAttacher } from './attachments.ts'
 async function beside(files: Record<string, string>, onReceive?: (dir: string) => Promise<void>) {
   const { dir } = await tempProject(files)
   const handedIn: string[] = []
-  const desk: AttachmentDesk = {
+  const desk: AttachmentService = {
     folderOf: () => join(dir, 'work'),
     maxBytes: 10,
     async receive(_actor, { name, content }) {

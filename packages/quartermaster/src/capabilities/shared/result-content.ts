@@ -1,6 +1,6 @@
 import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { toolResult } from '../../core/catalogue/index.ts'
-import { type Redact, redactedJson } from '../../core/kernel/index.ts'
+import { type Redact, redactedJson } from '../../core/secrets/index.ts'
 
 /** A value as a result: as text, and as data. What is no object stands under `value`, because data is one everywhere. */
 export function jsonResult(value: unknown, text = jsonText(value)): ToolResult {

@@ -1,5 +1,10 @@
-import { type Actor, type ATTACHMENT_ROUTES, type AttachmentDesk, type AttachmentFacts } from '../../contracts/index.ts'
-import { type Handlers, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import {
+  type Actor,
+  type ATTACHMENT_ROUTES,
+  type AttachmentFacts,
+  type AttachmentService,
+} from '../../contracts/index.ts'
+import { type ApiCaller, type Handlers, type Organisation, workspaceOf } from '../organisation/index.ts'
 import { type AttachmentReader, attachmentFacts, createOutlet, type Outlet } from './content.ts'
 import { type AttachmentUses, createUses } from './pruner.ts'
 import { type AttachmentSettings, createIntake, type Intake, type IntakeDeps, mostBytes } from './upload.ts'
@@ -33,18 +38,18 @@ export function attachmentHandlers(attachments: Attachments): Handlers<keyof typ
   }
 }
 
-function readerOf(visitor: Visitor): AttachmentReader {
+function readerOf(visitor: ApiCaller): AttachmentReader {
   const { organisation } = visitor
   return { organisation, workspaceId: visitor.kind === 'workspace' ? visitor.workspace.id : null }
 }
 
 /** No person is called owner. */
-function nameOf(visitor: Visitor): string {
+function nameOf(visitor: ApiCaller): string {
   if (visitor.kind === 'workspace') return visitor.workspace.workspace
   return visitor.kind === 'person' ? visitor.name : 'owner'
 }
 
-export interface AttachmentDeskDeps {
+export interface AttachmentServiceDeps {
   readonly attachments: Pick<Attachments, 'open' | 'receive'>
   readonly organisation: Organisation
   readonly settings: AttachmentSettings
@@ -53,7 +58,7 @@ export interface AttachmentDeskDeps {
 }
 
 /** Takes in the files of an agent and gives it those it was sent, for its tools. */
-export function createAttachmentDesk(deps: AttachmentDeskDeps): AttachmentDesk {
+export function createAttachmentService(deps: AttachmentServiceDeps): AttachmentService {
   const { attachments, organisation, folderOf, settings } = deps
   return {
     folderOf,

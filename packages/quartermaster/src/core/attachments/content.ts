@@ -24,7 +24,7 @@ export function attachmentChip({ id, name, mediaType, size }: MessageAttachment)
   return { id, name, mediaType, size, url: `/api/v1/attachments/${id}/content` }
 }
 
-/** The error for what is not there, or not for whoever asks: the two are the same. */
+/** The error for an unknown attachment, and for one that the reader may not see: the two are the same. */
 function unknownAttachment(id: string): AppError {
   return new AppError(
     'NAME_UNKNOWN',
@@ -113,7 +113,7 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     return row
   }
 
-  /** Who handed it in, and whoever has a message with it; persons and the owner see what all of theirs see. */
+  /** The uploader, and workspaces that have a message with it; persons and the owner see what all of theirs see. */
   async function mayRead({ organisation, workspaceId }: AttachmentReader, row: AttachmentRow): Promise<boolean> {
     if (row.organisation !== organisation) return false
     if (workspaceId === null || row.workspaceId === workspaceId) return true
@@ -136,7 +136,7 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     if (held && held.length > 0) yield held
   }
 
-  /** Content goes when nothing has it any more, also from under somebody who reads it. */
+  /** Content is removed when no attachment has it any more, also while it is being read. */
   async function missing(row: AttachmentRow, size: number): Promise<AppError> {
     const isThere = (await store.get('attachments', row.id)) !== undefined
     return isThere ? damaged(row, `what comes after ${size} bytes is missing`) : unknownAttachment(row.id)
@@ -144,7 +144,7 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
 
   function damaged({ id, blobId, organisation }: AttachmentRow, reason: string): AppError {
     log.error('the content of an attachment is damaged', { attachment: id, blob: blobId, organisation, reason })
-    const message = `The content of the attachment "${id}" is damaged. Ask whoever sent it to upload it again.`
+    const message = `The content of the attachment "${id}" is damaged. Ask the sender to upload it again.`
     return new AppError('INTERNAL', message, { details: { id } })
   }
 
@@ -164,7 +164,7 @@ export interface RunningDigest {
   end(): string
 }
 
-/** Whose attachments somebody sees: all of the organisation's, or those of one workspace. */
+/** Which attachments a reader sees: all of the organisation's, or those of one workspace. */
 export interface AttachmentReader {
   readonly organisation: string
   /** Null for persons and the owner, who see all. */

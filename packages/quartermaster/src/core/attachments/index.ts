@@ -1,8 +1,8 @@
 export {
-  type AttachmentDeskDeps,
+  type AttachmentServiceDeps,
   type Attachments,
   attachmentHandlers,
-  createAttachmentDesk,
+  createAttachmentService,
   createAttachments,
 } from './attachments.ts'
 export { type AttachmentReader, attachmentChip, type RunningDigest, type Upload } from './content.ts'

@@ -96,7 +96,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     const { committed } = await store.commit(withoutAttachment(row, others > 0))
     if (committed && others === 0) await takeAway(row.blobId)
     if (committed) return true
-    // One that a message has is not loose, whatever was noted. Anything else was somebody at this moment: the next round sees.
+    // An attachment that a message has is in use, whatever was noted. Anything else was a concurrent change: the next round sees.
     await store.commit([
       mustExist('attachmentuses', { attachmentId: row.id }),
       update('attachments', { where: { id: row.id }, set: { looseSince: null } }),
@@ -126,7 +126,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     return committed
   }
 
-  /** Somebody was cut off who had begun with it. */
+  /** Removes content whose removal was interrupted. */
   async function removeEnded({ id }: Seen): Promise<boolean> {
     await takeAway(id)
     return true
@@ -209,7 +209,7 @@ export function createUses({
       if (ids.length === 0) return []
       return [
         remove('attachmentuses', { where: { activityId: { in: activityIds } }, rows: 'any' }),
-        // Others may have them still: whoever cleans looks once more.
+        // Other messages may have them still: the pruner checks again.
         update('attachments', {
           where: { id: { in: ids } },
           set: { looseSince: Math.round(clock.now()) },

@@ -22,9 +22,9 @@ export interface IntakeDeps {
 /** Takes a file in while it comes. What is cut off or too large leaves nothing. */
 export type Intake = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
 
-/** Of one workspace or person. Whoever sends what they upload has one or two; more would be a way to fill the disk. */
+/** Of one workspace or person. A sender has one or two uploads that are not sent yet; more would be a way to fill the disk. */
 export const MOST_UNUSED = 200
-/** Each time somebody else has brought or lost the same content at that very moment. */
+/** Each failed try means that another upload has brought or removed the same content at that moment. */
 const MOST_TRIES = 10
 
 /** A file on its way in. */
@@ -105,8 +105,8 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   }
 
   /**
-   * The same content, if it is there. It is read before anybody is joined to it: that costs less than writing what came, which
-   * has been done, and whoever brings a file again because the first is damaged gets one that is not.
+   * The same content, if it is there. It is read before an attachment is joined to it: that costs less than writing what came, which
+   * has been done, and a client that uploads a file again because the first is damaged gets one that is not.
    */
   async function sameAs({ incoming: { upload, size }, sha256 }: Whole): Promise<Same | undefined> {
     const where = { organisation: upload.organisation, sha256 }
@@ -141,7 +141,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   async function discard({ blobId, kept }: Incoming): Promise<void> {
     if (kept === 0) return
     await orLater(blobId, async () => {
-      // Whoever has ended it before takes its pieces as well, and twice does no harm.
+      // The process that has ended it before takes its pieces as well, and twice does no harm.
       await store.commit([ending(blobId, 'partial')])
       if ((await store.get('blobs', blobId))?.state === 'ended') await takeAway(blobId)
     })
@@ -157,7 +157,7 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
       await work()
     } catch (error) {
       // It is cleaned away later, with everything else that was left half way.
-      log.warn('content that nobody has could not be removed yet', { blobId, error: messageOf(error) })
+      log.warn('unused content could not be removed yet', { blobId, error: messageOf(error) })
     }
   }
 
@@ -191,9 +191,9 @@ function sharing({ incoming }: Whole, blobId: string): readonly Write[] {
   return incoming.kept === 0 ? [there] : [there, ending(incoming.blobId, 'partial')]
 }
 
-/** The content is there and damaged: whoever has it gets what came instead. */
+/** The content is there and damaged: its attachments get the new upload instead. */
 function givingWay(damagedId: string, { blobId }: Incoming): readonly Write[] {
-  // First, so that nobody takes both for the same content, and nothing happens if somebody else was quicker.
+  // First, so that the two are never taken for the same content, and nothing happens if another upload was quicker.
   return [
     ending(damagedId, 'complete'),
     update('attachments', { where: { blobId: damagedId }, set: { blobId }, rows: 'any' }),
@@ -233,7 +233,7 @@ export function mostBytes({ attachmentMegabytes }: AttachmentSettings): number {
   return attachmentMegabytes * MEGABYTE
 }
 
-/** Takes away content that has ended. Whatever is left when it is cut off is taken by whoever cleans. */
+/** Removes content that has ended. What is left after an interruption is removed by the pruner. */
 type Removal = (blobId: string) => Promise<void>
 
 /** So many pieces go in one commit: those of others wait for a few megabytes at most. */
@@ -250,8 +250,8 @@ export function createRemoval({ store, clock }: { readonly store: Store; readonl
 }
 
 /**
- * From this commit on nobody finds the content, and it gets no more pieces. Its guard fails when it is not in this state: pieces
- * that became complete meanwhile are somebody's.
+ * After this commit the content is not found any more, and gets no more pieces. Its guard fails when it is not in this state: pieces
+ * that became complete meanwhile belong to an attachment.
  */
 export function ending(blobId: string, state: BlobRow['state']): Write {
   const guard = `blob.${state}`

@@ -158,7 +158,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
 
   function reload(): Promise<ReloadReport> {
     if (stopping.signal.aborted) return Promise.reject(new AppError('STOPPING', 'Quartermaster is stopping.'))
-    // Whoever asks while a build runs may have edited a file it has already read: those share the build after it.
+    // A file may have been edited after a running build has read it: callers that ask meanwhile share the build after it.
     waiting ??= (running ?? Promise.resolve())
       .catch(() => {
         // The failed build was reported to those who asked for it.

@@ -71,7 +71,7 @@ export function* checkUnit(
   deps: CheckDeps,
 ): Generator<void, CheckedUnit, void> {
   const origin: Origin = { source: place.source, unit: unit.id }
-  // Nobody here can fix what a server of someone else says, and one tool of it that is wrong must not keep back the rest.
+  // What a foreign server says cannot be fixed here, and one wrong tool of it must not keep back the rest.
   const problems = new ProblemList(unit.id, unit.problems, place.kind === 'upstream' ? 'warning' : 'error')
   const { claims = [] } = unit
   const addresses = claims.filter(({ kind }) => kind === 'resource')
@@ -362,10 +362,10 @@ function nameOf(said: unknown, otherwise: string | undefined): string | undefine
   return name.success ? name.data : undefined
 }
 
-/** Why a tool with a wrong definition is not there, for whoever cannot fix it. */
+/** Why a tool with a wrong definition is missing, for readers that cannot fix it. */
 export const WRONG_DEFINITION = 'Its definition is wrong; `quartermaster doctor` says how.'
 
-/** Why a tool whose name another one has is not there. Not which one: whoever reads it may not have that one. */
+/** Why a tool whose name is taken is missing. Not by which tool: the reader may not have that one. */
 export const LOST_NAME =
   'Another tool has the name that it would be called by; `quartermaster doctor` says which one, and how to fix it.'
 
@@ -386,15 +386,15 @@ function leftOutOf(capability: Capability, sound: readonly Tool[], place: UnitPl
 }
 
 /**
- * The tools that a capability had once, by own names. A server that has one again may not have been asked since, so whoever misses
- * it is told how to have that done.
+ * The tools that a capability had once, by own names. A server that has one again may not have been asked since, so the reason
+ * says how to ask it.
  */
 function goneFrom({ key, gone }: Capability, { kind }: UnitPlace): WithheldTool[] {
   const step = kind === 'upstream' ? ` Look again: quartermaster upstreams restart ${key}` : ''
   return gone.map(tool => ({ ...tool, reason: `${tool.reason}${step}` }))
 }
 
-/** The tools of a capability of which nobody hears but who asks for them: that were there once, or that the owner has left out. */
+/** Tools of a capability that are named only to agents that list them: those it had once, and those the owner has left out. */
 export function absentTools({
   gone = [],
   unwanted = [],
@@ -403,8 +403,8 @@ export function absentTools({
 }
 
 /**
- * Why nobody is offered anything under this name, if that is held back, was there once or is left out. Whose it would be counts
- * before who lost it.
+ * Why no tool of this name is offered, if it is held back, was there once or is left out. A capability that would have it goes
+ * before one that has lost it.
  */
 export function whyLeftOut(
   name: string,

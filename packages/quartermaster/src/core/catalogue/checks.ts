@@ -258,7 +258,7 @@ export function checkKnowledge({ path, front, body, lines }: WrittenUnit, place:
   place.problems.take(problems)
   if (problems.errors > 0 || !facts.success) return undefined
   const isBuiltin = kind === 'builtin'
-  // Of its own, and not that of all that came with it: whoever sees this one alone is told of no other.
+  // Of its own problems, and not those of its whole unit: a reader may see this one alone.
   const hash = deps.digest(JSON.stringify([path, facts.data, body, lines]))
   return Object.freeze({ ...origin, ...facts.data, path, isBuiltin, body, lines, hash })
 }

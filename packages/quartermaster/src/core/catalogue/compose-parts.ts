@@ -34,9 +34,9 @@ export function withOwnWord(
     words.set(command.name, [...others, tool])
     return tool
   }
-  // What others call their tools is nothing that anybody here could fix.
+  // The names of a foreign server's tools cannot be fixed here.
   if (kind !== 'upstream') problems.push(withoutWord(tool, clash))
-  // Not by which one: whoever reads it may not have that one. The problem says it to who fixes it.
+  // Not by which tool: the reader may not have that one. The problem names it for the person who fixes it.
   return withCommand(tool, { none: `${clash.why('another tool')}.` })
 }
 
@@ -227,14 +227,14 @@ function resourceFaults(resource: Resource, { resources, dependencies }: KnownRe
   const { key } = resource
   const first = resources.get(key)
   const missing = missingRequires(resource, { kind: 'resource', name: key }, dependencies)
-  // Nobody here can give the resource of someone else's server another address, and most agents have only one of the two.
+  // The address of a foreign server's resource cannot be changed here, and most agents have only one of the two.
   const mayShare = kind === 'upstream' && first?.unit !== resource.unit
   return first && !mayShare ? [addressTaken(resource, first, kind), ...missing] : missing
 }
 
 const FIX_ADDRESS = {
   ours: 'Give one of the two another address.',
-  theirs: 'Only whoever wrote the server can give one of the two another address.',
+  theirs: 'Only the author of the server can give one of the two another address.',
 } as const
 
 function addressTaken(resource: Resource, first: Origin, kind: SourceKind): Problem {
@@ -287,7 +287,7 @@ function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }):
     : 'it has it now, and keeps it for as long as it offers it'
 }
 
-/** Where what has a name says it, in whoever's file that is. */
+/** Where a named definition says it, in whichever file that is. */
 const FIELDS = {
   tool: 'name',
   prompt: 'name',
@@ -301,7 +301,7 @@ function fixHere(kind: NamedKind): string {
   return kind === 'unit' ? 'Give one of the two files another name.' : `Give one of the two another "${FIELDS[kind]}".`
 }
 
-/** Nobody here can change what a server calls its things, only what they are called here. */
+/** The names of a foreign server cannot be changed here, only what they are called here. */
 function fixUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
   const entry = `its entry in "mcpServers"`
   if (kind === 'tool') {
@@ -315,7 +315,7 @@ function fixUpstream({ upstream, kind, ownName }: { upstream: string; kind: Name
   return fixHere(kind)
 }
 
-/** Declarations make a capability together, and none may add to one that somebody has programmed. */
+/** Declarations make a capability together, and none may add to a programmed one. */
 export function capabilityTaken({ path, capability, ...origin }: Declaration, first: Origin): Problem {
   const text = `declaration "${path}": capability "${capability}" is that of ${first.unit} (${first.source}), which stays as it is.`
   const fix = 'Say another "capability", or move the file to another folder.'

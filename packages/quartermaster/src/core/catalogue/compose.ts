@@ -60,7 +60,16 @@ function composeGeneration(
   const prompts: KnownReadings['prompts'] = new Map()
   const resources: KnownReadings['resources'] = new Map()
   const words: CommandWords = new Map()
-  const known: Known = { tools, words, prompts, resources, dependencies, consentOperations, problems, owners: NOBODY }
+  const known: Known = {
+    tools,
+    words,
+    prompts,
+    resources,
+    dependencies,
+    consentOperations,
+    problems,
+    owners: NO_OWNERS,
+  }
   const { capabilities, injections } = takeBundles(ordered, declared, known)
   const knowledge = takeNames(
     ordered.flatMap(unit => unit.knowledge),
@@ -128,7 +137,7 @@ function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKi
   return { ...capability, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...reasons] }
 }
 
-/** Whoever wrote a tool here fixes it; of an upstream's it is told at once what is in its way. */
+/** The author of a tool here fixes it; of an upstream's tool the reason says at once what is in its way. */
 function reasonFor({ name }: Tool, faults: readonly Problem[], kind: SourceKind): string {
   const fault = faults.find(({ subject }) => subject === `tool:${name}`)
   if (fault?.field === 'name') return LOST_NAME
@@ -153,7 +162,7 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
     capabilities.set(one.key, { ...withSoundParts(one, known, kind), position: capabilities.size })
   for (const unit of units) {
     // By now it is known which of them are left out for their own names.
-    if (unit.kind === 'upstream' && known.owners === NOBODY)
+    if (unit.kind === 'upstream' && known.owners === NO_OWNERS)
       known.owners = ownersAmong(units.filter(isUpstream), one => taken.has(one.key))
     for (const one of unit.capabilities) if (take('capability', one.key, one)) add(one, unit.kind)
     for (const { capability, declarations } of declared.capabilities.get(unit) ?? []) {
@@ -172,7 +181,7 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
   return { capabilities, injections }
 }
 
-const NOBODY: Owners = new Map()
+const NO_OWNERS: Owners = new Map()
 
 function isUpstream({ kind }: CheckedUnit): boolean {
   return kind === 'upstream'

@@ -21,7 +21,7 @@ export interface ConsentOperationDefinition extends Omit<ConsentOperation, 'scop
   readonly scope?: string | ScopeFunction | undefined
 }
 
-/** Whether nobody may allow it for longer than one call. */
+/** Whether it may not be allowed for longer than one call. */
 export function isOnceOnly(operation: Pick<ConsentOperationDefinition, 'grantable'> | undefined): boolean {
   return operation?.grantable === 'once'
 }

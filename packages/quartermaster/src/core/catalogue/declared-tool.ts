@@ -96,7 +96,7 @@ interface Wrong {
   readonly at: DeclaredPlace
 }
 
-/** What an op says about the settings that are right, so that whoever fixes the others is not told of these only then. */
+/** What an op says about the valid settings, so that all problems are reported at once. */
 function hearRest(op: CatalogueOp, { facts, settings, parameters, at }: Wrong): void {
   const wrong = settings.ok ? [] : settings.issues.map(({ path }) => String(path[0]))
   const rest = without(facts.with ?? {}, wrong)
@@ -133,7 +133,7 @@ function settingsOf(facts: DeclarationFacts, op: CatalogueOp, at: DeclaredPlace)
   }
   const checked = op.settings.validate(without(given, unknown))
   if (checked instanceof Promise) {
-    // Whatever becomes of it, nobody waits for it.
+    // Its result is not waited for.
     checked.catch(() => {})
     at.add('op', `cannot be used: the settings of "${op.id}" are not checked at once`)
     return { ok: false, issues: [] }
@@ -148,7 +148,7 @@ function without(settings: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))
 }
 
-/** Many libraries pass over what they do not know; here it would be a word that somebody has misspelled. */
+/** Many libraries ignore unknown keys; here an unknown key is a misspelled word. */
 function sorted(settings: object, { properties, additionalProperties: others }: JsonSchema) {
   const known = Object.keys((properties ?? {}) as object)
   const isClosed = properties !== undefined && (others === undefined || others === false)

@@ -116,7 +116,7 @@ export function holdBack(context: CallContext, why: string): void {
   reasons.set(context, why)
 }
 
-/** It begins: from here on nobody knows what was done when it is cut short. */
+/** It begins: when it is cut short from here on, its outcome is unknown. */
 export function letGo(context: CallContext): void {
   reasons.delete(context)
 }

@@ -4,9 +4,9 @@ import {
   type Json,
   type JsonSchema,
   type McpServerConfig,
+  type Observation,
   type ResolvedConfig,
   type ResolverContext,
-  type Sighting,
   type ToolDescriptor,
 } from '../../contracts/index.ts'
 import { brand } from './brand.ts'
@@ -52,9 +52,9 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   /** What an agent may configure. Nothing when absent. */
   config?: C
   tools: readonly AnyTool[]
-  /** Texts with gaps that come along with it. Whoever has the capability has them all. */
+  /** Prompts that come along with it, for every agent that has the capability. */
   prompts?: readonly AnyPrompt[]
-  /** What can be read by whoever has the capability. */
+  /** Resources for every agent that has the capability. */
   resources?: readonly AnyResource[]
   /** Needed by every tool, prompt and resource of this capability. */
   requires?: readonly string[]
@@ -103,14 +103,14 @@ export type ProbeVerdict =
   /**
    * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`:
    * nothing went wrong with it, so what was found last still holds, however long it takes. `final`: only a person can bring it
-   * back, so nobody waits for it.
+   * back, so calls do not wait for it.
    */
   | { up: false; reason: string; recovering?: boolean; pending?: boolean; final?: boolean }
 
 export interface ProbeContext {
   /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */
   readonly signal: AbortSignal
-  /** Whether a secret of this name is there. Its text is nobody's business here. */
+  /** Whether a secret of this name is there. Its text is never shown here. */
   hasSecret(name: string): boolean
   /** Whether a call or a person wants to know, and not only the watcher: then it may be worth more than a look. */
   readonly isRequested?: boolean
@@ -145,7 +145,7 @@ export interface DependencyDefinition {
   fix?: string
   /** Calls back when a look would find something new; it is then looked at once. Returns how to stop. */
   onChange?(listener: () => void): () => void
-  /** Whether anybody has it set up. While nobody has, it is neither looked at nor shown. */
+  /** Whether any configuration uses it. While none does, it is neither probed nor shown. */
   isUsed?(): boolean
 }
 
@@ -197,7 +197,7 @@ export type OpFacts = Pick<
 /** A callable that declarations make tools of. */
 export interface OpDefinition<S extends SchemaLike = SchemaLike, I extends SchemaLike = SchemaLike, O = undefined>
   extends OpFacts {
-  /** One sentence, for whoever writes declarations. */
+  /** One sentence, for authors of declarations. */
   short: string
   /** What a declaration says under `with`; without it there is nothing to say. */
   settings?: S
@@ -253,7 +253,7 @@ export interface EffectDefinition {
 }
 
 /** What a look of one's own may answer: whether it is there, or that with what tells it from what was there before. */
-export type EffectLook = boolean | Sighting
+export type EffectLook = boolean | Observation
 
 /** As much of a kind of effect as loading definitions needs. */
 export interface EffectChecker {

@@ -107,11 +107,11 @@ export interface CatalogueOp extends Origin {
   readonly code: unknown
 }
 
-/** A checked piece of written knowledge: a unit, in the words of whoever reads it. */
+/** A checked piece of written knowledge: a unit, in the words for its readers. */
 export interface Knowledge extends Readonly<UnitFacts>, Origin {
   /** Its folders and its own name, joined by `/`. */
   readonly path: string
-  /** Whether it came with the product rather than being somebody's own. */
+  /** Whether it came with the product rather than with the project. */
   readonly isBuiltin: boolean
   /** In Markdown. */
   readonly body: string
@@ -148,9 +148,9 @@ export interface CatalogueCapability extends Origin {
   readonly resources: readonly Resource[]
   /** Tools it has and does not offer: their definitions are wrong, or it holds them back. An agent that lists one is told. */
   readonly leftOut: readonly WithheldTool[]
-  /** Tools that it had once: nobody is told of one but who lists it. */
+  /** Tools that it had once: named only to agents that list them. */
   readonly gone?: readonly WithheldTool[]
-  /** Tools that the owner has left out: nobody is told of one but who lists it. */
+  /** Tools that the owner has left out: named only to agents that list them. */
   readonly unwanted?: readonly WithheldTool[]
   /** Why its tools are not known yet. */
   readonly unseen: string | undefined
@@ -345,7 +345,7 @@ function compare(kind: string, before: Hashed, after: Hashed, diff: GenerationDi
   for (const name of before.keys()) if (!after.has(name)) diff.removed.push(`${kind}:${name}`)
 }
 
-/** Those that nobody was told of before. Two that say the same of the same place are one. */
+/** Problems that were not reported before. Two that say the same of the same place are one. */
 export function newProblems(now: readonly Problem[], known: readonly Problem[]): Problem[] {
   const texts = new Set(known.map(textOf))
   return now.filter(problem => !texts.has(textOf(problem)))

@@ -1,5 +1,4 @@
 export { kindOf } from './brand.ts'
-export { CANCEL_SIGNAL, cancelSignalOf } from './cancel-signal.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { isOlderHash } from './check-tool.ts'
 export { absentTools, LOST_NAME, notOffered } from './check-unit.ts'
@@ -100,11 +99,10 @@ export {
   defineModule,
   type ModuleDefinition,
   type Paths,
-  type RegistryDesk,
+  type RegistryService,
   type Secrets,
   type Services,
 } from './module.ts'
-export { PAUSE_RUN, pauseRun } from './pause-run.ts'
 export {
   type DescribedSchema,
   type FromJsonSchema,
@@ -119,20 +117,24 @@ export {
 } from './schema.ts'
 export type {
   ForeignText,
-  ProgramDesk,
   ProgramOutcome,
   ProgramRequest,
+  ProgramService,
   WebAnswer,
-  WebDesk,
   WebOutcome,
   WebRequest,
+  WebService,
 } from './sources.ts'
-export type {
-  AnyTool,
-  AskOptions,
-  CallContext,
-  Forwarded,
-  ForwardingDefinition,
-  HandlerOutput,
-  ToolDefinition,
+export {
+  type AnyTool,
+  type AskOptions,
+  CANCEL_SIGNAL,
+  type CallContext,
+  cancelSignalOf,
+  type Forwarded,
+  type ForwardingDefinition,
+  type HandlerOutput,
+  PAUSE_RUN,
+  pauseRun,
+  type ToolDefinition,
 } from './tool.ts'

@@ -25,7 +25,7 @@ export interface ReadingContext<Config = unknown> {
   readonly signal: AbortSignal
   /** When it ends at the latest, as epoch milliseconds. */
   readonly deadline: number
-  /** Asks whoever wants it. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
+  /** Asks the person behind the request. Throws `ANSWER_UNAVAILABLE` where no answer can be had. */
   ask(question: Question, options?: AskOptions): Promise<Answer>
   /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
   canAnswer(kind: QuestionKind): boolean
@@ -91,7 +91,7 @@ export interface ResourceDefinition<T extends string = string, Config = unknown>
   uri?: string
   /** Its addresses, `{name}` for what differs: RFC 6570, level 1; of an upstream all of it. */
   uriTemplate?: T
-  /** Helps whoever types what stands for a name of the template. */
+  /** Completes a value for a name of the template. */
   suggest?: { readonly [K in TemplateParam<T>]?: Suggest<Config> }
   /** What MCP clients are told beside all this, word for word. */
   mcp?: ResourceMcpExtras
@@ -99,7 +99,7 @@ export interface ResourceDefinition<T extends string = string, Config = unknown>
   codeHash?: string
   read(request: ResourceRequest<T>, context: ReadingContext<Config>): ResourceOutput | Promise<ResourceOutput>
   /**
-   * Called while somebody watches an address: once for each caller, however many of their clients do. It tells of every
+   * Called while an address is watched: once for each caller, however many of their clients do. It tells of every
    * change until it is stopped, over whatever happens to the connection behind it.
    */
   watch?(uri: string, onUpdated: () => void, context: WatchContext<Config>): () => void
@@ -120,7 +120,7 @@ export interface PromptArgumentDefinition<Config = unknown> {
   /** One sentence: what to put here. */
   short?: string
   required?: boolean
-  /** Helps whoever types it. */
+  /** Completes a value of this argument. */
   suggest?: Suggest<Config>
 }
 
@@ -168,7 +168,7 @@ export interface PassedContents {
 }
 
 // What a server of someone else answers has been JSON a moment ago and will be JSON again. It is handed on as it is, fields
-// that nobody here knows included: looking at every field, or writing it just to see whether it can be written, would cost
+// that are unknown here included: looking at every field, or writing it just to see whether it can be written, would cost
 // more than the rest of the call.
 
 /** A tool's result as someone else's server gave it. Structured content is checked against the output schema. */
@@ -188,7 +188,7 @@ export function passedContents(value: unknown): PassedContents {
 
 /**
  * What belongs to the connection it came over, and means something else on the one it goes to; and what is no name of a field to
- * whoever sets it.
+ * its author.
  */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['resultType', 'cacheScope', '__proto__'])
 
@@ -211,7 +211,7 @@ function pass(value: unknown, list: string): object {
 
 /**
  * Without what only we may say: who answered, and what of it is kept here. All that MCP defines under its own prefix is between the
- * two ends of one connection (`serverInfo`, `subscriptionId`, `related-task`), and nobody else may define anything there.
+ * two ends of one connection (`serverInfo`, `subscriptionId`, `related-task`), and no other code may define anything there.
  */
 export function withoutReserved(meta: unknown): unknown {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta

@@ -20,7 +20,7 @@ import {
 } from './definitions.ts'
 import { type Definitions, type Generation, type Tool } from './generation.ts'
 import { ProblemList } from './problem-list.ts'
-import { type ProgramDesk, type WebDesk } from './sources.ts'
+import { type ProgramService, type WebService } from './sources.ts'
 
 /** What the project folder and the data folder are, for modules that touch files. */
 export interface Paths {
@@ -30,18 +30,18 @@ export interface Paths {
   readonly configFile?: string | undefined
 }
 
-/** Texts that are nobody else's business. */
+/** Secrets of this module alone. */
 export interface Secrets {
   /** The secret's text, or `undefined`. */
   get(name: string): string | undefined
   /** Why what was read last is not what is there now; nothing while it is. */
   whyUnread?(): string | undefined
-  /** Calls back whenever they are read anew. Returns how to stop. */
+  /** Calls back whenever they are read again. Returns how to stop. */
   onChange?(listener: () => void): () => void
 }
 
 /** All definitions and what works of them, for modules that look after these. It shows more than any one agent may see. */
-export interface RegistryDesk {
+export interface RegistryService {
   generation(): Generation
   /** Everything that is wrong with configuration, definitions and agents now. */
   problems(): readonly Problem[]
@@ -50,7 +50,7 @@ export interface RegistryDesk {
   missing(tool: Tool): MissingDependency[]
   /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
   recheck(name: string, options: { force: boolean }): Promise<RecheckAnswer>
-  /** Reads configuration, agents and definitions anew. Calls that are under way end on what they began with. */
+  /** Reads configuration, agents and definitions again. Running calls end on what they began with. */
   reload(): Promise<ReloadReport>
 }
 
@@ -58,11 +58,11 @@ export interface RegistryDesk {
 export interface Services extends Platform {
   paths: Paths
   secrets: Secrets
-  registry: RegistryDesk
+  registry: RegistryService
   /** Servers elsewhere, behind the walls around this machine and network. */
-  web: WebDesk
+  web: WebService
   /** Programs on this machine. */
-  programs: ProgramDesk
+  programs: ProgramService
 }
 
 export type Definition = Capability | DependencyDefinition | Injection | Op
@@ -124,7 +124,7 @@ function create(module: ModuleDefinition, services: Partial<Services>): unknown 
     Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services,
   )
   if (made instanceof Promise) {
-    // Whatever becomes of it, nobody waits for it.
+    // Its result is not waited for.
     made.catch(() => {})
     throw new AppError('DEFINITION_INVALID', 'Its "create" must give definitions at once, not a promise.')
   }

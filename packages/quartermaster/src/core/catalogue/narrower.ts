@@ -12,7 +12,7 @@ interface Comparison {
 
 /** Schemas that refer to themselves have no end. */
 const MOST_DEPTH = 16
-/** What says something to whoever reads, and nothing about values. */
+/** What informs readers, and restricts no values. */
 const NOTES = new Set(['title', 'description', 'default', 'examples', 'deprecated', '$comment', '$schema', '$defs'])
 /** What holds for a number in the wide schema holds for any further from it in this direction. */
 const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']

@@ -28,7 +28,7 @@ export type Unparsed<S> = S extends StandardSchemaV1
     ? StandardSchemaV1.InferInput<P>
     : FromJsonSchema<S>
 
-/** What a check found; of what is wrong only as much as somebody reads. */
+/** What a check found; of the issues only as many as a person reads. */
 export type Validated = { ok: true; value: unknown } | { ok: false; issues: Issue[] }
 export type Validate = (value: unknown) => Validated | Promise<Validated>
 

@@ -197,13 +197,13 @@ export interface WebRequest {
 /** What came of it. A reason is a sentence of ours, without the words of a stranger. */
 export type WebOutcome =
   | { readonly kind: 'answer'; readonly answer: WebAnswer }
-  /** It leads where nobody may go. Nothing was sent. */
+  /** It leads where requests are forbidden. Nothing was sent. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** `no`: the server cannot have seen the whole request. */
   | { readonly kind: 'failed'; readonly reason: string; readonly wasSent: 'no' | 'maybe' }
   /** There is an answer, and more of it than may be: this is its beginning. */
   | { readonly kind: 'tooLong'; readonly answer: WebAnswer }
-  /** There is an answer, and nobody here can read its body, which is left out. */
+  /** There is an answer whose body cannot be read here and is left out. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly answer: WebAnswer }
 
 export interface WebAnswer {
@@ -216,12 +216,12 @@ export interface WebAnswer {
 }
 
 /** Requests to servers elsewhere, behind the walls around this machine and network. */
-export interface WebDesk {
+export interface WebService {
   /** Rejects only with the reason of the signal. */
   send(request: WebRequest): Promise<WebOutcome>
 }
 
-/** What somebody else chose of what a program is given. */
+/** What the caller chose of what a program is given. */
 export interface ForeignText {
   /** The parameter that it came by. */
   readonly parameter: string
@@ -234,7 +234,7 @@ export interface ForeignText {
 export interface ProgramRequest {
   readonly program: string
   readonly args: readonly string[]
-  /** What somebody else chose of its arguments and its input, whole and in parts, to be looked through for paths to the data folder. */
+  /** What the caller chose of its arguments and its input, whole and in parts, to be searched for paths to the data folder. */
   readonly foreign: readonly ForeignText[]
   /** In the project folder, which it counts from. */
   readonly cwd: string
@@ -263,9 +263,9 @@ export type ProgramOutcome =
 
 /**
  * Programs on this machine. None of them, and nothing they start, outlives its run: known are those in the group of the
- * program and those that carry its mark in their environment. Whoever leaves both on purpose is not found.
+ * program and those that carry its mark in their environment. A program that leaves both on purpose is not found.
  */
-export interface ProgramDesk {
+export interface ProgramService {
   /** Rejects with the reason of the signal, when nothing of it runs any more. */
   run(request: ProgramRequest): Promise<ProgramOutcome>
   /** Looks whether a program is there. */

@@ -13,7 +13,7 @@ import type {
   ToolResult,
   TraceContext,
 } from '../../contracts/index.ts'
-import type { Log } from '../kernel/index.ts'
+import type { CancelSignal, Log } from '../kernel/index.ts'
 import type { Parsed, SchemaLike, Unparsed } from './schema.ts'
 
 /** All a handler is told beside its input. Nothing is fished out of a global. */
@@ -30,10 +30,10 @@ export interface CallContext<Config = unknown> {
   readonly operationId: string
   /** The same for every attempt at this operation; hand it to services that can tell a repeat by it. */
   readonly idempotencyKey: string
-  /** Whose trace this belongs to, if anybody's; hand it on to services in their `traceparent` and `tracestate` headers. */
+  /** The trace of the caller, if any; hand it on to services in their `traceparent` and `tracestate` headers. */
   readonly trace?: TraceContext | undefined
   progress(update: Progress): void
-  /** Asks whoever started the call. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
+  /** Asks the caller of the tool. Throws `ANSWER_UNAVAILABLE` where no answer can be had. */
   ask(question: Question, options?: AskOptions): Promise<Answer>
   /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
   canAnswer(kind: QuestionKind): boolean
@@ -124,4 +124,26 @@ export interface AnyTool extends Omit<ToolDefinition, 'handler' | 'output' | 'in
   output?: SchemaLike | undefined
   handler(input: never, context: CallContext<never>): unknown
   forward?(input: never): Forwarded
+}
+
+/** Where a context stops the clock of its run. */
+export const PAUSE_RUN = Symbol('pause run')
+
+/**
+ * Stops the clock of a call's run, and answers how to go on; for code of ours that has a person asked on behalf of another call,
+ * which this one may be waiting for. A question of its own stops it anyway.
+ */
+export function pauseRun(context: { readonly signal: AbortSignal; [PAUSE_RUN]?(): () => void }): () => void {
+  return context[PAUSE_RUN]?.() ?? (() => {})
+}
+
+/** Where a context has the signal that its `AbortSignal` is made of. */
+export const CANCEL_SIGNAL = Symbol('cancel signal')
+
+/** The signal of a call for code of ours, which listens thousands of times a second and has no need of a whole `AbortSignal`. */
+export function cancelSignalOf(context: {
+  readonly signal: AbortSignal
+  readonly [CANCEL_SIGNAL]?: CancelSignal
+}): CancelSignal {
+  return context[CANCEL_SIGNAL] ?? context.signal
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseUriTemplate } from './uri-template.ts'
+import { parseUriTemplate } from './check-mcp.ts'
 
 describe('a template', () => {
   it.each([

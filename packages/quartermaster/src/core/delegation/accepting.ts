@@ -18,7 +18,7 @@ import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
 import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
 import { type ChainPlace, placeInChain, refuseTurns } from './limits.ts'
 import { askedDraft, bytesOf, deliver } from './notices.ts'
-import { filesOf } from './words.ts'
+import { filesOf } from './wording.ts'
 
 interface Accepting {
   /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
@@ -30,7 +30,7 @@ export interface AcceptOptions {
   readonly conversationId?: string | undefined
   /** What the asker calls the message with the task. */
   readonly senderMessageId?: string | undefined
-  /** How often the task was passed on before it came here, by the word of whoever brings it. */
+  /** How often the task was passed on before it came here, as its sender says. */
   readonly hopsBefore?: number | undefined
   /** What the task came in, where that was not one text. Its words are the text of these. */
   readonly parts?: readonly MessagePart[] | undefined
@@ -50,7 +50,7 @@ interface AcceptingDeps extends LedgerDeps {
   onDue(at: number): void
 }
 
-/** Each failed try means that somebody else has got a place, or has moved. */
+/** Each failed try means that another task got the place, or a workspace has moved. */
 const TRIES = 50
 
 export function createAccepting(deps: AcceptingDeps): Accepting {
@@ -79,7 +79,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   }
 
   async function sidesOf(from: WorkspaceRow, to: string): Promise<Pair> {
-    const { self, peer } = await reachedPeer(workspaces, from, { to, alone: 'Nobody gives tasks to themselves' })
+    const { self, peer } = await reachedPeer(workspaces, from, { to, alone: 'A workspace cannot give tasks to itself' })
     return { asker: self, peer }
   }
 
@@ -103,7 +103,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
     const queued = await store.count('delegations', { organisation, toId, state: 'queued' })
     if (queued >= MOST_QUEUED_DELEGATIONS) throw full(workspace, MOST_QUEUED_DELEGATIONS)
-    // Nobody gets past those that wait already.
+    // A new task does not overtake those that wait already.
     if (queued > 0) return null
     return (await ledger.freeSlot({ organisation, id: toId, workspace, ...peer })) ?? null
   }
@@ -244,7 +244,7 @@ function guardsOf({ asker, peer }: Pair, slot: number | null): Write[] {
   ]
 }
 
-/** What belongs together is told by the conversation, so it has to be one of these two and nobody else. */
+/** A conversation groups messages, so it has to be one between these two alone. */
 function ownConversation({ asker, peer }: Pair, conversationId: string): Write[] {
   return [
     { of: asker.id, with: peer.id },

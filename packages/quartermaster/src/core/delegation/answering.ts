@@ -14,13 +14,13 @@ import { canonicalJson, type Digest } from '../kernel/index.ts'
 import type { MessageDraft } from '../messages/index.ts'
 import { type Ledger, type LedgerDeps, nextStep, type StepParts } from './ledger.ts'
 import { bytesOf, characterAt, replyDraft, resultText, wellCut } from './notices.ts'
-import { filesOf, notYet } from './words.ts'
+import { filesOf, notYet } from './wording.ts'
 
 /** What peers say of the tasks that they have. */
 interface Answering {
   /** How it went or goes. Throws `DELEGATION_ENDED`. */
   reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
-  /** How it goes, for whoever looks. Nobody is sent it. */
+  /** Records progress for readers of the task. No message is sent. */
   note(row: DelegationRow, words: string | undefined): Promise<DelegationRow>
   /** What was said under the same key before. Throws `IDEMPOTENCY_CONFLICT` when that was something else. */
   repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>

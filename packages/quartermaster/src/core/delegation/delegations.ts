@@ -1,10 +1,10 @@
 import {
   AppError,
   type DELEGATION_ROUTES,
-  type DelegationDesk,
   type DelegationDetail,
   type DelegationPage,
   type DelegationRow,
+  type DelegationService,
   type DelegationWish,
   type Settings,
   type WorkspaceRow,
@@ -27,7 +27,7 @@ import {
   NO_ATTACHMENTS,
   waitUntilFound,
 } from '../messages/index.ts'
-import { type Handlers, isNamed, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import { type ApiCaller, type Handlers, isNamed, type Organisation, workspaceOf } from '../organisation/index.ts'
 import { type Store, type StoreNews } from '../store/index.ts'
 import { type Accepted, type AcceptOptions, createAccepting } from './accepting.ts'
 import { type Answered, createAnswering, type PeerWords } from './answering.ts'
@@ -35,11 +35,11 @@ import { createLedger, delegationDetail, delegationFacts, isOpen, type LedgerDep
 import { type BetweenPage, type BetweenQuery, createBetween, createListing, type ListQuery } from './listing.ts'
 import { carriedTasks, createSettling } from './settling.ts'
 import { createSweeper } from './sweeper.ts'
-import { unknownTask } from './words.ts'
+import { unknownTask } from './wording.ts'
 
 /** Tasks that workspaces give each other, each with exactly one outcome. */
 export interface Delegations {
-  /** Throws `PEER_NOT_FOUND` for whoever cannot be reached, and `DELEGATION_LOOP` for what would go in a circle. */
+  /** Throws `PEER_NOT_FOUND` for a peer out of reach, and `DELEGATION_LOOP` for a task that would go in a circle. */
   delegate(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
   /** Waits for the end; answers it as it is when the time is over. */
   wait(row: DelegationRow, options: WaitForEnd): Promise<DelegationRow>
@@ -53,7 +53,7 @@ export interface Delegations {
   between(query: BetweenQuery): Promise<BetweenPage>
   /** What the peer says of the one with this id. */
   reply(peer: WorkspaceRow, id: string, reply: PeerWords): Promise<DelegationRow>
-  /** How it goes with one that this peer has, for whoever looks. Nobody is sent it. */
+  /** Records the peer's progress for readers of the task. No message is sent. */
   note(peer: WorkspaceRow, id: string, words: string | undefined): Promise<DelegationRow>
   /** Ends or advances what a message of the peer's log carries; nothing when it carries none that is the peer's to answer. */
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
@@ -259,17 +259,21 @@ interface CarriedTask {
 /** Clients give up on a call that they hear nothing of, many after a minute; words on the way keep them. */
 const TELL_MS = 15_000
 
-/** As many as somebody looks through for one that it has lost. */
+/** As many as a model looks through for one that it has lost. */
 const MOST_OPEN = 10
 
-export interface DelegationDeskDeps {
+export interface DelegationServiceDeps {
   readonly delegations: Delegations
   readonly organisation: Organisation
   readonly settings: Pick<Settings, 'delegationWaitSeconds'>
 }
 
 /** Gives tasks to peers for an agent's tools, on behalf of its workspace. */
-export function createDelegationDesk({ delegations, organisation, settings }: DelegationDeskDeps): DelegationDesk {
+export function createDelegationService({
+  delegations,
+  organisation,
+  settings,
+}: DelegationServiceDeps): DelegationService {
   return {
     async delegate(actor, wish) {
       const asker = await workspaceOf(organisation, actor)
@@ -284,7 +288,7 @@ export function createDelegationDesk({ delegations, organisation, settings }: De
         signal,
         onChange: now => onChange(wordsFor(now)),
       })
-      // Nobody here can tell whether an answer was heard; one whose asker has gone is told by the notice.
+      // Whether the answer arrived is unknown here; an asker that has gone is told by the notice.
       if (!isOpen(row.state) && !signal.aborted) await delegations.seen(row)
       return delegations.detail(row)
     },
@@ -325,14 +329,14 @@ export function delegationHandlers({
 }: DelegationHandlersDeps): Handlers<keyof typeof DELEGATION_ROUTES> {
   const { workspaces, presence } = organisation
 
-  /** What somebody may see: a workspace its own, everybody else what is in their organisation. */
-  function seen(visitor: Visitor, id: string): Promise<DelegationRow> {
+  /** Whose tasks a caller may see: a workspace its own, everybody else those of their organisation. */
+  function seen(visitor: ApiCaller, id: string): Promise<DelegationRow> {
     if (visitor.kind === 'workspace') return delegations.expect(visitor.workspace, id)
     return delegations.expectAny(visitor.organisation, id)
   }
 
   /** Whose list is meant; that of everybody when it is not a workspace that asks and it names none. */
-  async function whose(visitor: Visitor, id: string | undefined): Promise<WorkspaceRow | undefined> {
+  async function whose(visitor: ApiCaller, id: string | undefined): Promise<WorkspaceRow | undefined> {
     if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
     const { workspace } = visitor
     if (id === undefined || isNamed(workspace, id)) return workspace

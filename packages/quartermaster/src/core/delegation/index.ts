@@ -1,10 +1,10 @@
 export type { Accepted, AcceptOptions } from './accepting.ts'
 export type { PeerWords } from './answering.ts'
 export {
-  createDelegationDesk,
+  createDelegationService,
   createDelegations,
-  type DelegationDeskDeps,
   type DelegationHandlersDeps,
+  type DelegationServiceDeps,
   type Delegations,
   type DelegationsDeps,
   delegationHandlers,
@@ -12,4 +12,4 @@ export {
 } from './delegations.ts'
 export { DELEGATION_EVENTS, type DelegationEvent, isOpen, type ListedRow, nextStep } from './ledger.ts'
 export { type BetweenPage, type BetweenQuery, type ListQuery, placeBehind } from './listing.ts'
-export { isQuestion } from './words.ts'
+export { isQuestion } from './wording.ts'

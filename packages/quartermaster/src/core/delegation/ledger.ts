@@ -13,7 +13,7 @@ import { type Attachments, type MessageDraft, type Messages, TASK_GUARD, taskBus
 import { type Organisation, type PresenceBook } from '../organisation/index.ts'
 import { mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { characterAt, deliver, resultText, type Sides, wellCut } from './notices.ts'
-import { ended, filesOf, unknownTask } from './words.ts'
+import { ended, filesOf, unknownTask } from './wording.ts'
 
 export interface LedgerDeps {
   readonly store: Store
@@ -44,9 +44,9 @@ export interface Ledger {
   get(organisation: string, id: string): Promise<DelegationRow | undefined>
   sides(row: DelegationRow): Promise<Sides>
   /**
-   * One step, by what counts when it is written: `parts` is asked anew whenever the row has changed meanwhile. Throws
+   * One step, decided on the row as it is when it is written: `parts` is called again whenever the row has changed meanwhile. Throws
    * `DELEGATION_ENDED` for one that is over, and answers the row as it is where the event changes nothing, or where `isDone`
-   * finds that somebody else has done the same.
+   * finds that the same was done by another process.
    */
   step(row: DelegationRow, event: DelegationEvent, how: StepHow): Promise<DelegationRow>
   /** What hands it to the peer, with its files. */
@@ -62,7 +62,7 @@ interface Delivery {
   readonly writes: readonly Write[]
 }
 
-/** Each failed try means that somebody else has come further. */
+/** Each failed try means that another process has changed the row. */
 const TRIES = 50
 
 export function createLedger(deps: LedgerDeps): Ledger {
@@ -97,7 +97,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     toId: string,
     { at, leaving }: { at: number; leaving?: number },
   ): Promise<Promotion | undefined> {
-    // What is due already is about to end, and nobody should begin with it.
+    // A task that is due already is about to end, and work on it should not begin.
     const where = { organisation, toId, state: 'queued', deadlineAt: { above: at } } as const
     const [row] = await store.find('delegations', { where, order: { by: ['createdAt', 'id'] }, limit: 1 })
     const peer = row && (await workspaces.find(organisation, toId))

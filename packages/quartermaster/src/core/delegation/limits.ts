@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const MOST_READ = 1_000
 
 /**
- * Two agents that answer each task with a new one are in no circle that is open, and go on for as long as somebody pays. Throws
+ * Two agents that answer each task with a new one are in no circle that is open, and go on for as long as it is paid for. Throws
  * `DELEGATION_LOOP` when the two have changed sides too often within an hour. Who only gives, or only gets, has no turns.
  */
 export async function refuseTurns(store: Store, { asker, peer, now, most }: TurnRequest): Promise<void> {
@@ -69,13 +69,13 @@ interface ChainRequest {
   /** The one that it says it works on. */
   readonly forTask?: string | undefined
   readonly mostHops: number
-  /** How often it was passed on elsewhere, as whoever brings it says. */
+  /** How often it was passed on elsewhere, as its sender says. */
   readonly hopsBefore?: number | undefined
 }
 
 /**
  * The place of a new delegation. Throws `DELEGATION_LOOP` when the peer waits, at any distance, for something that the asker has
- * to do: whether this is for that or not, the two could wait for each other, and nobody gets around it by not saying.
+ * to do: whether this is for that or not, the two could wait for each other, and a task without a parent is no way around it.
  */
 export function placeInChain(request: ChainRequest): ChainPlace {
   const { asker, peer, held, queued, forTask, mostHops, hopsBefore = 0 } = request
@@ -87,7 +87,7 @@ export function placeInChain(request: ChainRequest): ChainPlace {
   return { parentId: parent?.id ?? null, hops, chain: [...(parent?.chain ?? []), asker.id] }
 }
 
-/** The one with the longest way behind it, the newest among equals, so that nobody gets more hops by having much to do. */
+/** The one with the most hops, the newest among equals, so that an agent with many tasks gets no more hops. */
 function workedOn(held: readonly Held[]): Held | undefined {
   const taken = held.filter(({ state }) => state === 'in_progress')
   return taken.toSorted((a, b) => b.hops - a.hops || (b.startedAt ?? 0) - (a.startedAt ?? 0))[0]

@@ -84,7 +84,7 @@ export interface BetweenPage {
   readonly next?: string
 }
 
-/** Reads by the time of the last change. What changes while somebody turns pages comes to the front, and is not lost. */
+/** Pages by the time of the last change. A task that changes while pages are read comes to the front, and is not lost. */
 export function createBetween(store: Store): (query: BetweenQuery) => Promise<BetweenPage> {
   return async ({ asker, peer, states, conversationId, changedSince, limit, after }) => {
     const where = {

@@ -68,13 +68,13 @@ export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWord
   })
 }
 
-/** What the peer is told when nobody wants its answer any more. */
+/** What the peer is told when its answer is not needed any more. */
 export function stopDraft(row: DelegationRow, { peer }: Sides, stop: PlatformWords): MessageDraft {
   const to = peer ? workspaceParty(peer) : aside(row.toId, row.toName)
   return draftMessage({ ...about(row, stop), from: PLATFORM, to, kind: 'notice', text: stop.text })
 }
 
-/** In the log, and not in the inbox: whoever it is for knows already. */
+/** In the log, and not in the inbox: the recipient knows already. */
 export function logOnly(draft: MessageDraft): MessageDraft {
   return { ...draft, writes: draft.writes.filter(({ table }) => table !== 'inbox') }
 }
@@ -113,7 +113,7 @@ function about(row: DelegationRow, { next, at }: { readonly next: Ids; readonly 
   return { messageId: next('msg'), organisation, conversationId, delegationId, createdAt: at }
 }
 
-/** Somebody whose log is not written to. */
+/** A workspace whose log is not written to. */
 function aside(id: string, name: string): Party {
   return { kind: 'workspace', id, name }
 }

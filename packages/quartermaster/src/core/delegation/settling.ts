@@ -22,11 +22,11 @@ import {
   expiredAt,
   isQuestion,
   stopWords,
-} from './words.ts'
+} from './wording.ts'
 
 /** What becomes of delegations that are open. */
 export interface Settling {
-  /** Nobody wants it any more. An asker that says so itself has no need of a notice. */
+  /** Its answer is not needed any more. An asker that cancels it itself needs no notice. */
   cancel(row: DelegationRow, by: 'asker' | 'owner'): Promise<DelegationRow>
   expire(row: DelegationRow): Promise<DelegationRow>
   /** One of its workspaces is archived. */
@@ -47,7 +47,7 @@ interface SettlingDeps extends LedgerDeps {
 export function createSettling(deps: SettlingDeps): Settling {
   const { store, clock, ids, messages, ledger, settings, tell } = deps
 
-  /** The task's message: nobody is handed it any more. */
+  /** Takes the task's message out of the inbox, so that it is not handed out any more. */
   const withoutTask = ({ organisation, toId, activityId }: DelegationRow): readonly Write[] =>
     messages.inbox.popWrites({ organisation, id: toId }, activityId)
 
@@ -60,8 +60,8 @@ export function createSettling(deps: SettlingDeps): Settling {
       const told = await whyOf(now)
       const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, told) })
       const stop = stopDraft(now, sides, { next: ids.next, at, text: stopWords(now, state, why) })
-      // Whoever has not been handed it has nothing to stop; its log says why the task is not in the inbox any more.
-      // One elsewhere is told by whoever has sent it the task.
+      // A peer that was not handed the task has nothing to stop; its log says why the task is not in the inbox any more.
+      // An external peer is told by the outbound worker.
       const isTold = now.state === 'in_progress' && !(sides.peer && isOutside(sides.peer))
       const stops = now.state === 'queued' ? [] : [isTold ? stop : logOnly(stop)]
       return {
@@ -70,7 +70,7 @@ export function createSettling(deps: SettlingDeps): Settling {
         writes: withoutTask(now),
       }
     }
-    // Whoever cancels what is cancelled wants what is so already.
+    // Cancelling a cancelled task changes nothing.
     const isDone = (now: DelegationRow) => event === 'cancel' && now.state === 'cancelled'
     return ledger.step(row, event, { parts, isDone })
   }
@@ -92,7 +92,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     }
   }
 
-  /** Whoever is handed something about a task has it in hand again. That is written down seldom, as it is asked for often. */
+  /** A reader that is handed something about a task has it in hand again. Written seldom, because it is asked for often. */
   async function lookedAt({ id, version, updatedAt }: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
     const at = Math.round(clock.now())
     if (at - updatedAt < settings.delegationQuietSeconds * 500) return
@@ -100,7 +100,7 @@ export function createSettling(deps: SettlingDeps): Settling {
     await store.commit([update('delegations', { where: { id, version }, set, guard: TASK_GUARD })])
   }
 
-  /** Whoever else has come first is right: there is nothing to do then. */
+  /** An earlier change wins: there is nothing to do then. */
   async function take(row: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
     const step = nextStep(row.state, 'take')
     if (!('to' in step)) return
@@ -160,11 +160,11 @@ interface Why {
   readonly isKnown?: boolean
 }
 
-/** Hands tasks out again that somebody took out of the inbox and seems to have lost. */
+/** Hands tasks out again that a reader took out of the inbox and seems to have lost. */
 interface HandingBack {
   /** Those of these open tasks of which their peer has said nothing for long. */
   lost(rows: readonly OpenTask[]): Promise<readonly OpenTask[]>
-  /** Whoever reads the peer's inbox is handed it again. It keeps its place: somebody has to do it. */
+  /** The next reader of the peer's inbox is handed it again. It keeps its place, because it has to be done. */
   handBack(task: Pick<OpenTask, 'id' | 'organisation'>): Promise<void>
 }
 
@@ -209,7 +209,7 @@ export function createHandingBack({ store, clock, ids, ledger, settings }: Handi
     return idsOf(tasks.filter(({ toId, conversationId }) => there.has(`${toId} ${conversationId}`)))
   }
 
-  /** Whoever has sent it looks after it. */
+  /** Tasks of the outbound worker, which looks after them itself. */
   async function sentElsewhere(tasks: readonly OpenTask[]): Promise<ReadonlySet<string>> {
     return idsOf(await allRows(store, 'outgoingtasks', { id: { in: each(tasks, 'id') } }, ['id']))
   }

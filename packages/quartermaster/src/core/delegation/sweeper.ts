@@ -4,7 +4,7 @@ import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
 import { type Ledger, OPEN_STATES } from './ledger.ts'
 import { createHandingBack, type OpenTask, type Settling } from './settling.ts'
 
-/** Ends what nobody else ends: what is due, and what has lost its workspace. Hands back what was lost by whoever had it. */
+/** Ends tasks that no other code ends: those due, and those that have lost their workspace. Hands lost tasks out again. */
 interface Sweeper {
   start(): void
   /** Something is due then. */

@@ -9,8 +9,9 @@ import {
   type OutgoingTaskRow,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type Clock, createCancellation, createRounds, type Log, separateSecrets } from '../kernel/index.ts'
+import { type Clock, createCancellation, createRounds, type Log } from '../kernel/index.ts'
 import { type Handlers, type Organisation, refusedDraft } from '../organisation/index.ts'
+import { separateSecrets } from '../secrets/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
 import { externalPeerFacts, keptWords, noSuchSecret, plainLine, refusedCard, unknownExternalPeer } from './wording.ts'
@@ -101,7 +102,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     const kept = before ? { id: before.id, createdAt: before.createdAt } : {}
     const workspace: WorkspaceRow = { ...draft.row, ...kept, capacity, delivery: 'push', ...seenFacts(card, now()) }
     const row = { ...rowOf(workspace, own, card), checkedAt: now(), nextCheckAt: now() + CHECK_EVERY_MS }
-    const outcome = await store.commit([...seatWrites(draft.writes, workspace, before), ...(await rowWrites(row))])
+    const outcome = await store.commit([...placementWrites(draft.writes, workspace, before), ...(await rowWrites(row))])
     if (!outcome.committed) throw refusedDraft(workspace, outcome.failed.guard)
     workspaces.tell(workspace)
     return shown((await store.get('externalpeers', workspace.id)) ?? row)
@@ -160,15 +161,15 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     }
     const rows = await store.find('externalpeers', query)
     const ids = new Set((await activeOf(rows)).map(({ id }) => id))
-    // Side by side: one that keeps us waiting holds up nobody else.
+    // Side by side: a slow peer holds up no other.
     await Promise.all(rows.map(row => (ids.has(row.id) ? check(row) : claimCheck(row))))
   }
 
   async function activeOf(rows: readonly ExternalPeerRow[]): Promise<ActivePeer[]> {
     if (rows.length === 0) return []
     const where = { id: { in: rows.map(({ id }) => id) }, origin: 'external', status: 'active' } as const
-    const seats = await store.find('workspaces', { where, columns: ['id', 'lastSeenAt'], limit: rows.length })
-    const seenAt = new Map(seats.map(({ id, lastSeenAt }) => [id, lastSeenAt]))
+    const workspaces = await store.find('workspaces', { where, columns: ['id', 'lastSeenAt'], limit: rows.length })
+    const seenAt = new Map(workspaces.map(({ id, lastSeenAt }) => [id, lastSeenAt]))
     return rows.flatMap(row => {
       const reachedAt = seenAt.get(row.id)
       return reachedAt === undefined ? [] : [{ ...row, reachedAt }]
@@ -262,7 +263,7 @@ function seenFacts({ facts }: SeenCard, at: number) {
 }
 
 /** The draft, with what is only known once its card was seen. One that was taken out before keeps its id, and with it its log. */
-function seatWrites(writes: readonly Write[], row: WorkspaceRow, before: WorkspaceRow | undefined): Write[] {
+function placementWrites(writes: readonly Write[], row: WorkspaceRow, before: WorkspaceRow | undefined): Write[] {
   return writes.map(write => {
     if (write.kind !== 'insert' || write.table !== 'workspaces') return write
     if (!before) return { ...write, row }

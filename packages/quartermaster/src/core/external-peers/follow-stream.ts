@@ -10,7 +10,6 @@ import {
 import { type Attachments } from '../attachments/index.ts'
 import { type CancelSignal, createCancellation } from '../kernel/index.ts'
 import { wholeParts } from '../messages/index.ts'
-import { type Matter, type VisitDeps } from './matter.ts'
 import {
   type RemoteArtifact,
   type RemoteEvent,
@@ -19,15 +18,16 @@ import {
   type RemoteState,
   type RemoteTask,
 } from './ports.ts'
+import { type ReachedTask, type TaskDeps } from './task.ts'
 import { plainLine } from './wording.ts'
 
 /** What a stream has told: words and nothing more, or the task as far as it came. */
 export type Heard = { readonly message: readonly RemotePart[] } | { readonly task: RemoteTask | undefined }
 
-interface Hearing {
+interface StreamFollower {
   /** Follows a stream until it is over, the agent wants something, or something here counts more. */
   hear(
-    matter: Matter,
+    matter: ReachedTask,
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken?: () => Promise<unknown>,
   ): Promise<Heard>
@@ -36,9 +36,9 @@ interface Hearing {
 /** How it goes is written down once in this time: some tell every word. */
 const NOTE_MS = 1_000
 
-export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 'delegations'>): Hearing {
+export function createStreamFollower({ clock, delegations }: Pick<TaskDeps, 'clock' | 'delegations'>): StreamFollower {
   async function hear(
-    matter: Matter,
+    matter: ReachedTask,
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken = async (): Promise<unknown> => undefined,
   ): Promise<Heard> {
@@ -51,7 +51,7 @@ export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 
   }
 
   async function followed(
-    matter: Matter,
+    matter: ReachedTask,
     events: AsyncIterable<RemoteEvent>,
     onTaken: () => Promise<unknown>,
   ): Promise<Heard> {
@@ -88,14 +88,14 @@ export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 
 const GOES_ON: ReadonlySet<RemoteState> = new Set(['submitted', 'working'])
 
 /** What the task is called there is on record before anything else is done about it. */
-async function remember({ held }: Matter, { id, contextId }: RemoteTask): Promise<void> {
+async function remember({ held }: ReachedTask, { id, contextId }: RemoteTask): Promise<void> {
   const { row } = held
   if (row.remoteId === id && row.contextId === contextId && row.attempts === 0) return
   await held.save({ remoteId: id, contextId, attempts: 0, trouble: null })
 }
 
 /** Before it is known what a task is called there it cannot be cancelled, so nothing but the end of this process cuts it off. */
-function onceKnown({ held, signal }: Matter): { readonly until: CancelSignal; leave(): void } {
+function onceKnown({ held, signal }: ReachedTask): { readonly until: CancelSignal; leave(): void } {
   const until = createCancellation()
   const give = () => {
     if (held.row.remoteId !== null || held.gone.aborted) until.cancel(signal.reason)
@@ -160,7 +160,7 @@ function withArtifact(
   return artifacts.map(one => (one === known ? whole : one))
 }
 
-/** The words alone, for whoever is told how it goes. */
+/** The words alone, for progress reports. */
 export function textOf(parts: readonly RemotePart[]): string {
   return parts
     .flatMap(part => (part.kind === 'text' && part.text.trim() !== '' ? [toKeepable(part.text)] : []))
@@ -239,7 +239,7 @@ function dataOf(parts: readonly RemotePart[]): MessagePart[] {
 /** The most that the files of one message have together. They go along in it, a third larger. */
 export const MOST_FILE_BYTES = 26_214_400
 
-/** What somebody here has said. */
+/** What a workspace here has said. */
 interface Said {
   readonly text: string
   readonly parts: readonly MessagePart[] | null

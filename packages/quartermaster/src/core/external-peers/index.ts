@@ -8,7 +8,7 @@ export {
   type PeerTrouble,
 } from './external-peers.ts'
 export { MOST_FILE_BYTES } from './follow-stream.ts'
-export { type Courier, type CourierDeps, createCourier } from './outbound-worker.ts'
+export { createOutboundWorker, type OutboundWorker, type OutboundWorkerDeps } from './outbound-worker.ts'
 export * from './ports.ts'
 export { createOutbox, type Outbox, type OutboxDeps } from './task-lease.ts'
 export { plainLine } from './wording.ts'

@@ -4,23 +4,23 @@ import { createRounds } from '../kernel/index.ts'
 import { type Watchers } from '../messages/index.ts'
 import { type Organisation } from '../organisation/index.ts'
 import { type ExternalPeers } from './external-peers.ts'
-import { type Quiet, type VisitDeps } from './matter.ts'
-import { createVisit } from './task-attempt.ts'
+import { type Quiet, type TaskDeps } from './task.ts'
+import { createTaskAttempt } from './task-attempt.ts'
 import { type HeldTask, holdTask, LeaseLost } from './task-lease.ts'
 import { askerWords } from './wording.ts'
 
 /** Looks after everything that is on its way to agents elsewhere, each by itself: one that does not answer holds up no other. */
-export interface Courier {
+export interface OutboundWorker {
   start(): void
   /** How many logs it listens to, and how many tasks it looks after. */
   counts(): { readonly watched: number; readonly held: number }
   /** Looks for what is due now. */
   look(): Promise<void>
-  /** Lets go of everything. Whoever is next goes on where this one was. */
+  /** Releases everything. The next worker goes on where this one was. */
   stop(): Promise<void>
 }
 
-export interface CourierDeps extends VisitDeps {
+export interface OutboundWorkerDeps extends TaskDeps {
   readonly peers: Pick<ExternalPeers, 'placeOf' | 'suspect' | 'active'>
   readonly watchers: Pick<Watchers, 'watch'>
   readonly organisation: Pick<Organisation, 'workspaces' | 'events'>
@@ -35,9 +35,9 @@ interface Running {
   readonly done: Promise<void>
 }
 
-export function createCourier(deps: CourierDeps): Courier {
+export function createOutboundWorker(deps: OutboundWorkerDeps): OutboundWorker {
   const { store, clock, log, outbox, peers, watchers, organisation } = deps
-  const visit = createVisit(deps)
+  const visit = createTaskAttempt(deps)
   const running = new Map<string, Running>()
   const watched = new Map<string, () => void>()
   let isStarted = false
@@ -57,7 +57,7 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
-  /** Whatever is written into its log is a reason to look: a new task, an answer, or that nobody waits any more. */
+  /** Every entry in a peer's log is a reason to look: a new task, an answer, or a cancellation. */
   async function watchPeers(): Promise<void> {
     const ids = new Set((await peers.active()).map(({ id }) => id))
     for (const id of ids)

@@ -44,7 +44,7 @@ export type KeptWords = Omit<CardFacts, 'url'>
 /** Where tasks are sent. */
 export interface RemotePlace extends CardPlace, Pick<SeenCard, 'url' | 'binding' | 'tenant'> {}
 
-/** Where a task is, as whoever does it says. */
+/** The state of a task, as the remote agent reports it. */
 export type RemoteState =
   | 'submitted'
   | 'working'

@@ -1,18 +1,26 @@
 import { type ActivityRow, isAppError, messageOf } from '../../contracts/index.ts'
 import { isOpen, type PeerWords } from '../delegation/index.ts'
 import { canonicalJson } from '../kernel/index.ts'
-import { asMessage, createHearing, type Heard, keepWords, outgoingParts, resultParts, textOf } from './follow-stream.ts'
 import {
-  type Errand,
+  asMessage,
+  createStreamFollower,
+  type Heard,
+  keepWords,
+  outgoingParts,
+  resultParts,
+  textOf,
+} from './follow-stream.ts'
+import { RemoteFailure, type RemoteMessage, type RemotePart, type RemoteStatus, type RemoteTask } from './ports.ts'
+import {
   lookAfter,
-  type Matter,
   type Next,
   type Quiet,
+  type ReachedTask,
   retryAfter,
-  type VisitDeps,
+  type TaskDeps,
+  type TaskInHand,
   WAITING_LOOK_MS,
-} from './matter.ts'
-import { RemoteFailure, type RemoteMessage, type RemotePart, type RemoteStatus, type RemoteTask } from './ports.ts'
+} from './task.ts'
 import { type HeldTask, LeaseLost } from './task-lease.ts'
 import {
   ASKS_FOR_MORE,
@@ -30,14 +38,14 @@ import {
 
 /** After as many failures of the other side itself it is given up; one that is not there is waited for until the deadline. */
 const MOST_BROKEN = 8
-/** That nobody wants a task any more is said this often to one that does not answer. */
+/** How often a cancellation is sent to an agent that does not answer. */
 const MOST_CANCELS = 6
 
 /** Takes a task one step further. Each begins with what is on record, so that it does not matter who made the one before. */
-export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => Promise<Next> {
+export function createTaskAttempt(deps: TaskDeps): (held: HeldTask, quiet: Quiet) => Promise<Next> {
   const { store, random, log, remote, peers, delegations, messages, attachments } = deps
   const { workspaces } = deps.organisation
-  const { hear } = createHearing(deps)
+  const { hear } = createStreamFollower(deps)
   const { known, spoken, end, drop } = createReporting(deps)
 
   async function step(held: HeldTask, quiet: Quiet): Promise<Next> {
@@ -48,7 +56,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
     try {
       const reached = await peers.placeOf(peerId)
       if (!reached) return await drop(held)
-      const matter: Matter = { ...reached, held, task, peer, signal }
+      const matter: ReachedTask = { ...reached, held, task, peer, signal }
       return await (isOpen(task.state) ? further(matter, quiet) : stop(matter))
     } catch (error) {
       if (error instanceof LeaseLost || held.gone.aborted) throw error
@@ -58,7 +66,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
     }
   }
 
-  async function further(matter: Matter, quiet: Quiet): Promise<Next> {
+  async function further(matter: ReachedTask, quiet: Quiet): Promise<Next> {
     const { held, task, peer } = matter
     if (held.row.remoteId === null) {
       const parts = await outgoingParts(attachments, peer, {
@@ -73,7 +81,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
   }
 
   /** What the asker has said goes to the task there. */
-  async function answer(matter: Matter, words: ActivityRow, quiet: Quiet): Promise<Next> {
+  async function answer(matter: ReachedTask, words: ActivityRow, quiet: Quiet): Promise<Next> {
     const { held, peer, task } = matter
     const { remoteId, contextId } = held.row
     const parts = await outgoingParts(attachments, peer, {
@@ -109,7 +117,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
 
   /** Sends a message, and hears what is told after it. */
   async function say(
-    matter: Matter,
+    matter: ReachedTask,
     message: RemoteMessage,
     quiet: Quiet,
     taken = async (): Promise<unknown> => undefined,
@@ -127,11 +135,11 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
     return 'task' in told ? known(matter, told.task, quiet) : spoken(matter, told.message, message)
   }
 
-  async function follow(matter: Matter, quiet: Quiet): Promise<Next> {
+  async function follow(matter: ReachedTask, quiet: Quiet): Promise<Next> {
     const { held, place, signal } = matter
     const id = held.row.remoteId ?? ''
     if (matter.streaming && quiet.isAsked !== true && quiet.isWaiting !== true) {
-      // One that is over is not told of any more, but whoever asks gets an answer.
+      // An agent does not report a finished task any more, but answers when it is asked.
       const heard = await unlessUnsupported(hear(matter, until => remote.subscribe(place, id, until)))
       if (heard) return afterStream(matter, heard, { quiet })
     }
@@ -142,7 +150,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
 
   /** What a stream has told is all there is, unless the agent can be asked for the whole. */
   async function afterStream(
-    matter: Matter,
+    matter: ReachedTask,
     heard: Heard,
     { message, quiet }: { message?: RemoteMessage; quiet: Quiet },
   ): Promise<Next> {
@@ -158,8 +166,8 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
     return known(matter, now, quiet)
   }
 
-  /** Nobody wants it any more. One that is over there, or cannot be cancelled, is as good as cancelled here. */
-  async function stop({ held, task, place }: Matter): Promise<Next> {
+  /** The asker has cancelled it. A task that is over there, or cannot be cancelled, is as good as cancelled here. */
+  async function stop({ held, task, place }: ReachedTask): Promise<Next> {
     if (task.state !== 'completed' && held.row.remoteId !== null)
       await remote.cancel(place, held.row.remoteId, held.gone).catch(error => {
         if (!(error instanceof RemoteFailure) || ABSENT.has(error.trouble)) throw error
@@ -168,7 +176,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
   }
 
   /** What is to be done after something went wrong. */
-  async function troubled(errand: Errand, error: unknown): Promise<Next> {
+  async function troubled(errand: TaskInHand, error: unknown): Promise<Next> {
     const { held, task, peer } = errand
     const attempts = held.row.attempts + 1
     const why = plainLine(messageOf(error), 1_000)
@@ -215,16 +223,16 @@ function lostWords(trouble: string, why: string, peer: string): string {
 
 /** Puts on record here what an agent elsewhere says of its task. */
 interface Reporting {
-  /** What the task is now, as whoever does it says. */
-  known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next>
+  /** The task as the remote agent reports it now. */
+  known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next>
   /** Words and no task: all there is, or where they are about a task, words on the way. */
-  spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
-  end(errand: Errand, said: PeerWords): Promise<Next>
+  spoken(errand: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
+  end(errand: TaskInHand, said: PeerWords): Promise<Next>
   drop(held: HeldTask): Promise<Next>
 }
 
-function createReporting({ store, digest, outbox, delegations, attachments }: VisitDeps): Reporting {
-  async function known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next> {
+function createReporting({ store, digest, outbox, delegations, attachments }: TaskDeps): Reporting {
+  async function known(errand: TaskInHand, now: RemoteTask, quiet: Quiet): Promise<Next> {
     const { task, peer } = errand
     const { state, said, mark } = now.status
     // One that was answered may not have been read there yet.
@@ -241,7 +249,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Vi
     if (quiet.isWaiting) {
       if (quiet.asked !== mark) await ask(errand, now.status, now.id)
       quiet.asked = mark
-      // An answer may have come before anybody waits for it.
+      // The answer may already be there.
       return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
     }
     await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
@@ -250,20 +258,20 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Vi
     return lookAfter(quiet.count)
   }
 
-  /** Ended here, it is cancelled there by the next step, like whatever else nobody waits for. */
-  async function giveUp({ task, peer }: Errand, said: string): Promise<Next> {
+  /** Ended here, it is cancelled there by the next step, like every cancelled task. */
+  async function giveUp({ task, peer }: TaskInHand, said: string): Promise<Next> {
     await delegations.reply(peer, task.id, { message: needsLogin(peer.workspace, said), outcome: 'failed' })
     return 0
   }
 
   /** Its question is a message to the asker, who answers it like any other. */
-  async function ask({ peer, task }: Errand, status: RemoteStatus, remoteId: string): Promise<void> {
+  async function ask({ peer, task }: TaskInHand, status: RemoteStatus, remoteId: string): Promise<void> {
     const words = asMessage(await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE }))
     const idempotencyKey = digest(canonicalJson([remoteId, status.mark, textOf(status.said)]))
     await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
   }
 
-  async function spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
+  async function spoken(errand: TaskInHand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
     const { peer, task } = errand
     const words = await keepWords(said, { attachments, peer, empty: SAID_NOTHING })
     if (to.taskId === undefined) return end(errand, { ...words, outcome: 'completed' })
@@ -272,7 +280,7 @@ function createReporting({ store, digest, outbox, delegations, attachments }: Vi
     return lookAfter(0)
   }
 
-  async function end({ held, peer, task }: Errand, said: PeerWords): Promise<Next> {
+  async function end({ held, peer, task }: TaskInHand, said: PeerWords): Promise<Next> {
     try {
       await delegations.reply(peer, task.id, said)
     } catch (error) {

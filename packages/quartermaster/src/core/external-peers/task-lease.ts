@@ -47,7 +47,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
       row = saved
     })
     saving = turn.catch(() => {
-      // Whoever saved is told.
+      // The caller of `save` gets the error.
     })
     return turn
   }
@@ -97,13 +97,13 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
 
 /** What is on its way to agents elsewhere. One process looks after each, for as long as it says so. */
 export interface Outbox {
-  /** Those that are due and that nobody looks after, the one that waits longest first. */
+  /** Tasks that are due and not leased, the longest waiting first. */
   due(): Promise<readonly OutgoingTaskRow[]>
   /** This process looks after it from now on; nothing when another one does. */
   claim(row: OutgoingTaskRow): Promise<OutgoingTaskRow | undefined>
   /** Changes it, and says that it is still looked after; nothing when that is another one's by now. */
   save(row: OutgoingTaskRow, set?: Change): Promise<OutgoingTaskRow | undefined>
-  /** Whoever is next may have it. */
+  /** Another process may lease it. */
   release(row: OutgoingTaskRow): Promise<void>
   /** It is over. */
   drop(row: OutgoingTaskRow, more?: readonly Write[]): Promise<void>
@@ -117,7 +117,7 @@ export interface OutboxDeps {
   /** What leases are held under. */
   readonly self: string
   readonly leaseMs: number
-  /** Whether no other process works on the store: then whoever held a lease is gone. */
+  /** Whether no other process works on the store: then the holders of leases are gone. */
   isAlone(): boolean
 }
 
@@ -161,7 +161,7 @@ export function createOutbox({ store, clock, self, leaseMs, isAlone }: OutboxDep
     async drop({ id, version }, more = []) {
       const gone = remove('outgoingtasks', { where: { id, version }, guard: 'outgoing.version' })
       const { committed } = await store.commit([gone, ...more])
-      // Whoever has it by now finds for itself that it is over.
+      // A new holder finds for itself that it is over.
       if (!committed && more.length > 0) await store.commit(more)
     },
   }

@@ -32,7 +32,7 @@ export async function askerWords(store: Store, task: DelegationRow): Promise<Act
   return rows.filter(({ delegationId }) => delegationId === id).toSorted((a, b) => a.sequence - b.sequence)
 }
 
-/** What takes them out of there: nobody is told them any more. */
+/** Takes them out of the inbox, so that they are not handed out any more. */
 export function withoutWords(words: readonly ActivityRow[]): Write[] {
   return words.map(({ organisation, workspaceId, id }) =>
     remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' }),
@@ -42,7 +42,7 @@ export function withoutWords(words: readonly ActivityRow[]): Write[] {
 export const SAID_NOTHING = '(It is done, and nothing was said.)'
 export const FORGOTTEN =
   'It does not know the task any more; it may have been restarted. Whether something of it was done is not known: look before you delegate it again.'
-export const LEFT_ALONE = 'an external peer could not be told that nobody wants its task any more'
+export const LEFT_ALONE = 'an external peer could not be told that its task was cancelled'
 export const ASKS_FOR_MORE = 'It wants to know more, and does not say what.'
 
 /** Why it came to nothing, in its words where it has any. */
@@ -57,10 +57,10 @@ export function failureWords(state: RemoteState, said: string): string {
   return said === '' ? `${did}, and does not say why.` : `${did}: ${said}`
 }
 
-/** Nobody here can sign in there while a task waits. */
+/** A login there cannot be done here while a task waits. */
 export function needsLogin(peer: string, said: string): string {
   const words = said === '' ? '' : ` It says: ${said}`
-  return `It wants somebody to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
+  return `It wants a person to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
 }
 
 /** What its owner can do about a peer that does not let us in. */
@@ -99,7 +99,7 @@ function tagsIn(tags: readonly string[]): string[] {
   return [...new Set(lines.filter(tag => tag !== ''))].slice(0, MOST_TAGS)
 }
 
-/** One line of somebody's words, shortened, without control characters and what reverses the reading order. */
+/** One line of foreign words, shortened, without control characters and what reverses the reading order. */
 export function plainLine(text: string, longest: number): string {
   const line = toKeepable(text.slice(0, 4 * longest))
     .replace(/\s+/g, ' ')

@@ -1,8 +1,8 @@
 import { type Events } from '../../contracts/index.ts'
+import { type AccessGuard, accessLooks } from './limits.ts'
 import { type Cancel } from './ports.ts'
-import { type AccessGuard, accessLooks } from './rate-limit.ts'
 
-/** Announces what happened to whoever listens. A listener that throws is reported and stops nobody else. */
+/** Announces events to listeners. A listener that throws is reported and stops no other listener. */
 export interface Emitter {
   emit<K extends keyof Events>(name: K, event: Events[K]): void
   on<K extends keyof Events>(name: K, listener: (event: Events[K]) => void): () => void
@@ -30,7 +30,7 @@ export function createEmitter(options: { onError: (error: unknown, event: string
   }
 }
 
-/** Whoever wants to hear of one thing. What one of them throws keeps nobody else from hearing it, and not whoever tells it. */
+/** Listeners of one event. An error of one keeps neither the others nor the emitter from going on. */
 export interface Listeners {
   add(listener: () => void): Cancel
   tell(): void
@@ -64,7 +64,7 @@ export interface GuardedEventsOptions extends AccessGuard {
   readonly pingMs: number
 }
 
-/** Events as they come, for as long as whoever follows may have them; `undefined` is none, and shows that the stream lives. */
+/** Events as they come, for as long as the follower has access; `undefined` is no event, and shows that the stream lives. */
 export async function* guardedEvents<T>(
   events: AsyncIterator<T>,
   { stillAdmitted, ...options }: GuardedEventsOptions,
@@ -73,7 +73,7 @@ export async function* guardedEvents<T>(
   try {
     for (let next = events.next(); ; ) {
       const turn = await Promise.race([next, alarm.rung()])
-      // Before each event: whoever has lost the right to it in this moment does not get it.
+      // Before each event: a follower whose access has just ended does not get it.
       await stillAdmitted()
       if (turn === undefined) yield undefined
       else if (turn.done) return

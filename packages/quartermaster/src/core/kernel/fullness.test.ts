@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFullness } from './rate-limit.ts'
+import { createFullness } from './limits.ts'
 
 /** An inbox that takes so many, and how often it was counted. */
 function inboxOf(most: number) {

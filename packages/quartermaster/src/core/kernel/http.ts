@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/index.ts'
 const OWN =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/i
 
-/** Whether a header frames a message or belongs to a single connection, so that it is the machinery's and nobody else's. */
+/** Whether a header frames a message or belongs to a single connection, so that only the HTTP client sets it. */
 export function isOwnHeader(name: string): boolean {
   return OWN.test(name)
 }
@@ -43,7 +43,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 }
 
 const SECONDS = /^\s*\d+\s*$/
-/** By the day of the week that it begins with: "-5" is a date, too, to whoever reads dates leniently. */
+/** By the day of the week that it begins with: lenient readers of dates take "-5" for a date, too. */
 const DATE = /^\s*(mon|tue|wed|thu|fri|sat|sun)/i
 
 /**

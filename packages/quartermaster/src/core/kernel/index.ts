@@ -1,12 +1,10 @@
-export { doubtfulOptions } from './argument-secrets.ts'
 export {
   type Cancellation,
   type CancelSignal,
   createCancellation,
   throwIfCancelled,
   unlessCancelled,
-} from './cancellation.ts'
-export { type PlacedWord, type ProgramLine, programIn, programLines, scriptIn } from './command-line.ts'
+} from './abort.ts'
 export {
   type CommandArgument,
   type CommandOption,
@@ -18,21 +16,6 @@ export {
   commandUsage,
   OWN_OPTIONS,
 } from './command-usage.ts'
-export {
-  createInFlight,
-  createLimit,
-  createRounds,
-  type InFlight,
-  type Limit,
-  type ReopeningLimits,
-  type Rounds,
-  type RoundsOptions,
-  remembered,
-  reopening,
-  type WhileAdmittedOptions,
-  whileAdmitted,
-} from './concurrency.ts'
-export { doubtfulArguments } from './doubtful-arguments.ts'
 export {
   createEmitter,
   createListeners,
@@ -63,8 +46,36 @@ export {
   parseBoundedJson,
   withoutUndefined,
 } from './json.ts'
-export { jsonInSteps } from './json-in-steps.ts'
-export { jsonTextInSteps, mostJsonBytes } from './json-text.ts'
+export {
+  atOnce,
+  createTurns,
+  inTurns,
+  jsonInSteps,
+  jsonTextInSteps,
+  mostJsonBytes,
+  type Steps,
+  type Turns,
+} from './json-steps.ts'
+export {
+  type AccessGuard,
+  createFullness,
+  createInFlight,
+  createLimit,
+  createRateLimit,
+  createRounds,
+  type InFlight,
+  type Limit,
+  type RateLimit,
+  type RateLimitOptions,
+  type ReopeningLimits,
+  type Rounds,
+  type RoundsOptions,
+  remembered,
+  reopening,
+  type WhileAdmittedOptions,
+  watchAccess,
+  whileAdmitted,
+} from './limits.ts'
 export {
   type BinaryContent,
   binaryIn,
@@ -80,19 +91,21 @@ export {
   withoutBinary,
   withoutRest,
 } from './model-output.ts'
-export { firstOperand, type PackageRun, packageRunIn, packageRunsOf } from './package-run.ts'
-export { type ProgramCall, withVersionsOf } from './package-versions.ts'
-export type { Cancel, Clock, Digest, FollowingClock, Ids, Log, Random } from './ports.ts'
-export { programIdentity } from './program-identity.ts'
 export {
-  type AccessGuard,
-  createFullness,
-  createRateLimit,
-  type RateLimit,
-  type RateLimitOptions,
-  watchAccess,
-} from './rate-limit.ts'
-export { redactedJson } from './redacted-json.ts'
+  type Cancel,
+  type Clock,
+  type Digest,
+  type FollowingClock,
+  type Ids,
+  type Log,
+  type Random,
+  type Span,
+  type SpanFacts,
+  type SpanStart,
+  type Tracer,
+  traceFrom,
+  traceIdOf,
+} from './ports.ts'
 export {
   alternatives,
   fieldsOf,
@@ -107,13 +120,6 @@ export {
   typeOf,
   typesAt,
 } from './schema-fields.ts'
-export { SECRET_FORMS } from './secret-forms.ts'
-export { freeName, secretNamesOf } from './secret-store.ts'
-export { isSecretName, isSecretText } from './secret-text.ts'
-export { createSecretTexts, type Redact, type RedactStart, type SecretTexts } from './secret-texts.ts'
-export { type SeparatedEntry, separateSecrets } from './separate-secrets.ts'
-export { shellCommands } from './shell-commands.ts'
-export { withShellVariables } from './shell-variables.ts'
 export {
   closest,
   didYouMean,
@@ -133,19 +139,14 @@ export {
   whichThereAre,
   withoutHidden,
 } from './text.ts'
-export { type Span, type SpanFacts, type SpanStart, type Tracer, traceFrom, traceIdOf } from './tracing.ts'
-export { atOnce, createTurns, inTurns, type Steps, type Turns } from './turns.ts'
-export { findUnpinned, isFilledIn, type Unpinned, withTexts } from './unpinned-packages.ts'
 export {
   callerKey,
   commandOf,
-  commandText,
   consentPrefix,
   hasLoginStep,
   loginStep,
   loginStepIn,
   neededLogin,
-  targetText,
   upstreamBehind,
   upstreamDependency,
   upstreamIn,

@@ -6,7 +6,7 @@ export interface FoundIssue {
   readonly message: string
 }
 
-/** As many as somebody reads. A value of a hundred thousand wrong items would else make an answer of many megabytes. */
+/** As many as a person reads. A value of a hundred thousand wrong items would otherwise make an answer of many megabytes. */
 export const MOST_ISSUES = 20
 
 /** The first issues, at most so many; the last one then says how many were left out, with `others` that are not given. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { jsonInSteps } from './json-in-steps.ts'
-import { atOnce } from './turns.ts'
+import { atOnce, jsonInSteps } from './json-steps.ts'
 
 const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000, maxJsonMembers: 20_000 }
 const parsed = (text: string) => atOnce(jsonInSteps(text, LIMITS))

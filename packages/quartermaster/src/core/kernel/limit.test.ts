@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLimit } from './concurrency.ts'
+import { createLimit } from './limits.ts'
 
 it('never runs more tasks than it has slots, and gives a slot back when a task fails', async () => {
   const limit = createLimit(2)

@@ -74,13 +74,13 @@ export function modelPieces(
   return structuredContent === undefined ? [] : [textPiece(JSON.stringify(structuredContent))]
 }
 
-/** The words of a result, for whoever takes nothing else. */
+/** The words of a result, for clients that take only text. */
 export function modelWords(result: ToolResult): string {
   const words = modelPieces(result, () => false).map(piece => (piece.kind === 'text' ? piece.text : ''))
   return words.join('\n')
 }
 
-/** The pictures that models see, whoever made them. */
+/** The pictures that models see, also those of upstreams. */
 export function isSeenPicture(mimeType: string): boolean {
   return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
 }
@@ -94,7 +94,7 @@ function named(piece: ModelPiece): ModelPiece {
   return textPiece(`[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`)
 }
 
-/** A kind that nobody here knows is shown as it came. */
+/** An unknown kind is shown as it came. */
 function pieceOf(given: ContentBlock): ModelPiece {
   const { success, data: block } = ContentBlock.safeParse(given)
   if (!success) return unknownPiece(given)
@@ -212,8 +212,8 @@ interface ModelCall extends ToolboxCallOptions {
 
 /**
  * A call that a model makes through tools which a framework was handed earlier. Whatever came of it is an answer for the model,
- * also that the tool has gone or that nobody answers: thrown, it would end the whole run of the agent, beside other calls that
- * have their answers. Only whoever has cancelled it waits for none.
+ * also that the tool has gone or that no question can be answered: thrown, it would end the whole run of the agent, beside other calls that
+ * have their answers. Only a caller that has cancelled it waits for none.
  */
 export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
   try {
@@ -226,7 +226,7 @@ export async function callForModel(toolbox: Toolbox, { name, input, ...options }
 
 /**
  * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: some clients
- * hold it against what the tool promises, even where it is an error, and then nobody sees either.
+ * hold it against what the tool promises, even where it is an error, and then the model sees neither.
  */
 export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
   const facts = { ...error.toJSON() }
@@ -287,7 +287,7 @@ async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolRes
 }
 
 async function hasStatus(toolbox: Toolbox): Promise<boolean> {
-  // Whoever cannot be asked now has no more to say, and the result is there.
+  // A person who cannot be asked now has no more to say, and the result is there.
   const tools = await toolbox.tools().catch(() => [])
   return tools.some(tool => tool.name === TOLD_TOOLS.status)
 }
@@ -299,6 +299,6 @@ function withStatus({ resultId, nextOffset }: KeptResult): string {
 function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {
   return (
     `[It goes on: this is the beginning of ${totalBytes} bytes, and you have no tool to read the rest. Ask for less at once. ` +
-    `Whoever runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
+    `The program that runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
   )
 }

@@ -1,3 +1,5 @@
+import type { TraceContext } from '../../contracts/index.ts'
+
 /** Cancels what was scheduled. */
 export type Cancel = () => void
 
@@ -18,11 +20,11 @@ export interface Clock {
 export interface FollowingClock extends Clock {
   /** Shows this time from now on, also if that is earlier. */
   setTo(time: number): void
-  /** Has `ask` called when the machine's time has jumped. It is not believed unless nobody calls `setTo` within a moment. */
+  /** Has `ask` called when the machine's time has jumped. The new time is not used unless `setTo` is called within a moment. */
   onDoubt(ask: () => void): void
 }
 
-/** Makes identifiers nobody can guess. */
+/** Makes identifiers that cannot be guessed. */
 export interface Ids {
   next(prefix: string): string
   /** A credential: 256 random bits. */
@@ -41,4 +43,52 @@ export interface Log {
   info(message: string, fields?: Record<string, unknown>): void
   warn(message: string, fields?: Record<string, unknown>): void
   error(message: string, fields?: Record<string, unknown>): void
+}
+
+/** The trace context in these values, if it is one. Another kind of header is not followed. */
+export function traceFrom(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
+  const fields = typeof traceparent === 'string' ? FORM.exec(traceparent) : null
+  if (!fields) return undefined
+  const [, version, ids, rest] = fields
+  // Version 00 ends here; a later one may say more, and is passed on as the version we know (§2.2.3).
+  if (version === 'ff' || (version === '00' && rest !== '')) return undefined
+  const known = `00-${ids}`
+  return isState(tracestate) ? { traceparent: known, tracestate } : { traceparent: known }
+}
+
+/** The trace that a context belongs to. */
+export function traceIdOf({ traceparent }: TraceContext): string {
+  return traceparent.slice(3, 35)
+}
+
+/** An id of zeros means none (§2.2.3.1). */
+const FORM = /^([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(|-.{0,400})$/
+
+/** §3.3.1.5 asks for at least 512 characters; more is no list of ours to carry. */
+function isState(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]{1,512}$/.test(value)
+}
+
+/** Facts about a piece of work. Never its arguments, never a secret. */
+export type SpanFacts = Readonly<Record<string, string | number | boolean>>
+
+/** Tells a tracing system what happened when. Where there is none, nothing is told and contexts are passed on as they came. */
+export interface Tracer {
+  start(span: SpanStart): Span
+}
+
+export interface SpanStart {
+  readonly name: string
+  /** Whether it answers a request from outside, or is a step of such an answer. */
+  readonly kind: 'server' | 'internal'
+  readonly parent?: TraceContext | undefined
+  readonly facts: SpanFacts
+}
+
+/** A piece of work that has begun. */
+export interface Span {
+  /** Where its own parts hang. */
+  readonly trace: TraceContext
+  /** `error` names what went wrong, if anything did. */
+  end(end: { readonly facts?: SpanFacts; readonly error?: string | undefined }): void
 }

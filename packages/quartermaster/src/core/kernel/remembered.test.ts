@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { remembered } from './concurrency.ts'
+import { remembered } from './limits.ts'
 
 it('makes it once for all who ask', async () => {
   let times = 0

@@ -101,7 +101,7 @@ export function unsaid(result: ToolResult): ToolResult {
   return Object.keys(own).length === 0 ? rest : { ...rest, _meta: own }
 }
 
-/** A text in a line of its own: whoever wrote it, it ends there. */
+/** A text from outside on a line of its own, which ends with it. */
 export function line(text: string): string {
   return escapeLine(text).replace(/\s+/g, ' ').trim()
 }
@@ -154,7 +154,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Nobody misspells a longer one, and comparing takes as long as both lengths multiplied. */
+/** Longer names are not misspelled, and comparing takes as long as both lengths multiplied. */
 const MOST_LETTERS = 64
 
 /** A third of the letters. Short words that differ by more have nothing to do with each other. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { atOnce, inTurns } from './turns.ts'
+import { atOnce, inTurns } from './json-steps.ts'
 
 function* threeSteps() {
   yield

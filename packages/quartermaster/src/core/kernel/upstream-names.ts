@@ -1,6 +1,4 @@
-import { type Caller, type UpstreamConfig } from '../../contracts/index.ts'
-import { type Redact } from './secret-texts.ts'
-import { separateSecrets } from './separate-secrets.ts'
+import { type Caller } from '../../contracts/index.ts'
 
 const PREFIX = 'upstream:'
 const DEPENDENCY_PREFIX = 'upstream-'
@@ -41,7 +39,7 @@ export function callerKey({ organisation, workspace, kind, name }: Caller): stri
 
 const SIGN_IN = 'Sign in: '
 
-/** What to do about an upstream that lets nobody in who has not signed in. Of an agent, where the login is its own. */
+/** What to do about an upstream that needs a login. With an agent where the login is the agent's own. */
 export function loginStep(upstream: string, agent?: string): string {
   const whose = agent === undefined ? '' : ` --agent ${agent}`
   return `${SIGN_IN}quartermaster login ${upstream}${whose}`
@@ -75,27 +73,4 @@ export function hasLoginStep(reason: string, upstream: string): boolean {
 export function withoutLoginStep(reason: string, upstream: string): string {
   const step = loginStepIn(reason, upstream)
   return step === undefined ? reason : reason.slice(0, reason.lastIndexOf(step)).trimEnd()
-}
-
-/** Where a server is, for people: the program and its arguments, or the address. What looks like a credential is left out. */
-export function targetText(config: UpstreamConfig, redact: Redact): string {
-  if (config.wrong !== undefined) return ''
-  const { command, args, url } = separateSecrets('', config).entry
-  const text = typeof url === 'string' ? addressOf(url) : [command, ...(Array.isArray(args) ? args : [])].join(' ')
-  // Where it stands a credential of three letters is known too; masked everywhere, it would leave nothing to read.
-  return redact(masked(text))
-}
-
-/** The program alone, for people. Where a whole line was written for it, what looks like a credential in that is left out. */
-export function commandText(command: string): string {
-  return masked(String(separateSecrets('', { command }).entry['command']))
-}
-
-function masked(text: string): string {
-  return text.replace(/\$\{secret:[^}]*\}/g, '[secret]')
-}
-
-/** Without whoever signs in and what is asked for: either may be a key, whatever it looks like. */
-function addressOf(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, '$1').replace(/[?#].*$/s, '')
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createIds, sha256 } from '../../adapters/system/index.ts'
 import { type ApiAnswer, type ApiOperation, type ApiRequest, DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
-import { createApiDesk, type Visitor } from '../organisation/index.ts'
+import { type ApiCaller, createApiService } from '../organisation/index.ts'
 import { createMemory, memoryHandlers } from './index.ts'
 
 /** Two organisations, each with ada and bob below their root. */
@@ -15,9 +15,9 @@ async function openDesk() {
     digest: sha256,
     settings: DEFAULT_SETTINGS,
   })
-  const desk = createApiDesk(memoryHandlers({ memory, organisation: at.organisation }))
+  const desk = createApiService(memoryHandlers({ memory, organisation: at.organisation }))
   await at.ask('createOrganisation', { body: { name: 'acme' } })
-  const visitors: Record<string, Visitor> = {}
+  const visitors: Record<string, ApiCaller> = {}
   for (const organisation of ['default', 'acme'])
     for (const name of ['ada', 'bob']) {
       await at.ask('createWorkspace', { query: { organisation }, body: { name } }, at.ownerOf(organisation))
@@ -26,13 +26,13 @@ async function openDesk() {
     }
   const ask = <K extends ApiOperation>(
     operation: K,
-    visitor: Visitor | undefined,
+    visitor: ApiCaller | undefined,
     request: { [P in keyof ApiRequest<K>]?: ApiRequest<K>[P] } = {},
   ): Promise<ApiAnswer<K>> => {
     const whole = { params: {}, query: {}, body: undefined, ...request } as unknown as ApiRequest<K>
     return desk.answer(operation, visitor, whole, { origin: 'http://here' })
   }
-  const as = (name: string) => visitors[name] as Extract<Visitor, { kind: 'workspace' }>
+  const as = (name: string) => visitors[name] as Extract<ApiCaller, { kind: 'workspace' }>
   return { ...at, ask, as, memory }
 }
 
@@ -65,7 +65,7 @@ it('answers another organisation, a stranger and a guessed id exactly as if noth
 it('shows persons and the owner what a workspace reads, and lets the owner forget', async () => {
   const { ask, as, ownerOf } = await openDesk()
   const owner = ownerOf('default')
-  const person: Visitor = { kind: 'person', organisation: 'default', name: 'zoe', tokenId: 't' }
+  const person: ApiCaller = { kind: 'person', organisation: 'default', name: 'zoe', tokenId: 't' }
   const { memory } = await ask('commitMemory', as('default/ada'), { body: { content: 'my plan' } })
   const { id } = memory
   for (const visitor of [owner, person]) {
@@ -94,7 +94,7 @@ it('lets a workspace name itself as the one that reads, and no other', async () 
 
 it('takes a token that is limited only when it is for memory', async () => {
   const { ask, as } = await openDesk()
-  const limited = (scopes: string[]): Visitor => ({ ...as('default/ada'), scopes })
+  const limited = (scopes: string[]): ApiCaller => ({ ...as('default/ada'), scopes })
   await expect(ask('listMemories', limited(['presence']))).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
   expect(await ask('listMemories', limited(['memory']))).toMatchObject({ memories: [] })
 })
@@ -102,7 +102,7 @@ it('takes a token that is limited only when it is for memory', async () => {
 it('lets an author change its own, whoever has the ability change GLOBAL, and the leader of a team forget', async () => {
   const { ask, as, organisation } = await openDesk()
   const workspace = await organisation.workspaces.pick('default', 'root')
-  const root: Visitor = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
+  const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
   const team = (await ask('commitMemory', as('default/ada'), { body: { content: 'a', scope: 'TEAM' } })).memory
   const params = { id: team.id }
   const refused = { code: 'REQUEST_REFUSED', message: expect.stringContaining('"ada"') }
@@ -123,9 +123,9 @@ it('lets an author change its own, whoever has the ability change GLOBAL, and th
 it('leaves a GLOBAL memory of another where everybody reads it, whoever changes what it says', async () => {
   const { ask, as, organisation } = await openDesk()
   const workspace = await organisation.workspaces.pick('default', 'root')
-  const root: Visitor = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
+  const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
   const bob = as('default/bob')
-  const able: Visitor = { ...bob, workspace: { ...bob.workspace, abilities: ['memory.global'] } }
+  const able: ApiCaller = { ...bob, workspace: { ...bob.workspace, abilities: ['memory.global'] } }
   const { memory } = await ask('commitMemory', root, { body: { content: 'g', scope: 'GLOBAL' } })
   const params = { id: memory.id }
   for (const scope of ['LOCAL', 'TEAM'] as const)

@@ -3,10 +3,10 @@ import {
   type CommittedMemory,
   type ForgottenMemory,
   type MEMORY_ROUTES,
-  type MemoryDesk,
   type MemoryFacts,
   type MemoryPage,
   type MemoryRow,
+  type MemoryService,
   type MemoryUpdate,
   type MemoryWish,
   type RecalledMemory,
@@ -15,7 +15,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Clock, type Digest, escapeLine, type Ids } from '../kernel/index.ts'
-import { type Handlers, isNamed, type Organisation, type Visitor, workspaceOf } from '../organisation/index.ts'
+import { type ApiCaller, type Handlers, isNamed, type Organisation, workspaceOf } from '../organisation/index.ts'
 import { type Store } from '../store/index.ts'
 import { createRecall } from './recall.ts'
 import { createMemoryWords } from './words.ts'
@@ -113,7 +113,7 @@ export interface MemoryHandlersDeps {
 /** How everything about memories is answered over the API. */
 export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Handlers<keyof typeof MEMORY_ROUTES> {
   /** The workspace a caller reads as: an agent as its own, a person as the one named in the request. */
-  function readingWorkspace(visitor: Visitor, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
+  function readingWorkspace(visitor: ApiCaller, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
     if (visitor.kind === 'workspace') return ownWorkspace(visitor.workspace, workspaceId)
     if (workspaceId !== undefined) return organisation.workspaces.pick(visitor.organisation, workspaceId)
     throw new AppError('INPUT_INVALID', 'Say as which workspace you read: ?workspaceId=, its id or its name.')
@@ -139,7 +139,7 @@ function ownWorkspace(workspace: WorkspaceRow, named: string | undefined): Works
 }
 
 /** Memory for the tools of an agent, on behalf of its workspace. */
-export function createMemoryService(memory: Memory, organisation: Organisation): MemoryDesk {
+export function createMemoryService(memory: Memory, organisation: Organisation): MemoryService {
   const remembered = createRemembered(memory)
   return {
     async commit(actor, { memoryId, ...wish }) {

@@ -1,4 +1,4 @@
-import { SECRET_FORMS } from '../kernel/index.ts'
+import { SECRET_FORMS } from '../secrets/index.ts'
 
 /** A text without its secrets, and how many there were. */
 export interface Redacted {

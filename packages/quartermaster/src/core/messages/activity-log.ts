@@ -6,7 +6,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Clock } from '../kernel/index.ts'
-import { isNamed, type Organisation, type Visitor, visible } from '../organisation/index.ts'
+import { type ApiCaller, isNamed, type Organisation, visible } from '../organisation/index.ts'
 import { type Store } from '../store/index.ts'
 import { bytesOf } from './message.ts'
 import { type Look, type WaitDeps, waitUntilFound } from './readers.ts'
@@ -48,7 +48,7 @@ interface ActivityLogDeps {
   readonly settings: Pick<Settings, 'activityDays'>
 }
 
-/** Without a cursor: what happened while somebody was away for a moment. */
+/** Without a cursor: what happened during a short absence. */
 const USUAL_WINDOW_SECONDS = 600
 const USUAL_ROWS = 100
 const MOST_ROWS = 500
@@ -178,7 +178,7 @@ export const activityCursor = {
 /** Whose log is meant: a workspace has its own, and everybody else names one. */
 export async function logOf(
   organisation: Organisation,
-  visitor: Visitor,
+  visitor: ApiCaller,
   id: string | undefined,
 ): Promise<WorkspaceRow> {
   if (visitor.kind === 'workspace' && (id === undefined || isNamed(visitor.workspace, id))) return visitor.workspace
@@ -230,7 +230,7 @@ function sizeOf({ text, parts }: ActivityRow): number {
   return bytesOf(JSON.stringify(text)) * (parts.length > 0 ? 2 : 1)
 }
 
-/** So many rows are read ahead of whoever follows. */
+/** So many rows are read ahead of the follower. */
 const PAGE = 20
 /** It looks by itself this often even if nothing was heard. */
 const LOOK_MS = 60_000
@@ -310,7 +310,7 @@ export function createHistory({ store }: { readonly store: Store }): History {
       const page = await rowsWithin(limit, olderIn(where, after))
       const last = page.rows.at(-1)
       if (!last || !page.more) return { rows: page.rows.toReversed() }
-      // Whoever goes on with the time of the oldest row must not miss others of the same moment.
+      // A reader that goes on with the time of the oldest row must not miss others of the same moment.
       const moment = { ...where, createdAt: last.createdAt }
       const tied = await rowsWithin(MOST_TIED, olderIn(moment, placeBehind(last)), page.rows)
       const rows = [...page.rows, ...tied.rows]

@@ -78,17 +78,17 @@ export function messageHandlers({
   }
 }
 
-/** Each says where to begin, and nobody could tell which of them counts. */
+/** Each says where to begin, and neither goes before the other. */
 function refuseBoth({ since, sinceSeconds }: { since?: string | undefined; sinceSeconds?: number | undefined }): void {
   if (since === undefined || sinceSeconds === undefined) return
   throw new AppError('INPUT_INVALID', '"since" and "sinceSeconds" both say where to begin. Give one of them.')
 }
 
-/** Whoever follows without a place is told what comes from now on. */
+/** A follower without a cursor gets what comes from now on. */
 const NOW = 0
 
 async function* eventsOf(begin: string, rows: AsyncIterable<ActivityRow>): AsyncGenerator<ApiEvent<Activity>> {
-  // Whoever is cut off before the first event goes on from here, and not from when it comes back.
+  // A follower that is cut off before the first event goes on from here, and not from when it reconnects.
   yield { id: begin }
   for await (const row of rows) {
     const data = activityFacts(row)
@@ -149,7 +149,7 @@ export function chatHandlers({ messages, organisation }: MessageHandlersDeps): H
   return {
     async readChat(visitor, { params, query: { limit = USUAL_CHAT, cursor } }) {
       const owner = await logOf(organisation, visitor, params.id)
-      // Asked first: what comes while the page is read is told to whoever follows from here.
+      // Read first: followers that start here also get what comes while the page is read.
       const sequence = await activity.place(owner, { sinceSeconds: 0 })
       const before = cursor === undefined ? undefined : Number(cursor)
       const page = await chat.read(owner, { limit, before })

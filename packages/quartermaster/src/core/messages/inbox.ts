@@ -22,7 +22,7 @@ import {
   waitUntilFound,
 } from './readers.ts'
 
-/** What is not acknowledged. Nothing is lost of it when whoever took it goes away. */
+/** Messages that are not acknowledged. None is lost when the client that took it goes away. */
 export interface Inbox {
   /**
    * The next messages for this reader, who has them for the time of a lease: no other gets anything of these conversations
@@ -67,7 +67,7 @@ interface Taken {
 /** Messages that other readers have in hand. Nothing of their conversations is handed out meanwhile. */
 export interface Held {
   readonly messages: number
-  /** When the first of them is free again, unless whoever has it asks again or leaves. */
+  /** When the first of them is free again, unless its reader asks again or leaves. */
   readonly until: number
 }
 
@@ -85,7 +85,7 @@ interface InboxDeps extends WaitDeps {
 
 const PAGE = 500
 const firstPage = (limit: number) => Math.min(limit + 1, PAGE)
-/** Each failed try means that somebody else has got something, so that many in a row are a flood of readers. */
+/** Each failed try means that another reader has got something, so that many in a row are a flood of readers. */
 const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
@@ -102,7 +102,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   /** The conversations that others have now, who these are, what they hold, and when the first of it is free again. */
   async function heldByOthers({ id: workspaceId, organisation }: Owner, reader: Reader, now: number) {
     const where = { organisation, workspaceId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
-    // By the time that they end, as the index has it: an inbox may be full of what nobody has taken yet.
+    // By the time that they end, as the index has it: an inbox may be full of messages that were never taken.
     const order = { by: ['leaseUntil', 'sequence'] as const }
     const conversations = new Set<string>()
     const readers = new Set<Reader>()
@@ -148,7 +148,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   /** Whether this reader has them all from now on. */
   async function lease(rows: readonly InboxRow[], reader: Reader, now: number): Promise<boolean> {
     const [first] = rows
-    // Whoever looks twice in a moment need not write it down twice.
+    // A reader that looks twice in a moment need not renew the lease twice.
     const isOurs = ({ leaseOwner, leaseUntil }: InboxRow) =>
       leaseOwner === reader && (leaseUntil ?? 0) > now + leaseMs / 2 && (leaseUntil ?? 0) <= latestEnd(now)
     if (!first || rows.every(isOurs)) return true
@@ -172,7 +172,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     return committed
   }
 
-  /** What a log has never changes, so that it may be read before these are anybody's. */
+  /** The content of a log never changes, so that it may be read before these are leased. */
   function contentOf(chosen: readonly InboxRow[], limit: number) {
     return rowsWithin(limit, (last, wanted) => {
       const behind = chosen.filter(({ sequence }) => sequence > (last?.sequence ?? 0))
@@ -232,7 +232,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   async function giveBack(workspaceId: string, leaseOwner: Reader): Promise<void> {
-    // What nobody has taken is not looked through.
+    // Messages that were never taken are not looked through.
     const where = { workspaceId, leaseOwner, leaseUntil: { above: 0 } }
     await store.commit([update('inbox', { where, set: { leaseOwner: null, leaseUntil: null }, rows: 'any' })])
     watchers.tell([workspaceId])
@@ -290,9 +290,9 @@ async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly 
   return found.toSorted((a, b) => a.sequence - b.sequence)
 }
 
-/** Whoever looks after the tasks that messages carry. */
+/** The keeper of the tasks that messages carry. */
 export interface CarriedTasks {
-  /** Somebody was handed these messages. */
+  /** A reader was handed these messages. */
   taken(rows: readonly ActivityRow[]): Promise<void>
   /** The id of the task of this workspace that a message carries, while it is open. */
   openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined>
@@ -315,7 +315,7 @@ export interface TaskChange {
 /** What fails when a task has changed meanwhile. */
 export const TASK_GUARD = 'delegation.version'
 
-/** For whoever never gets a turn to change it. */
+/** For a change that always came too late. */
 export function taskBusy(id: string): AppError {
   return new AppError('STORE_BUSY', `The task "${id}" changes all the time. Try again in a moment.`)
 }

@@ -33,10 +33,10 @@ export {
 export {
   type Chat,
   type ChatRows,
-  createHistoryDesk,
-  createInboxDesk,
+  createHistoryService,
+  createInboxService,
   createMessages,
-  createPeopleDesk,
+  createPeopleService,
   type Messages,
   type MessagesDeps,
 } from './messages.ts'

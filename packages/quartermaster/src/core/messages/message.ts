@@ -14,11 +14,11 @@ import {
 import { type AttachmentUses } from '../attachments/index.ts'
 import { insertCopying, insertNext, mustExist, mustNotExist, remove, type Write } from '../store/index.ts'
 
-/** What somebody wants to say. */
+/** A message to send. */
 export interface Post extends Omit<Body, 'attachments' | 'summary'> {
   /** Ids of attachments. */
   readonly attachments?: readonly string[] | undefined
-  /** The attachments as whoever sends them has named them, where that was not by id: a repeat is known by these. */
+  /** The attachments as the sender named them, where that was not by id: a repeat is known by these. */
   readonly named?: readonly string[] | undefined
   readonly conversationId?: string | undefined
   /** A row of the sender's log that it answers. */
@@ -27,13 +27,13 @@ export interface Post extends Omit<Body, 'attachments' | 'summary'> {
   readonly outcome?: DelegationOutcome | undefined
   /** The same key with the same content is the same message. */
   readonly idempotencyKey?: string | undefined
-  /** What whoever sends it calls it. */
+  /** The sender's own name for it. */
   readonly senderMessageId?: string | undefined
 }
 
 /** A message that is on record. */
 export interface Sent {
-  /** In the log of whoever sent it; in that of the workspace it is for, where a person did. */
+  /** In the log of the sender; in that of the recipient workspace where a person sent it. */
   readonly activityId: string
   readonly messageId: string
   readonly conversationId: string
@@ -42,8 +42,8 @@ export interface Sent {
   readonly isRepeat: boolean
 }
 
-/** What somebody sends, on its way. */
-export interface Letter {
+/** A message on its way. */
+export interface OutgoingMessage {
   readonly organisation: string
   readonly from: Party
   readonly to: Party
@@ -69,21 +69,21 @@ export function personal(from: Party, to: Party): readonly string[] {
 }
 
 /** Both are still where they were when it was decided that one may write to the other. */
-export function guardsOf({ from, to, sent }: Letter): Write[] {
+export function guardsOf({ from, to, sent }: OutgoingMessage): Write[] {
   const sides = [from.workspace, to.workspace].flatMap(row => (row ? [row] : []))
   const places = sides.map(({ id, parentId, status }) =>
     mustExist('workspaces', { id, parentId, status }, 'workspace.place'),
   )
   const { workspace: recipient } = to
   if (sent.conversationId === undefined || !recipient) return places
-  // What belongs together is told by the conversation, so nobody may speak in one that others have there.
+  // A conversation groups messages, so a sender may not write into one that others have there.
   const others = { workspaceId: recipient.id, conversationId: sent.conversationId, peerId: { not: from.id } }
   return [...places, mustNotExist('activity', others, 'conversation.own')]
 }
 
 export function sentOf({ sent, received }: MessageDraft): Sent {
   const row = sent ?? received
-  if (!row) throw new AppError('INTERNAL', 'A message is in the log of nobody.')
+  if (!row) throw new AppError('INTERNAL', 'A message is in no log.')
   return { ...factsOf(row), isRepeat: false }
 }
 
@@ -107,7 +107,7 @@ export function outside(name: string, taskId: string | null): AppError {
 export function foreignConversation(id: string): AppError {
   return new AppError(
     'INPUT_INVALID',
-    `The conversation "${id}" is one with somebody else there. Leave it out, or take another id.`,
+    `The conversation "${id}" is one with another peer there. Leave it out, or take another id.`,
   )
 }
 
@@ -120,7 +120,7 @@ interface Content {
   readonly summary?: string | undefined
 }
 
-/** What a message says, for whoever reads only text: all its words, then its data as JSON, else what it is about. Never empty. */
+/** The text of a message, for readers of text alone: all its words, then its data as JSON, else what it is about. Never empty. */
 export function messageText({ text = '', parts = [], attachments = [], summary = '' }: Content): string {
   const words = parts.flatMap(part => (part.kind === 'text' ? [part.text] : []))
   const data = parts.flatMap(part => (part.kind === 'data' ? [JSON.stringify(part.data)] : []))
@@ -192,12 +192,12 @@ type NewActivity = Omit<ActivityRow, 'sequence'>
 /** What is written for a message: a row in the log of each side that has one, and one in the inbox of whom it is for. */
 export interface MessageDraft {
   readonly messageId: string
-  /** In the log of whoever sends it; absent where that is a person or the platform. */
+  /** In the log of the sender; absent where that is a person or the platform. */
   readonly sent?: NewActivity
   /** In the log of whom it is for; absent where that is a person. */
   readonly received?: NewActivity
   readonly writes: readonly Write[]
-  /** Whose logs these are: whoever waits for them is to be told. */
+  /** Whose logs these are: readers that wait for them are woken. */
   readonly workspaceIds: readonly string[]
 }
 
@@ -209,7 +209,7 @@ export function personParty(name: string): Party {
   return { kind: 'person', id: `person:${name}`, name }
 }
 
-/** All persons together: whoever looks at the chat of a workspace. No person has this id, because theirs begin with `person:`. */
+/** All persons together: everyone who sees the chat of a workspace. No person has this id, because theirs begin with `person:`. */
 export function peopleParty(): Party {
   return { kind: 'person', id: 'people', name: 'people' }
 }
@@ -268,7 +268,7 @@ function rowOf(
     peerName: peer.name,
     conversationId,
     messageId,
-    // Whoever is answered has sent it, and whoever answers was sent it.
+    // The answered message was sent by one side and received by the other.
     inReplyTo: answers === undefined ? null : activityId(answers, direction === 'out' ? 'in' : 'out'),
     text: messageText(message),
     parts: [...(message.parts ?? [])],
@@ -298,7 +298,7 @@ export function bytesOf(text: string): number {
   return encoder.encode(text).byteLength
 }
 
-/** Files that messages carry, as whoever keeps them sees to it. */
+/** Files that messages carry, as the attachments context sees them. */
 export type Attachments = Pick<AttachmentUses, 'usesOf'>
 
 /** Keeps nothing, so that messages carry no files. */

@@ -3,9 +3,9 @@ import {
   type Actor,
   AppError,
   type HeldByOthers,
-  type HistoryDesk,
-  type InboxDesk,
-  type PeopleDesk,
+  type HistoryService,
+  type InboxService,
+  type PeopleService,
   type Settings,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
@@ -33,7 +33,7 @@ export interface Messages {
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly history: History
-  /** Who is meant by an id or a name, for whoever looks into a log. */
+  /** Which peer an id or a name means, for readers of a log. */
   readonly peerIn: FindLogPeer
   readonly chat: Chat
   /** Those who wait for something to happen to a workspace. */
@@ -100,11 +100,11 @@ export function createMessages(deps: MessagesDeps): Messages {
 const USUAL_PAGE = 10
 
 /** The inbox of an agent, for its tools. */
-export function createInboxDesk(
+export function createInboxService(
   { inbox, sending, activity, cardUrlOf }: Messages,
   organisation: Organisation,
   tasks?: Pick<CarriedTasks, 'openIn'>,
-): InboxDesk {
+): InboxService {
   const heldFor = (workspace: WorkspaceRow, actor: Actor) => inbox.heldFrom(workspace, readerFor(actor))
   return {
     async take(actor, { limit = USUAL_PAGE, cursor, waitMs, onWaiting }) {
@@ -113,7 +113,7 @@ export function createInboxDesk(
       const after = cursor === undefined ? undefined : sequenceIn(cursor)
       const reader = readerFor(actor)
       const request = { workspace, reader, limit, after, waitMs, signal: actor.signal, onWaiting }
-      // Whoever waits for messages is there.
+      // A client that waits for messages is present.
       const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       const messages = rows.map(row => inboxMessage(row, cardUrlOf))
       const nextCursor = next === undefined ? null : String(next)
@@ -144,7 +144,7 @@ export function createInboxDesk(
 }
 
 /** The people of an agent, for its tools. */
-export function createPeopleDesk({ sending, activity }: Messages, organisation: Organisation): PeopleDesk {
+export function createPeopleService({ sending, activity }: Messages, organisation: Organisation): PeopleService {
   return {
     async send(actor, post) {
       const workspace = await workspaceOf(organisation, actor)
@@ -157,7 +157,10 @@ export function createPeopleDesk({ sending, activity }: Messages, organisation: 
 }
 
 /** What an agent and its peers have said, for its tools. */
-export function createHistoryDesk({ history, peerIn, cardUrlOf }: Messages, organisation: Organisation): HistoryDesk {
+export function createHistoryService(
+  { history, peerIn, cardUrlOf }: Messages,
+  organisation: Organisation,
+): HistoryService {
   return {
     async read(actor, wish) {
       const workspace = await workspaceOf(organisation, actor)
@@ -169,7 +172,7 @@ export function createHistoryDesk({ history, peerIn, cardUrlOf }: Messages, orga
   }
 }
 
-/** A call that no client made is its own, and the next one would find what it took with somebody else. */
+/** A call without a client is its own reader, and the next one would find its messages taken by another reader. */
 function readerFor({ client, operationId, workspace }: Actor): Reader {
   return readerOf(client === operationId ? `workspace ${workspace}` : client)
 }

@@ -2,7 +2,7 @@ import { AppError } from '../../contracts/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../kernel/index.ts'
 import { type NewsListener, type StoreNews } from '../store/index.ts'
 
-/** Whoever takes messages out of an inbox: one client of the workspace. */
+/** A client of the workspace that takes messages out of its inbox. */
 export type Reader = string
 
 /** The readers that are at an inbox here, or have something of one in hand. */
@@ -76,7 +76,7 @@ export function createReaders({ clock, leaseMs }: ReadersDeps): Readers {
     async during({ reader, signal }, work) {
       const { visits } = knownAs(reader)
       const { signal: ours, cancel } = createCancellation()
-      const end = () => cancel(new AppError('CANCELLED', 'Whoever read has left.'))
+      const end = () => cancel(new AppError('CANCELLED', 'The reader has left.'))
       if (signal?.aborted) end()
       signal?.addEventListener('abort', end)
       const over = work(ours)
@@ -108,7 +108,7 @@ export interface Watchers extends Required<NewsListener> {
   watch(workspaceId: string, wake: () => void): () => void
   /** Something has happened in these. */
   tell(workspaceIds: readonly string[]): void
-  /** How often something may have happened there while somebody was watching; it begins anew when nobody is. */
+  /** How often something may have happened there while it was watched; it begins again at zero when no reader watches. */
   told(workspaceId: string): number
   count(): number
   /** Everybody is woken, and finds that it is over. */
@@ -161,7 +161,7 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
         else tell(ids)
       }
     },
-    // Whoever waits has to look by itself from now on, or may have missed something.
+    // Waiting readers have to look for themselves from now on, or may have missed something.
     lost: tellAll,
     back: tellAll,
     told: workspaceId => waiting.get(workspaceId)?.told ?? 0,
@@ -183,7 +183,7 @@ function tooMany(most: number): AppError {
 export type Glance<T> = Look<T> & {
   /** Everybody, or only these readers: all else that is there is in their hands. */
   readonly others: 'everybody' | ReadonlySet<string>
-  /** When what is in somebody's hands is for everybody again, if nothing happens before. */
+  /** When messages that other readers hold are free again, if nothing happens before. */
   readonly again?: number | undefined
 }
 
@@ -205,7 +205,7 @@ interface Shown extends Omit<Glance<unknown>, 'found'> {
   readonly told: number
 }
 
-/** Of so many inboxes it is known; then of those for which nobody looks it is forgotten, which costs a look. */
+/** So many inboxes are remembered; then inboxes without a reader are forgotten, which costs a look. */
 const MOST_KNOWN = 1_000
 
 interface Queue {
@@ -216,8 +216,8 @@ interface Queue {
 
 /**
  * Everybody who waits for an inbox hears of each message, and one of them gets it. If all looked, a message would cost as many looks
- * as there are readers, and all but one would find it taken at the last step and begin anew. So they look one after the other,
- * and whoever comes behind a look that has left nothing for it waits on without one.
+ * as there are readers, and all but one would find it taken at the last step and start again. So they look one after the other,
+ * and a reader behind a look that has left nothing for it waits on without one.
  */
 export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
   const queues = new Map<string, Queue>()
@@ -249,7 +249,7 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
   async function inQueue<T>(queue: Queue, work: () => Promise<T>): Promise<T> {
     queue.length++
     const turn = queue.end.then(work)
-    // Whoever is behind looks by itself, whatever became of this one.
+    // The next reader looks for itself, whether this look fails or not.
     queue.end = turn.catch(() => {})
     try {
       return await turn
@@ -260,7 +260,7 @@ export function createLooks({ clock, watchers, news }: WaitDeps): Looks {
 
   return {
     inTurn(who, look) {
-      // The first look is for what was there before anybody waited.
+      // The first look is for messages from before the wait.
       let isFirst = true
       return () => {
         const mayRest = !isFirst
@@ -331,7 +331,7 @@ export async function waitUntilFound<T>(
   }
 }
 
-/** Remembers that it rang until somebody waits for it. */
+/** Remembers that it rang until a reader waits for it. */
 function createBell() {
   let hasRung = false
   let wake: (() => void) | undefined

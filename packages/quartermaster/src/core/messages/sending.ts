@@ -22,9 +22,9 @@ import {
   foreignConversation,
   guardsOf,
   type Key,
-  type Letter,
   type MessageDraft,
   type Missed,
+  type OutgoingMessage,
   outside,
   type Party,
   type Post,
@@ -50,7 +50,7 @@ export interface Sending {
   reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent>
   /** What this workspace has sent under this key; nothing for a new one. */
   sentBefore(from: WorkspaceRow, idempotencyKey: string): Promise<ActivityRow | undefined>
-  /** Commits drafts with what belongs to them, and tells whoever waits. */
+  /** Commits drafts with what belongs to them, and wakes waiting readers. */
   commit(drafts: readonly MessageDraft[], more?: readonly Write[]): Promise<CommitOutcome>
 }
 
@@ -85,9 +85,9 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   const peerOf = (from: WorkspaceRow, to: string) =>
-    reachedPeer(workspaces, from, { to, alone: 'Nobody writes to themselves' })
+    reachedPeer(workspaces, from, { to, alone: 'A workspace cannot write to itself' })
 
-  async function post(letter: Letter): Promise<Sent | Missed> {
+  async function post(letter: OutgoingMessage): Promise<Sent | Missed> {
     const { organisation, from, to, sent, kind } = letter
     const key = keyed(letter)
     const before = key && (await repeatOf(key))
@@ -131,7 +131,10 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   /** Until it is written, by what counts each time. */
-  async function posted(letter: () => Promise<Letter>, unreached: () => AppError | Promise<AppError>): Promise<Sent> {
+  async function posted(
+    letter: () => Promise<OutgoingMessage>,
+    unreached: () => AppError | Promise<AppError>,
+  ): Promise<Sent> {
     let last: Missed = { missed: 'place' }
     for (let tries = 0; tries < TRIES; tries++) {
       const outcome = await post(await letter())
@@ -159,7 +162,7 @@ export function createSending(deps: SendingDeps): Sending {
     return digest(canonicalJson([kind, workspace?.organisation, id, key, ...whose]))
   }
 
-  function keyed({ from, to, sent }: Letter): Key | undefined {
+  function keyed({ from, to, sent }: OutgoingMessage): Key | undefined {
     const { idempotencyKey, named, senderMessageId: _, ...body } = sent
     if (idempotencyKey === undefined) return undefined
     return {
@@ -168,14 +171,14 @@ export function createSending(deps: SendingDeps): Sending {
     }
   }
 
-  /** Whoever follows a task that wants to know something hears that it was told. */
-  async function spokenOf({ from, answers }: Letter): Promise<TaskChange | undefined> {
+  /** A follower of a task that asks a question sees that it was answered. */
+  async function spokenOf({ from, answers }: OutgoingMessage): Promise<TaskChange | undefined> {
     const taskId = answers?.delegationId ?? null
     return from.workspace && taskId !== null ? deps.tasks?.()?.spoken(from.workspace, taskId) : undefined
   }
 
-  /** An A2A agent elsewhere has no inbox that anybody looks into: it hears what is about a task that it has, and nothing else. */
-  async function refuseOutside(to: WorkspaceRow, { answers }: Letter): Promise<void> {
+  /** An external A2A agent has no inbox: it only gets messages about a task that it has. */
+  async function refuseOutside(to: WorkspaceRow, { answers }: OutgoingMessage): Promise<void> {
     const taskId = answers?.delegationId ?? null
     if (taskId !== null && (await deps.tasks?.()?.isOpen(to, taskId))) return
     throw outside(to.workspace, taskId)
@@ -188,7 +191,7 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   /** Its files, for both rows that it will have. */
-  async function usesIn({ organisation, from, to, sent }: Letter, messageId: string) {
+  async function usesIn({ organisation, from, to, sent }: OutgoingMessage, messageId: string) {
     const { attachments: wanted = [] } = sent
     if (wanted.length === 0) return { facts: [], writes: [] }
     const rows = ([from, to] as const).flatMap(({ workspace: row }, i) =>
@@ -198,7 +201,7 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   function toPeer(from: WorkspaceRow, to: string, sent: Post): Promise<Sent> {
-    async function letter(): Promise<Letter> {
+    async function letter(): Promise<OutgoingMessage> {
       const { self, peer } = await peerOf(from, to)
       const answers = sent.inReplyTo === undefined ? undefined : await answered(self, sent.inReplyTo, peer.id)
       return {
@@ -241,7 +244,7 @@ export function createSending(deps: SendingDeps): Sending {
     const ofTask = await deps.tasks?.()?.reply(from, id, answer)
     if (ofTask) return ofTask
     const { outcome: _, ...sent } = answer
-    async function letter(): Promise<Letter> {
+    async function letter(): Promise<OutgoingMessage> {
       const answers = await answered(from, id)
       const { to, self } = await sideOf(from, answers)
       return {
@@ -255,7 +258,7 @@ export function createSending(deps: SendingDeps): Sending {
         more: inbox.popWrites(self, id),
       }
     }
-    return posted(letter, () => new AppError('PEER_NOT_FOUND', 'Whoever sent this cannot be reached any more.'))
+    return posted(letter, () => new AppError('PEER_NOT_FOUND', 'The sender cannot be reached any more.'))
   }
 
   /** Who hears of an answer. */
@@ -267,7 +270,7 @@ export function createSending(deps: SendingDeps): Sending {
     }
     throw new AppError(
       'INPUT_INVALID',
-      'This is a notice of the platform, and nobody reads answers to it. Take it out of the inbox.',
+      'This is a notice of the platform, and answers to it are not read. Take it out of the inbox.',
     )
   }
 
@@ -301,7 +304,7 @@ export function createSending(deps: SendingDeps): Sending {
     async toPeople({ organisation, id }, sent) {
       const away = () =>
         new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
-      async function letter(): Promise<Letter> {
+      async function letter(): Promise<OutgoingMessage> {
         const self = await workspaces.find(organisation, id)
         if (self?.status !== 'active') throw away()
         const conversationId = chatOf(id)
@@ -318,7 +321,7 @@ export function createSending(deps: SendingDeps): Sending {
     },
     async fromPerson(person, to, sent) {
       if (to.status !== 'active')
-        throw new AppError('EDIT_CONFLICT', `The workspace "${to.workspace}" is archived, and nobody reads there.`)
+        throw new AppError('EDIT_CONFLICT', `The workspace "${to.workspace}" is archived and reads no messages.`)
       const answers = sent.inReplyTo === undefined ? undefined : await saidToPeople(to, sent.inReplyTo)
       const outcome = await post({
         organisation: to.organisation,
@@ -355,16 +358,16 @@ export function createLogPeers({ store, organisation: { workspaces } }: LogPeers
   return async (owner, named) => {
     const row = await workspaces.seek(owner.organisation, named)
     const isOwn = row?.id === owner.id
-    // What was said with somebody stays, also when they are out of reach by now.
+    // Past messages with a peer stay readable, also when it is out of reach by now.
     if (row && !isOwn && (mayReach(owner, row) || (await isInLog(owner, row.id)))) return row.id
     if (OTHERS.test(named)) return named
     if (isOwn)
-      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody talks to themselves; name a peer.')
+      throw new AppError('INPUT_INVALID', 'This is your own workspace, which has no messages with itself; name a peer.')
     // A person has a name as well.
     for (const id of [named, `person:${named}`]) if (await isInLog(owner, id)) return id
     throw await noPeer(workspaces, owner, named)
   }
 }
 
-/** What persons and the platform are called in a log. None of them is a word that nobody may be named: a peer goes before them. */
+/** Names of persons and the platform in a log. A peer may have the same name and goes before them. */
 const OTHERS = /^(?:person:.+|people|platform)$/s

@@ -10,52 +10,52 @@ import {
   type ORGANISATION_ROUTES,
   type Registration,
   type Skill,
-  type WorkspaceDesk,
   type WorkspaceRow,
+  type WorkspaceService,
 } from '../../contracts/index.ts'
 import { type CancelSignal, type Clock } from '../kernel/index.ts'
 import { type Store, update } from '../store/index.ts'
-import { type Organisation, peersOf, type Visitor } from './organisation.ts'
+import { type ApiCaller, type Organisation, peersOf } from './organisation.ts'
 import { cardOf } from './presence.ts'
 import { isFor } from './tokens.ts'
 import { mayReach, pageOf, unknownWorkspace, workspaceFacts } from './workspaces.ts'
 
-/** Does what the API can be asked, for whoever may ask it. */
-export interface ApiDesk {
+/** Answers API requests of callers that may make them. */
+export interface ApiService {
   /** Throws unless this visitor may ask that; `undefined` has shown no credential that counts. */
-  admit(visitor: Visitor | undefined, operation: ApiOperation): void
+  admit(visitor: ApiCaller | undefined, operation: ApiOperation): void
   answer<K extends ApiOperation>(
     operation: K,
-    visitor: Visitor | undefined,
+    visitor: ApiCaller | undefined,
     request: ApiRequest<K>,
-    context: DeskContext,
+    context: RequestContext,
   ): Promise<ApiAnswer<K>>
 }
 
 /** How everything about organisations is answered. */
-export function organisationHandlers(deps: DeskDeps): Handlers<keyof typeof ORGANISATION_ROUTES> {
+export function organisationHandlers(deps: ApiServiceDeps): Handlers<keyof typeof ORGANISATION_ROUTES> {
   return {
     ...workspaceHandlers(deps),
     ...tokenHandlers(deps.organisation),
     ...accountHandlers(deps.organisation),
-    ...visitHandlers(deps),
+    ...presenceHandlers(deps),
   }
 }
 
 /** Each part of the platform brings the handlers of its own routes. */
-export function createApiDesk(handlers: Partial<Handlers>): ApiDesk {
+export function createApiService(handlers: Partial<Handlers>): ApiService {
   return {
     admit,
     async answer(operation, visitor, request, context) {
       admit(visitor, operation)
       const handle = handlers[operation] as ((...given: readonly unknown[]) => Promise<never>) | undefined
-      if (!handle) throw new AppError('INTERNAL', `Nobody answers "${operation}" here.`)
+      if (!handle) throw new AppError('INTERNAL', `"${operation}" has no handler here.`)
       return handle(visitor, request, context)
     },
   }
 }
 
-function admit(visitor: Visitor | undefined, operation: ApiOperation): void {
+function admit(visitor: ApiCaller | undefined, operation: ApiOperation): void {
   const { who, scope }: ApiRoute = API[operation]
   if (who.includes('anyone')) return
   if (!visitor) throw new AppError('TOKEN_INVALID', 'This needs a token that counts. Send "Authorization: Bearer …".')
@@ -108,62 +108,62 @@ function flat({ token, facts }: IssuedToken) {
 }
 
 /** What is known of a request besides who asks and what. */
-export interface DeskContext {
+export interface RequestContext {
   /** Where the client reached us: `http://127.0.0.1:7420`. */
   readonly origin: string
-  /** Given when the client has gone, or may not be here any more. Whoever waits listens to it; listening costs those who do not. */
+  /** Aborts when the client has gone, or has lost its access. Handlers that wait listen to it; listening costs the others. */
   readonly gone?: CancelSignal | undefined
   /** The last event that a client had that comes back. */
   readonly lastEventId?: string | undefined
 }
 
-/** What the desk works with. */
-export interface DeskDeps {
+/** What the handlers work with. */
+export interface ApiServiceDeps {
   readonly organisation: Organisation
   readonly store: Store
   readonly clock: Clock
-  /** What an agent of the folder can do; `undefined` for whoever is none. */
+  /** What an agent of the folder can do; `undefined` for other workspaces. */
   skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): readonly Skill[] | undefined
   readonly version: string
 }
 
 /** How each of these operations is answered. */
 export type Handlers<O extends ApiOperation = ApiOperation> = {
-  readonly [K in O]: (visitor: VisitorOf<K>, request: ApiRequest<K>, context: DeskContext) => Promise<ApiAnswer<K>>
+  readonly [K in O]: (visitor: ApiCallerOf<K>, request: ApiRequest<K>, context: RequestContext) => Promise<ApiAnswer<K>>
 }
 
 /** Who gets so far as to be answered. */
-type VisitorOf<K extends ApiOperation> = (typeof API)[K]['who'][number] extends infer W
+type ApiCallerOf<K extends ApiOperation> = (typeof API)[K]['who'][number] extends infer W
   ? W extends 'anyone'
     ? undefined
-    : Extract<Visitor, { kind: W }>
+    : Extract<ApiCaller, { kind: W }>
   : never
 
 /** Tells an agent's tools about its workspace and those it can reach. `lacksInbox` knows the agents of the folder. */
-export function createWorkspaceDesk(
+export function createWorkspaceService(
   organisation: Organisation,
   lacksInbox: (place: Pick<Actor, 'organisation' | 'workspace'>) => boolean = () => false,
-): WorkspaceDesk {
+): WorkspaceService {
   return {
     info: async actor => organisation.factsOf(await workspaceOf(organisation, actor)),
     peers: async (actor, page) => peersOf(organisation, await workspaceOf(organisation, actor), page),
     async isWithoutInbox({ organisation: of }, peer) {
       if (!lacksInbox({ organisation: of, workspace: peer })) return false
       const row = await organisation.workspaces.named(of, peer)
-      // Who has its messages brought to it needs no tool for that, and whoever has only the name is somebody else.
+      // A push workspace needs no tool for its messages, and a workspace that only shares the name is another one.
       return row?.delivery === 'poll' && (row.origin === 'folder' || row.origin === 'root')
     },
   }
 }
 
-/** The workspace that somebody works for. Throws `NAME_UNKNOWN` when it has no place, or none any more. */
+/** The workspace of a caller. Throws `NAME_UNKNOWN` when it has no place, or none any more. */
 export async function workspaceOf(
   { workspaces, presence }: Organisation,
   { organisation, workspace }: Pick<Actor, 'organisation' | 'workspace'>,
 ): Promise<WorkspaceRow> {
   const row = await workspaces.named(organisation, workspace)
   if (row?.status === 'active') {
-    // Whoever calls is there, whatever the call is about.
+    // A caller is present, whatever the call is about.
     presence.beat(row)
     return row
   }
@@ -175,7 +175,7 @@ export async function workspaceOf(
 
 type PresenceOperation = 'register' | 'heartbeat' | 'me' | 'peers'
 
-function visitHandlers({ organisation: org, store, clock }: DeskDeps): Handlers<PresenceOperation> {
+function presenceHandlers({ organisation: org, store, clock }: ApiServiceDeps): Handlers<PresenceOperation> {
   const { presence } = org
 
   function beat(workspace: WorkspaceRow) {
@@ -219,7 +219,7 @@ type WorkspaceOperation =
   | 'archiveWorkspace'
   | 'workspaceCard'
 
-function workspaceHandlers({ organisation: org, skillsOf, version }: DeskDeps): Handlers<WorkspaceOperation> {
+function workspaceHandlers({ organisation: org, skillsOf, version }: ApiServiceDeps): Handlers<WorkspaceOperation> {
   const { organisations, workspaces, presence } = org
   return {
     listOrganisations: async () => ({ organisations: await organisations.list() }),
@@ -251,8 +251,8 @@ function workspaceHandlers({ organisation: org, skillsOf, version }: DeskDeps): 
   }
 }
 
-/** The workspace with this id or name. What somebody cannot see is not there for them. */
-export async function visible({ workspaces }: Organisation, visitor: Visitor, id: string): Promise<WorkspaceRow> {
+/** The workspace with this id or name. One that the caller may not see is unknown to it. */
+export async function visible({ workspaces }: Organisation, visitor: ApiCaller, id: string): Promise<WorkspaceRow> {
   const row = await workspaces.seek(visitor.organisation, id)
   if (!row || (visitor.kind === 'workspace' && !mayReach(visitor.workspace, row))) throw unknownWorkspace(id)
   return row
@@ -260,20 +260,20 @@ export async function visible({ workspaces }: Organisation, visitor: Visitor, id
 
 type TokenOperation = 'listTokens' | 'createToken' | 'rotateToken' | 'revokeToken'
 
-/** How long both tokens are good when nobody says. */
+/** How long both tokens are valid unless the request says. */
 const OVERLAP_MS = 3_600_000
 
 function tokenHandlers(org: Organisation): Handlers<TokenOperation> {
   const { workspaces, tokens } = org
 
   /** Others than the owner have to do with their own tokens alone. */
-  async function own(visitor: Visitor, id: string): Promise<WorkspaceRow> {
+  async function own(visitor: ApiCaller, id: string): Promise<WorkspaceRow> {
     const row = await visible(org, visitor, id)
     if (visitor.kind === 'workspace' && row.id !== visitor.workspace.id) throw unknownWorkspace(id)
     return row
   }
 
-  function expectToken(visitor: Visitor, id: string): void {
+  function expectToken(visitor: ApiCaller, id: string): void {
     const holding = tokens.holding(id)
     const isOwn =
       visitor.kind === 'owner' ||
@@ -283,7 +283,7 @@ function tokenHandlers(org: Organisation): Handlers<TokenOperation> {
   }
 
   /** With what is made of another token, one that is limited could do more than it may, or for longer. */
-  function expectUnlimited(visitor: Visitor, id: string): void {
+  function expectUnlimited(visitor: ApiCaller, id: string): void {
     if (visitor.kind !== 'workspace' || id === visitor.tokenId) return
     const { organisation, workspace, tokenId } = visitor
     const mine = tokens

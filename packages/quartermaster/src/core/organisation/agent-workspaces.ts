@@ -2,9 +2,9 @@ import {
   type Ability,
   AppError,
   DEFAULT_ORGANISATION,
+  type FolderAgentRow,
   type Placement,
   ROOT_WORKSPACE,
-  type SeatRow,
   type WorkspaceOrigin,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
@@ -16,10 +16,10 @@ import { createTree, newWorkspaceRow, type Workspaces } from './workspaces.ts'
  * The workspaces of the project folder's agents: made when an agent comes, archived when it goes, its own when it is back. Those
  * that another data folder has seated are left alone.
  */
-export interface Seats {
-  /** Learns who has joined before anybody is let in. */
+export interface AgentWorkspaces {
+  /** Learns which workspaces have joined before any client is let in. */
   load(): Promise<void>
-  /** Somebody has joined under this name. */
+  /** A workspace has joined under this name. */
   joined(name: string): void
   /** Whether an agent of the folder has this name, with a place or without. */
   isAgent(name: string): boolean
@@ -29,13 +29,13 @@ export interface Seats {
   problems(): ReadonlyMap<string, string>
   /** Agents that have one, each with what is odd about it. */
   warnings(): ReadonlyMap<string, string>
-  /** Whether a workspace that joined has this agent's name: then the agent's place is somebody else's. */
+  /** Whether a workspace that joined has this agent's name: then the agent cannot have that place. */
   isTaken(name: string): boolean
   /** Whether this folder has given a place to an agent of this name, and has not taken it back yet: also while its file is gone. */
   isHeld(name: string): boolean
 }
 
-interface SeatsDeps {
+interface AgentWorkspacesDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -51,12 +51,12 @@ interface Plan {
   readonly warnings: ReadonlyMap<string, string>
 }
 
-/** Another process may seat the same agents at the same time; then there is little left to do the next time. */
+/** Another process may place the same agents at the same time; then there is little left to do the next time. */
 const TRIES = 5
 /** As many writes go into one commit. */
 const BATCH = 500
 
-export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps): Seats {
+export function createAgentWorkspaces({ store, clock, ids, workspaces, folder }: AgentWorkspacesDeps): AgentWorkspaces {
   let problems: ReadonlyMap<string, string> = new Map()
   let warnings: ReadonlyMap<string, string> = new Map()
   let names: ReadonlySet<string> = new Set()
@@ -65,7 +65,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
   const joined = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   const newFacts = () => ({ id: ids.next('ws'), createdAt: Math.round(clock.now()) })
-  const newSeat = (workspace: string): SeatRow => ({
+  const newFolderAgent = (workspace: string): FolderAgentRow => ({
     id: ids.next('seat'),
     organisation: DEFAULT_ORGANISATION,
     workspace,
@@ -74,11 +74,11 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
 
   async function follow(placements: Placements): Promise<void> {
     for (let left = TRIES; left > 0; left--) {
-      // The seats first: one that is taken meanwhile has its workspace in what is read after it, or fails the guard.
-      const seats = await allRows(store, 'seats', { organisation: DEFAULT_ORGANISATION })
+      // The rows of folder agents first: one taken meanwhile has its workspace in what is read after it, or fails the guard.
+      const found = await allRows(store, 'seats', { organisation: DEFAULT_ORGANISATION })
       const rows = await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION })
       learn(rows)
-      const plan = planFor(placements, rows, { seats: seatsIn(seats, folder), newFacts, newSeat })
+      const plan = planFor(placements, rows, { agents: folderAgentsIn(found, folder), newFacts, newFolderAgent })
       if (!(await written(plan.writes))) continue
       ;({ problems, warnings } = plan)
       for (const row of plan.changed) workspaces.tell(row)
@@ -116,12 +116,16 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
 }
 
 interface Planning {
-  readonly seats: FolderSeats
+  readonly agents: FolderAgents
   newFacts(): NewFacts
-  newSeat(workspace: string): SeatRow
+  newFolderAgent(workspace: string): FolderAgentRow
 }
 
-function planFor(placements: Placements, rows: readonly WorkspaceRow[], { seats, newFacts, newSeat }: Planning): Plan {
+function planFor(
+  placements: Placements,
+  rows: readonly WorkspaceRow[],
+  { agents, newFacts, newFolderAgent }: Planning,
+): Plan {
   const byName = new Map(rows.map(row => [row.workspace, row]))
   const writes: Write[] = []
   const changed: WorkspaceRow[] = []
@@ -149,18 +153,18 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], { seats,
       )
     else if (!known) {
       const row = newRow(place, parent, newFacts())
-      put(row, insert('workspaces', row, 'seat.name'))
+      put(row, insert('workspaces', row, 'place.name'))
     } else {
       const row = seated(known, place, parent)
-      if (!isSame(known, row)) put(row, seatWrite(known, row))
+      if (!isSame(known, row)) put(row, placementWrite(known, row))
     }
   }
-  for (const name of placements.names) writes.push(...taken(byName.get(name), seats, newSeat))
+  for (const name of placements.names) writes.push(...taken(byName.get(name), agents, newFolderAgent))
   for (const row of rows.filter(({ origin, workspace }) => origin === 'folder' && !placements.names.has(workspace))) {
-    writes.push(...left(row, seats))
-    if (row.status === 'archived' || seats.others.has(row.workspace)) continue
+    writes.push(...left(row, agents))
+    if (row.status === 'archived' || agents.others.has(row.workspace)) continue
     const gone: WorkspaceRow = { ...row, status: 'archived' }
-    put(gone, seatWrite(row, gone))
+    put(gone, placementWrite(row, gone))
   }
   return { writes, changed, problems, warnings: inTwoCases(placements.names, [...byName.values()]) }
 }
@@ -183,31 +187,35 @@ function caseText(name: string, other: string): string {
   return `The agent "${name}" and the workspace "${other}" differ only in capital and small letters, so one is easily taken for the other. Rename one.`
 }
 
-/** The names that have a seat by this folder, and by any other. */
-interface FolderSeats {
+/** The names placed by this folder, and by any other. */
+interface FolderAgents {
   readonly folder: string
   readonly own: ReadonlySet<string>
   readonly others: ReadonlySet<string>
 }
 
-function seatsIn(rows: readonly SeatRow[], folder: string): FolderSeats {
+function folderAgentsIn(rows: readonly FolderAgentRow[], folder: string): FolderAgents {
   const names = (isOwn: boolean) =>
     new Set(rows.filter(row => (row.folder === folder) === isOwn).map(({ workspace }) => workspace))
   return { folder, own: names(true), others: names(false) }
 }
 
-/** Another folder may just archive it, for want of this seat. */
-function taken(row: WorkspaceRow | undefined, { own }: FolderSeats, newSeat: Planning['newSeat']): Write[] {
+/** Another folder may be archiving it, because this row is missing. */
+function taken(
+  row: WorkspaceRow | undefined,
+  { own }: FolderAgents,
+  newFolderAgent: Planning['newFolderAgent'],
+): Write[] {
   if (row?.origin !== 'folder' || own.has(row.workspace)) return []
-  const isThere = mustExist('workspaces', { id: row.id, origin: 'folder', status: 'active' }, 'seat.current')
-  return [isThere, insert('seats', newSeat(row.workspace), 'seat.taken')]
+  const isThere = mustExist('workspaces', { id: row.id, origin: 'folder', status: 'active' }, 'place.current')
+  return [isThere, insert('seats', newFolderAgent(row.workspace), 'place.taken')]
 }
 
-/** Whoever has taken one meanwhile keeps the workspace. One that nobody has taken is from before there were seats. */
-function left({ organisation, workspace, status }: WorkspaceRow, { folder, own, others }: FolderSeats): Write[] {
+/** A folder that has placed the agent meanwhile keeps the workspace. A workspace of no folder is older than these rows. */
+function left({ organisation, workspace, status }: WorkspaceRow, { folder, own, others }: FolderAgents): Write[] {
   const isLast = status === 'active' && !others.has(workspace)
   return [
-    ...(isLast ? [mustNotExist('seats', { organisation, workspace, folder: { not: folder } }, 'seat.others')] : []),
+    ...(isLast ? [mustNotExist('seats', { organisation, workspace, folder: { not: folder } }, 'place.others')] : []),
     ...(own.has(workspace) ? [remove('seats', { where: { organisation, workspace, folder }, rows: 'any' })] : []),
   ]
 }
@@ -245,12 +253,12 @@ function isSame(one: WorkspaceRow, two: WorkspaceRow): boolean {
   return FIELDS.every(field => JSON.stringify(one[field]) === JSON.stringify(two[field]))
 }
 
-function seatWrite({ id, origin, status, parentId }: WorkspaceRow, row: WorkspaceRow): Write {
+function placementWrite({ id, origin, status, parentId }: WorkspaceRow, row: WorkspaceRow): Write {
   const set = Object.fromEntries(FIELDS.map(field => [field, row[field]])) as Partial<WorkspaceRow>
-  return update('workspaces', { where: { id, origin, status, parentId }, set, guard: 'seat.current' })
+  return update('workspaces', { where: { id, origin, status, parentId }, set, guard: 'place.current' })
 }
 
-/** Whoever has such a workspace has nothing of this folder's. */
+/** The holder of such a workspace has nothing of this folder's. */
 const ELSEWHERE = ['joined', 'external'] as const
 
 function isElsewhere(origin: WorkspaceOrigin | undefined): boolean {
@@ -259,7 +267,7 @@ function isElsewhere(origin: WorkspaceOrigin | undefined): boolean {
 
 function takenText(name: string, origin: WorkspaceOrigin | undefined): string {
   const who = origin === 'external' ? 'An A2A agent elsewhere' : 'A workspace that joined'
-  return `${who} is named "${name}", so this agent has no place and its tokens let nobody in. Rename the file.`
+  return `${who} is named "${name}", so this agent has no place and its tokens are refused. Rename the file.`
 }
 
 /** An agent of the folder, as far as its place goes. */

@@ -1,23 +1,29 @@
 export {
-  type ApiDesk,
-  createApiDesk,
-  createWorkspaceDesk,
-  type DeskContext,
-  type DeskDeps,
+  type ApiService,
+  type ApiServiceDeps,
+  createApiService,
+  createWorkspaceService,
   type Handlers,
   organisationHandlers,
+  type RequestContext,
   visible,
   workspaceOf,
 } from './admin.ts'
-export { type FolderPlace, type PlacedAgent, type Placements, placeAgents, type Seats } from './agent-workspaces.ts'
 export {
+  type AgentWorkspaces,
+  type FolderPlace,
+  type PlacedAgent,
+  type Placements,
+  placeAgents,
+} from './agent-workspaces.ts'
+export {
+  type ApiCaller,
   createOrganisation,
   noPeer,
   type Organisation,
   type OrganisationDeps,
   reachedPeer,
-  type Visitor,
-  type WorkspaceVisitor,
+  type WorkspaceCaller,
 } from './organisation.ts'
 export { type JoinCodes, type Persons } from './persons.ts'
 export { type CardParts, cardOf, type PresenceBook } from './presence.ts'

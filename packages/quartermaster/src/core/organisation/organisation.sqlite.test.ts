@@ -5,12 +5,12 @@ import { openOrganisation } from '../../testing/organisation-desk.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { placeAgents } from './index.ts'
 
-it('is the same in a database: seats, moves, persons, codes and heartbeats', async () => {
+it('is the same in a database: places, moves, persons, codes and heartbeats', async () => {
   const { dir } = await tempProject()
   const store = await openSqliteStore({ dir, log: silentLog })
   onTestFinished(() => store.close())
   const { ask, organisation, reopen, clock } = await openOrganisation({ store })
-  await organisation.seats.follow(
+  await organisation.agentWorkspaces.follow(
     placeAgents([{ name: 'ada', config: { workspace: { abilities: ['broadcast'] } } }], { depth: 8 }),
   )
   const bob = await ask('createWorkspace', { body: { name: 'bob' } })

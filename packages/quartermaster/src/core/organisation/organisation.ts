@@ -21,7 +21,7 @@ import {
   type Log,
 } from '../kernel/index.ts'
 import { allRows, insert, type Store, type Write } from '../store/index.ts'
-import { createSeats, type Seats } from './agent-workspaces.ts'
+import { type AgentWorkspaces, createAgentWorkspaces } from './agent-workspaces.ts'
 import { createJoinCodes, createPersons, type JoinCodes, type Persons } from './persons.ts'
 import { createPresence, type PresenceBook } from './presence.ts'
 import { type Tokens } from './tokens.ts'
@@ -46,13 +46,13 @@ export interface Organisation {
   readonly persons: Persons
   readonly joinCodes: JoinCodes
   readonly presence: PresenceBook
-  readonly seats: Seats
+  readonly agentWorkspaces: AgentWorkspaces
   readonly tokens: Tokens
   /** `workspace.changed` and `presence.changed`. */
   readonly events: Pick<Emitter, 'on'>
   /** Whose token this is, by what counts at this moment. */
-  identify(token: string): Promise<Exclude<Visitor, { kind: 'owner' }> | undefined>
-  /** Calls back when somebody's access may have ended: whoever waits for or follows something is looked at again. */
+  identify(token: string): Promise<Exclude<ApiCaller, { kind: 'owner' }> | undefined>
+  /** Calls back when access may have ended: clients that wait for or follow something are checked again. */
   onAccessChange(look: () => void): () => void
   /** The places of every organisation: all of them, or those whose workspaces have these ids. */
   places(ids?: readonly string[]): Promise<NamedPlace[]>
@@ -82,16 +82,16 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
   })
   const organisations = createOrganisations({ ...deps, onRoot: root => workspaces.tell(root) })
   const presence = createPresence({ ...deps, emitter })
-  const workspaces = createWorkspaces({ ...deps, emitter, isAgent: name => seats.isAgent(name) })
-  const seats: Seats = createSeats({ ...deps, workspaces })
+  const workspaces = createWorkspaces({ ...deps, emitter, isAgent: name => agentWorkspaces.isAgent(name) })
+  const agentWorkspaces: AgentWorkspaces = createAgentWorkspaces({ ...deps, workspaces })
   return {
     organisations,
     workspaces,
     presence,
     tokens,
     persons: createPersons(deps),
-    joinCodes: createJoinCodes({ ...deps, workspaces, seats }),
-    seats,
+    joinCodes: createJoinCodes({ ...deps, workspaces, agentWorkspaces }),
+    agentWorkspaces,
     events: emitter,
     identify: token => identify(token, { tokens, workspaces }),
     onAccessChange(look) {
@@ -104,7 +104,7 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
     factsOf: async row => workspaceFacts(row, await workspaces.above(row), presence),
     async load() {
       await organisations.ensureFirst()
-      await seats.load()
+      await agentWorkspaces.load()
       await presence.load()
     },
     stop: () => presence.stop(),
@@ -135,7 +135,7 @@ function createOrganisations({ store, clock, ids, onRoot }: OrganisationsDeps): 
     return isId(name) && (await store.count('organisations', { organisation: name })) > 0
   }
 
-  /** Both or neither: an organisation without a root would have no place for anybody. */
+  /** Both or neither: an organisation without a root would have no place for any workspace. */
   function draft({ name, title }: NewOrganisation): { row: OrganisationRow; root: WorkspaceRow; writes: Write[] } {
     const createdAt = Math.round(clock.now())
     const row: OrganisationRow = {
@@ -181,12 +181,12 @@ function byName(a: { name: string }, b: { name: string }): number {
 }
 
 /** Who asks, known from a credential, and in which organisation. */
-export type Visitor =
+export type ApiCaller =
   | { readonly kind: 'owner'; readonly organisation: string }
   | { readonly kind: 'person'; readonly organisation: string; readonly name: string; readonly tokenId: string }
-  | WorkspaceVisitor
+  | WorkspaceCaller
 
-export interface WorkspaceVisitor {
+export interface WorkspaceCaller {
   readonly kind: 'workspace'
   readonly organisation: string
   readonly workspace: WorkspaceRow
@@ -200,11 +200,11 @@ interface IdentifyDeps {
   readonly workspaces: Pick<Workspaces, 'named'>
 }
 
-/** Whose token this is, by what counts at this moment. Nobody's when it has ended, or its workspace is archived or not there. */
+/** The holder of this token now. `undefined` when the token has ended, or its workspace is archived or missing. */
 async function identify(
   token: string,
   { tokens, workspaces }: IdentifyDeps,
-): Promise<Exclude<Visitor, { kind: 'owner' }> | undefined> {
+): Promise<Exclude<ApiCaller, { kind: 'owner' }> | undefined> {
   await tokens.fresh(token)
   const holding = tokens.holderOf(token)
   if (!holding) return undefined
@@ -228,11 +228,11 @@ export async function peersOf(
     const relation = relationOf(from, row)
     return relation ? [peerFacts(row, relation, presence)] : []
   })
-  return others.length > 0 ? { peers, nextCursor } : { peers, nextCursor, reason: NOBODY }
+  return others.length > 0 ? { peers, nextCursor } : { peers, nextCursor, reason: NO_PEERS }
 }
 
-const NOBODY =
-  'There is nobody above, beside or directly below this workspace. The owner gives others a place: quartermaster workspaces create'
+const NO_PEERS =
+  'There is no workspace above, beside or directly below this one. The owner gives others a place: quartermaster workspaces create'
 
 /** A workspace and one that it can reach, by what counts now. */
 interface ReachedPeer {
@@ -244,7 +244,7 @@ interface ReachedPeer {
 export async function reachedPeer(
   workspaces: Pick<Workspaces, 'find' | 'seek' | 'reachable'>,
   from: WorkspaceRow,
-  { to, alone }: { readonly to: string /** What nobody does with themselves. */; readonly alone: string },
+  { to, alone }: { readonly to: string /** Said of a workspace that names itself. */; readonly alone: string },
 ): Promise<ReachedPeer> {
   const self = (await workspaces.find(from.organisation, from.id)) ?? from
   const peer = await workspaces.seek(from.organisation, to)

@@ -15,7 +15,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Ids } from '../kernel/index.ts'
 import { allRows, insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { type Seats } from './agent-workspaces.ts'
+import { type AgentWorkspaces } from './agent-workspaces.ts'
 import { type Tokens } from './tokens.ts'
 import { type Draft, isId, refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'
 
@@ -33,7 +33,7 @@ export interface Persons {
     organisation: string,
     request: PersonToken & { readonly name: string; readonly title?: string | undefined },
   ): Promise<{ person: PersonFacts; issued: IssuedToken }>
-  /** Makes a token for somebody who has an account. Throws `NAME_UNKNOWN`. */
+  /** Makes a token for a person who has an account. Throws `NAME_UNKNOWN`. */
   issue(organisation: string, name: string, wish: PersonToken): Promise<IssuedToken>
   /** Makes a token, and the account where there is none. */
   issueToAny(organisation: string, name: string, wish: PersonToken): Promise<IssuedToken>
@@ -102,7 +102,7 @@ function factsOf({ id, organisation, workspace, title, createdAt }: PersonRow): 
   return { id, organisation, name: workspace, title, createdAt }
 }
 
-/** Codes that let somebody from elsewhere take a place: used once, and over after a while. */
+/** Codes that let a remote agent join: used once, and expired after a while. */
 export interface JoinCodes {
   /** Makes a code. Its text is in this answer and nowhere else. */
   create(organisation: string, request: NewJoinCode): Promise<IssuedJoinCode>
@@ -120,7 +120,7 @@ interface JoinCodesDeps {
   readonly digest: Digest
   readonly tokens: Tokens
   readonly workspaces: Workspaces
-  readonly seats: Pick<Seats, 'isAgent' | 'joined'>
+  readonly agentWorkspaces: Pick<AgentWorkspaces, 'isAgent' | 'joined'>
   readonly settings: Pick<Settings, 'joinCodeHours'>
 }
 
@@ -128,7 +128,7 @@ const PREFIX = 'qmjoin'
 const HOUR_MS = 3_600_000
 
 export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
-  const { store, clock, ids, digest, tokens, workspaces, seats, settings } = deps
+  const { store, clock, ids, digest, tokens, workspaces, agentWorkspaces, settings } = deps
   const now = () => Math.round(clock.now())
 
   async function factsOf(row: JoinCodeRow): Promise<JoinCodeFacts> {
@@ -156,9 +156,10 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
   }
 
   /** An agent may have tools before it has a place, and a token of its name would have them. */
-  const isAgent = (organisation: string, name: string) => organisation === DEFAULT_ORGANISATION && seats.isAgent(name)
+  const isAgent = (organisation: string, name: string) =>
+    organisation === DEFAULT_ORGANISATION && agentWorkspaces.isAgent(name)
 
-  /** Whoever is given a code that names them cannot choose another name. */
+  /** A code that names the workspace leaves the joining agent no other name. */
   async function isTaken(organisation: string, name: string): Promise<boolean> {
     return isAgent(organisation, name) || (await workspaces.named(organisation, name)) !== undefined
   }
@@ -212,7 +213,7 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
         isGone(guard) ? refused() : refusedDraft(workspace, guard),
       )
       if (!issued) throw refused()
-      if (row.organisation === DEFAULT_ORGANISATION) seats.joined(name)
+      if (row.organisation === DEFAULT_ORGANISATION) agentWorkspaces.joined(name)
       workspaces.tell(workspace)
       return { workspace, issued }
     },
@@ -223,10 +224,10 @@ function taken(name: string): AppError {
   return new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
 }
 
-/** One answer for a code that is wrong, used, over or taken back: it tells nothing to whoever guesses. */
+/** One answer for a code that is wrong, used, expired or taken back: it tells nothing to a guesser. */
 function refused(): AppError {
   const message = 'This join code is not good: it is wrong, or used, or over, or was taken back.'
-  return new AppError('TOKEN_INVALID', `${message} Ask whoever gave it for another.`)
+  return new AppError('TOKEN_INVALID', `${message} Ask the person who gave it for another.`)
 }
 
 function stateOf({ usedAt, revokedAt, expiresAt }: JoinCodeRow, now: number): JoinCodeFacts['state'] {

@@ -16,10 +16,10 @@ export interface PresenceBook {
   load(): Promise<void>
   /** It has been heard of. */
   beat(row: WorkspaceRow): void
-  /** It is there for as long as this takes: whoever waits for an answer says nothing meanwhile. */
+  /** It is present for as long as this takes: a client that waits for an answer sends nothing meanwhile. */
   during<T>(row: WorkspaceRow, work: () => Promise<T>): Promise<T>
   of(row: WorkspaceRow): Presence
-  /** Tells of one that says nothing by itself, when whoever looks after it has found it otherwise. */
+  /** Reports the presence of a workspace that sends nothing itself, when its worker has found it changed. */
   found(before: WorkspaceRow, now: WorkspaceRow): void
   /** When it was heard of last, by what is known here or on record. */
   lastSeenAt(row: WorkspaceRow): number | null
@@ -198,7 +198,7 @@ export interface CardParts {
   readonly version: string
 }
 
-/** What others are told of a workspace. What the owner wrote and what it said itself are somebody's words, as they are. */
+/** What others see of a workspace. The words of the owner and of the workspace itself are passed on unchanged. */
 export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
   const { workspace, card } = row
   return {
@@ -216,7 +216,7 @@ function skillsIn(view: readonly Skill[], own: readonly Skill[]): Skill[] {
   return [...view, ...own.filter(({ id }) => !known.has(id))]
 }
 
-/** What somebody could ask it for: what it is there, and what is said about it. */
+/** What others could ask it for: its role, and its description. */
 function goodFor({ workspace, role, description, card }: WorkspaceRow): string {
   const words = description ?? card?.description ?? ''
   if (role === '') return words === '' ? `The workspace "${workspace}".` : words

@@ -19,23 +19,23 @@ describe('agents whose files are wrong about their place', () => {
   it('are never above one that they are below', async () => {
     for (const bob of [{ name: 'bob' }, { name: 'bob', config: { workspace: { parent: 'nobody' } } }]) {
       const at = await openOrganisation()
-      const { seats } = at.organisation
-      await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+      const { agentWorkspaces } = at.organisation
+      await agentWorkspaces.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
       const ada = { name: 'ada', config: { workspace: { parent: 'bob' } } }
-      await seats.follow(placeAgents([ada, bob], { depth: 8 }))
+      await agentWorkspaces.follow(placeAgents([ada, bob], { depth: 8 }))
       expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
-      expect(seats.problems().get('ada')).toContain('below itself')
+      expect(agentWorkspaces.problems().get('ada')).toContain('below itself')
     }
   })
 
   it('lend their names to nobody who joins', async () => {
     const at = await openOrganisation()
-    const { seats } = at.organisation
-    await seats.follow(folder({ lost: { parent: 'nobody' } }))
+    const { agentWorkspaces } = at.organisation
+    await agentWorkspaces.follow(folder({ lost: { parent: 'nobody' } }))
     const { code } = await at.ask('createJoinCode', { body: {} })
     await expect(at.ask('join', { body: { code, name: 'lost' } })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
     await at.ask('join', { body: { code, name: 'scout' } })
-    for (const { seats: known } of [at.organisation, await at.reopen()]) {
+    for (const { agentWorkspaces: known } of [at.organisation, await at.reopen()]) {
       // Before anybody has looked at the files, and whatever they say.
       expect(known.isTaken('scout')).toBe(true)
       await known.follow(folder({ scout: { parent: 'nobody' } }))
@@ -47,36 +47,36 @@ describe('agents whose files are wrong about their place', () => {
 
 it('an agent has its place beside a workspace named like it but for capital letters, with a warning; nobody joins so', async () => {
   const at = await openOrganisation()
-  const { seats } = at.organisation
+  const { agentWorkspaces } = at.organisation
   const { code } = await at.ask('createJoinCode', { body: {} })
-  await seats.follow(folder({ ada: {} }))
+  await agentWorkspaces.follow(folder({ ada: {} }))
   await expect(at.ask('join', { body: { code, name: 'ADA' } })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
-  expect([...seats.warnings()]).toEqual([])
+  expect([...agentWorkspaces.warnings()]).toEqual([])
   await at.ask('join', { body: { code, name: 'scout' } })
-  await seats.follow(folder({ ada: {}, Scout: {} }))
+  await agentWorkspaces.follow(folder({ ada: {}, Scout: {} }))
   expect(await treeOf(at)).toContain('  Scout active')
-  expect([...seats.problems()]).toEqual([])
-  expect([...seats.warnings()]).toEqual([
+  expect([...agentWorkspaces.problems()]).toEqual([])
+  expect([...agentWorkspaces.warnings()]).toEqual([
     ['Scout', expect.stringContaining('"Scout" and the workspace "scout" differ')],
   ])
 })
 
 describe('an agent whose file is gone', () => {
   it('has its place by this folder until that has been taken back', async () => {
-    const { seats } = (await openOrganisation()).organisation
-    await seats.follow(folder({ ada: {} }))
-    const taking = seats.follow(folder({}))
-    expect(seats.isHeld('ada')).toBe(true)
+    const { agentWorkspaces } = (await openOrganisation()).organisation
+    await agentWorkspaces.follow(folder({ ada: {} }))
+    const taking = agentWorkspaces.follow(folder({}))
+    expect(agentWorkspaces.isHeld('ada')).toBe(true)
     await taking
-    expect(seats.isHeld('ada')).toBe(false)
+    expect(agentWorkspaces.isHeld('ada')).toBe(false)
   })
 })
 
 describe('two folders on one store', () => {
   it('archive none of each other, whoever looks first and however often', async () => {
     const at = await openOrganisation()
-    const { seats: here } = at.organisation
-    const { seats: there } = await at.reopen('there')
+    const { agentWorkspaces: here } = at.organisation
+    const { agentWorkspaces: there } = await at.reopen('there')
     await here.follow(folder({ ada: {}, both: {} }))
     await there.follow(folder({ bob: {}, both: {} }))
     await here.follow(folder({ ada: {}, both: {} }))
@@ -86,10 +86,10 @@ describe('two folders on one store', () => {
 
   it('archive what their own files have lost, also while nobody looked, and never what another still has', async () => {
     const at = await openOrganisation()
-    await at.organisation.seats.follow(folder({ ada: {}, both: {} }))
-    const { seats: there } = await at.reopen('there')
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {}, both: {} }))
+    const { agentWorkspaces: there } = await at.reopen('there')
     await there.follow(folder({ both: {} }))
-    const { seats: again } = await at.reopen()
+    const { agentWorkspaces: again } = await at.reopen()
     await again.follow(folder({ bob: {} }))
     expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active', '  both active'])
     await there.follow(folder({}))
@@ -101,12 +101,12 @@ describe('two folders on one store', () => {
 
   it('let the owner archive by hand what is not of their own folder', async () => {
     const at = await openOrganisation()
-    const { seats, workspaces } = await at.reopen('there')
-    await at.organisation.seats.follow(folder({ ada: {} }))
-    await seats.follow(folder({ bob: {} }))
+    const { agentWorkspaces, workspaces } = await at.reopen('there')
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {} }))
+    await agentWorkspaces.follow(folder({ bob: {} }))
     await expect(workspaces.archive('default', 'bob')).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
     await workspaces.archive('default', 'ada')
-    await seats.follow(folder({ bob: {} }))
+    await agentWorkspaces.follow(folder({ bob: {} }))
     expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active'])
     // By hand it is back as well, for as long as there is somebody who has the file; where it is, its owner reads it again.
     const back = { status: 'active' } as const
@@ -114,14 +114,14 @@ describe('two folders on one store', () => {
     await expect(workspaces.change('default', 'ada', { ...back, role: 'x' })).rejects.toThrow('agents/ada.json')
     await workspaces.change('default', 'ada', back)
     expect(await treeOf(at)).toEqual(['root active', '  ada active', '  bob active'])
-    await at.organisation.seats.follow(folder({}))
+    await at.organisation.agentWorkspaces.follow(folder({}))
     await expect(workspaces.change('default', 'ada', back)).rejects.toThrow('It is back when that file is.')
   })
 
   it('agree on one that comes to one as it leaves the other', async () => {
     const at = await openOrganisation()
-    const { seats: here } = at.organisation
-    const { seats: there } = await at.reopen('there')
+    const { agentWorkspaces: here } = at.organisation
+    const { agentWorkspaces: there } = await at.reopen('there')
     await here.follow(folder({ ada: {} }))
     await Promise.all([here.follow(folder({})), there.follow(folder({ ada: {} }))])
     expect(await treeOf(at)).toEqual(['root active', '  ada active'])
@@ -129,9 +129,9 @@ describe('two folders on one store', () => {
 
   it('leave to the first that looks what is from before there were seats', async () => {
     const at = await openOrganisation()
-    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {}, bob: {} }))
     await at.store.commit([remove('seats', { where: {}, rows: 'any' })])
-    await at.organisation.seats.follow(folder({ ada: {} }))
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {} }))
     expect(await treeOf(at)).toEqual(['root active', '  ada active', '  bob archived'])
   })
 })
@@ -159,39 +159,43 @@ describe('the first start', () => {
 describe('the agents of a folder', () => {
   it('are siblings below the root unless their files say otherwise', async () => {
     const at = await openOrganisation()
-    await at.organisation.seats.follow(folder({ ada: {}, bob: {}, aide: { parent: 'ada', role: 'Helps ada.' } }))
+    await at.organisation.agentWorkspaces.follow(
+      folder({ ada: {}, bob: {}, aide: { parent: 'ada', role: 'Helps ada.' } }),
+    )
     expect(await treeOf(at)).toEqual(['root active', '  ada active', '    aide active', '  bob active'])
   })
 
   it('have the abilities that their files give, and the root keeps its own', async () => {
     const at = await openOrganisation()
-    await at.organisation.seats.follow(folder({ ada: { abilities: ['memory.global'] }, root: { role: 'Leads.' } }))
+    await at.organisation.agentWorkspaces.follow(
+      folder({ ada: { abilities: ['memory.global'] }, root: { role: 'Leads.' } }),
+    )
     const { workspaces } = await at.ask('listWorkspaces')
     expect(workspaces.map(({ name, abilities, role, origin }) => [name, abilities, role, origin])).toEqual([
       ['root', ['memory.global'], 'Leads.', 'root'],
       ['ada', ['memory.global'], '', 'folder'],
     ])
-    await at.organisation.seats.follow(folder({ ada: {} }))
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {} }))
     expect((await at.ask('listWorkspaces')).workspaces[1]).toMatchObject({ name: 'ada', abilities: [] })
   })
 
   it('that leave keep their workspaces, archived, and get them back', async () => {
     const at = await openOrganisation()
-    const { seats, workspaces } = at.organisation
-    await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+    const { agentWorkspaces, workspaces } = at.organisation
+    await agentWorkspaces.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
     const before = await workspaces.named('default', 'ada')
-    await seats.follow(folder({ bob: {} }))
+    await agentWorkspaces.follow(folder({ bob: {} }))
     expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active'])
-    await seats.follow(folder({ ada: {}, bob: {} }))
+    await agentWorkspaces.follow(folder({ ada: {}, bob: {} }))
     expect(await workspaces.named('default', 'ada')).toEqual(before)
   })
 
   it('are written once: a second look at the same files writes nothing', async () => {
     const at = await openOrganisation()
-    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {}, bob: {} }))
     const commits: unknown[] = []
     at.storage.fault = writes => void commits.push(writes)
-    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    await at.organisation.agentWorkspaces.follow(folder({ ada: {}, bob: {} }))
     expect(commits).toEqual([])
   })
 
@@ -199,10 +203,10 @@ describe('the agents of a folder', () => {
     const at = await openOrganisation()
     const { code } = await at.ask('createJoinCode', { body: { name: 'ada' } })
     await at.ask('join', { body: { code } })
-    const { seats, workspaces } = at.organisation
-    await seats.follow(folder({ ada: { abilities: ['memory.global'] }, bob: { parent: 'ada' } }))
-    expect([seats.isTaken('ada'), seats.isTaken('bob')]).toEqual([true, false])
-    expect([...seats.problems()]).toEqual([
+    const { agentWorkspaces, workspaces } = at.organisation
+    await agentWorkspaces.follow(folder({ ada: { abilities: ['memory.global'] }, bob: { parent: 'ada' } }))
+    expect([agentWorkspaces.isTaken('ada'), agentWorkspaces.isTaken('bob')]).toEqual([true, false])
+    expect([...agentWorkspaces.problems()]).toEqual([
       ['ada', expect.stringContaining('A workspace that joined is named "ada"')],
       ['bob', expect.stringContaining('"ada" has no place itself')],
     ])
@@ -242,11 +246,11 @@ describe('the agents of a folder', () => {
 
   it('whose files are wrong stay where they were', async () => {
     const at = await openOrganisation()
-    const { seats } = at.organisation
-    await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
-    await seats.follow(folder({ ada: {}, bob: { parent: 'nobody' } }))
+    const { agentWorkspaces } = at.organisation
+    await agentWorkspaces.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+    await agentWorkspaces.follow(folder({ ada: {}, bob: { parent: 'nobody' } }))
     expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
-    await seats.follow(placeAgents([{ name: 'ada' }, { name: 'bob' }], { depth: 8 }))
+    await agentWorkspaces.follow(placeAgents([{ name: 'ada' }, { name: 'bob' }], { depth: 8 }))
     expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
   })
 })

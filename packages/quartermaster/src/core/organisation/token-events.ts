@@ -8,7 +8,7 @@ interface TokenNews {
   readAll(): Promise<void>
   /** Something was changed here: what is being read meanwhile may be older. */
   changedHere(): void
-  /** Reads this one anew where what is remembered may be old; nothing to wait for where it is not. */
+  /** Reads this token again where the cached one may be old; nothing to wait for where it is not. */
   fresh(hash: string): Promise<void> | undefined
   /** Whether what is remembered counts. */
   isFresh(): boolean
@@ -17,7 +17,7 @@ interface TokenNews {
 interface TokenNewsDeps {
   readonly store: Store
   readonly clock: Clock
-  /** Nobody else changes tokens without any. */
+  /** Absent where no other process changes tokens. */
   readonly news: StoreNews | undefined
   /** Remembers a row as it is in the store. */
   take(row: TokenRow): void

@@ -56,15 +56,15 @@ export interface Tokens {
   ): Promise<IssuedToken | undefined>
   /** Those of an organisation, or of one agent in it. */
   list(organisation: string, agent?: string): TokenFacts[]
-  /** All that somebody has or had. */
+  /** All tokens that a holder has or had. */
   listOf(owner: TokenOwner): TokenFacts[]
   /** Whose token this is, good or not. */
   holding(id: string): Holding | undefined
   /** Ends it, at once. Ending one that has ended changes nothing, but stores an end that could not be stored before. */
   revoke(id: string): Promise<TokenFacts>
-  /** Ends all that somebody has, at once, together with what else is written. Answers whether all of that was as expected. */
+  /** Ends all tokens of a holder at once, together with other writes. Answers whether all of that was as expected. */
   revokeAll(owner: TokenOwner, also: readonly Write[]): Promise<boolean>
-  /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
+  /** Makes a successor; the old one stays valid for the overlap, so that no client is cut off while it is handed out. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
   /**
    * Makes a token for one run, in the first organisation unless said. It is in memory only: not stored, not listed, and gone with
@@ -80,8 +80,8 @@ export interface Tokens {
   /** Whom a token stands for, in whichever organisation and whatever it is for. */
   holderOf(token: string): Holding | undefined
   /**
-   * Reads a token anew where what is remembered may be old, because nothing is heard of what other processes do. Nothing to wait
-   * for elsewhere. Rejects where the store does not answer: then nobody knows whom it stands for.
+   * Reads a token again where the cached one may be old, because changes of other processes were not received. Nothing to wait
+   * for elsewhere. Rejects where the store does not answer: then the holder is unknown.
    */
   fresh(token: string): Promise<void> | undefined
   /** Whether everything is heard of that other processes do, so that what is remembered counts. */
@@ -95,7 +95,7 @@ export interface TokensDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
-  /** What other processes do to tokens; nobody else does anything when absent. */
+  /** What other processes do to tokens; absent where there are no others. */
   readonly news?: StoreNews | undefined
 }
 
@@ -159,7 +159,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     else expiry.forget(row.id)
   }
 
-  /** In memory first: while it is being stored nobody may be let in any more, and nothing may stay open. */
+  /** In memory first: while it is being stored no client may be let in any more, and nothing may stay open. */
   function end(row: TokenRow): TokenRow {
     if (row.revokedAt !== null) return row
     const ended = { ...row, revokedAt: now() }

@@ -115,7 +115,7 @@ describe('workspaces', () => {
 
   it('of the folder’s agents are what their files say, and nothing else', async () => {
     const { ask, organisation } = await open()
-    await organisation.seats.follow(placeAgents([{ name: 'ada', config: {} }], { depth: 8 }))
+    await organisation.agentWorkspaces.follow(placeAgents([{ name: 'ada', config: {} }], { depth: 8 }))
     for (const change of [
       ask('archiveWorkspace', { params: { id: 'ada' } }),
       ask('changeWorkspace', { params: { id: 'ada' }, body: { abilities: ['broadcast'] } }),
@@ -128,7 +128,9 @@ describe('workspaces', () => {
 
   it('tell a card: what the owner wrote, what they said, and what their view has', async () => {
     const { ask, make, as, organisation } = await open()
-    await organisation.seats.follow(placeAgents([{ name: 'ada', config: { description: 'Adds up.' } }], { depth: 8 }))
+    await organisation.agentWorkspaces.follow(
+      placeAgents([{ name: 'ada', config: { description: 'Adds up.' } }], { depth: 8 }),
+    )
     const ada = await organisation.workspaces.pick('default', 'ada')
     expect(await ask('workspaceCard', { params: { id: ada.id } })).toEqual({
       name: 'ada',
@@ -262,6 +264,9 @@ describe('a workspace', () => {
     const root = await organisation.workspaces.pick('acme', 'root')
     const { token } = await ask('createToken', { params: { id: root.id }, body: {} }, ownerOf('acme'))
     const visitor = await organisation.identify(token)
-    expect(await ask('peers', {}, visitor)).toMatchObject({ peers: [], reason: expect.stringContaining('nobody') })
+    expect(await ask('peers', {}, visitor)).toMatchObject({
+      peers: [],
+      reason: expect.stringContaining('no workspace above'),
+    })
   })
 })

@@ -32,9 +32,9 @@ export interface Workspaces {
   draft(organisation: string, request: NewWorkspace, origin: WorkspaceOrigin): Promise<Draft>
   create(organisation: string, request: NewWorkspace): Promise<WorkspaceRow>
   change(organisation: string, id: string, change: WorkspaceChange): Promise<WorkspaceRow>
-  /** Nobody reaches it any more and its tokens are refused, until it is brought back. */
+  /** Cannot be reached any more and its tokens are refused, until it is brought back. */
   archive(organisation: string, id: string): Promise<WorkspaceRow>
-  /** Tells whoever listens that this is how it is now. */
+  /** Notifies listeners of the present state. */
   tell(row: WorkspaceRow): void
 }
 
@@ -104,7 +104,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
       createdAt: Math.round(clock.now()),
     })
     const isThere = mustExist('workspaces', { id: parent.id, organisation, status: 'active' }, 'workspace.parent')
-    // The name first: those of whoever has it already are good too, and not what stands against this one.
+    // The name first: if it is taken, its holder has valid tokens, and they are not the reason to refuse.
     return {
       row,
       writes: [isThere, insert('workspaces', row, 'workspace.name'), inOneCase(row), ...withoutTokens(row)],
@@ -122,7 +122,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     return changed
   }
 
-  /** Whoever may archive what another data folder has seated may undo it. */
+  /** A workspace that another data folder has placed can be archived, so it can be brought back too. */
   async function isBroughtBack(row: WorkspaceRow, { status, ...more }: WorkspaceChange): Promise<boolean> {
     const { organisation, workspace } = row
     if (status !== 'active' || isAgent(workspace) || Object.keys(defined(more)).length > 0) return false
@@ -180,7 +180,7 @@ export function unknownWorkspace(idOrName: string): AppError {
 
 interface RowFacts extends Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'origin' | 'createdAt'> {}
 
-/** The row of a workspace that nobody has heard of yet. */
+/** The row of a workspace that has not registered yet. */
 export function newWorkspaceRow(
   { name, role = '', description, abilities = [] }: NewWorkspace,
   facts: RowFacts,
@@ -254,7 +254,7 @@ function refuseFolders({ origin, workspace, status }: WorkspaceRow, isAgent: (na
   throw new AppError('REQUEST_REFUSED', `${message} ${status === 'archived' ? back : 'Change or remove that file.'}`)
 }
 
-/** Nobody may have moved those above meanwhile: two moves at once could make a circle. */
+/** Those above may not have moved meanwhile: two moves at once could make a circle. */
 function moveGuards(tree: Tree, row: WorkspaceRow, parent: WorkspaceRow, most: number): Write[] {
   if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation has nothing above it.')
   refuseArchived(parent)
@@ -312,7 +312,7 @@ export function createTree(rows: readonly WorkspaceRow[]): Tree {
   }
 }
 
-/** A place in an organisation, and whether somebody may sit there. */
+/** A place in an organisation, and whether an agent may have it. */
 export type NamedPlace = Pick<WorkspaceRow, 'organisation' | 'workspace' | 'status'>
 
 /** As many as one question to the store may answer. */
@@ -419,7 +419,7 @@ export function relationOf(from: Place, to: Place): Relation | undefined {
   if (from.id === to.id) return 'self'
   if (to.id === from.parentId) return 'parent'
   if (to.parentId === from.id) return 'child'
-  // What has nothing above it is a root, and beside a root there is nobody.
+  // What has nothing above it is a root, and a root has no siblings.
   return from.parentId !== null && from.parentId === to.parentId ? 'sibling' : undefined
 }
 

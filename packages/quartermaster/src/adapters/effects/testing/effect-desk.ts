@@ -1,4 +1,4 @@
-import { type EffectSpec, type EffectVerdict, type Sighting } from '../../../contracts/index.ts'
+import { type EffectReport, type EffectSpec, type Observation } from '../../../contracts/index.ts'
 import {
   concreteEffects,
   type EffectKind,
@@ -12,13 +12,13 @@ import { createEffectKinds, type EffectKindsOptions } from '../index.ts'
 /** The ready-made kinds on a folder, and the way from a spec to a verdict. */
 interface EffectDesk {
   kind(name: string): EffectKind
-  look(spec: Omit<EffectSpec, 'name'>, values?: Partial<EffectValues>): Promise<Sighting>
+  look(spec: Omit<EffectSpec, 'name'>, values?: Partial<EffectValues>): Promise<Observation>
   /** Looks, does the work, and judges. */
   verifyAround(
     spec: Omit<EffectSpec, 'name'>,
     work: () => unknown,
     values?: Partial<EffectValues>,
-  ): Promise<EffectVerdict['effects'][number]>
+  ): Promise<EffectReport['effects'][number]>
 }
 
 const SIGNAL = new AbortController().signal

@@ -1,5 +1,6 @@
 import type { UpstreamLogLine } from '../../../contracts/index.ts'
-import { type Clock, createSecretTexts, type SecretTexts } from '../../../core/kernel/index.ts'
+import { type Clock } from '../../../core/kernel/index.ts'
+import { createSecretTexts, type SecretTexts } from '../../../core/secrets/index.ts'
 import { type ChildRuns, createChildRuns } from './child-runs.ts'
 
 /** Who said a line. */

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isAppError } from '../../../contracts/index.ts'
-import { commandText } from '../../../core/kernel/index.ts'
+import { commandText } from '../../../core/secrets/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { MOST_SAID } from '../../http-client/index.ts'
 import type { ChildExit } from '../../programs/index.ts'

@@ -1,5 +1,5 @@
 import type { UpstreamConfig } from '../../../contracts/index.ts'
-import { packageRunsOf } from '../../../core/kernel/index.ts'
+import { packageRunsOf } from '../../../core/shell/index.ts'
 
 /**
  * What a program such as npx downloads before it can start may take so long. One that is ended in the midst of it may leave a

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { HttpUpstream } from '../../../contracts/index.ts'
-import { createSecretTexts } from '../../../core/kernel/index.ts'
+import { createSecretTexts } from '../../../core/secrets/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { createChildLog } from '../stdio/child-log.ts'

@@ -1,4 +1,4 @@
-import { type Redact, redactedJson } from '../../../core/kernel/index.ts'
+import { type Redact, redactedJson } from '../../../core/secrets/index.ts'
 
 /** The same value where there is nothing to hide, as there is nearly always. */
 export function maskedValue<T>(value: T, redact: Redact): T {

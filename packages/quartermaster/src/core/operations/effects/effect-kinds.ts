@@ -5,7 +5,7 @@ import {
   issueText,
   type JsonSchema,
   messageOf,
-  type Sighting,
+  type Observation,
 } from '../../../contracts/index.ts'
 import { didYouMean, fewIssues } from '../../kernel/index.ts'
 
@@ -44,7 +44,7 @@ export interface EffectKind {
   /** Fills the placeholders. Throws `INPUT_INVALID` or `DEFINITION_INVALID` and names the one that cannot be filled. */
   concrete(spec: EffectSpec, values: EffectValues): ConcreteEffect
   /** Looks once. Throwing means "could not tell", which is not the same as "absent". */
-  look(effect: ConcreteEffect, options: { readonly signal: AbortSignal }): Promise<Sighting>
+  look(effect: ConcreteEffect, options: { readonly signal: AbortSignal }): Promise<Observation>
 }
 
 /** How the gaps of one field are filled. */
@@ -68,7 +68,7 @@ export interface TemplatedKindOptions<F extends Record<string, unknown>> {
   check?(fields: F): string[]
   /** What is wrong with filled fields; the values are to blame. */
   checkFilled?(fields: F): string | undefined
-  look(fields: F, options: { readonly signal: AbortSignal }): Promise<Sighting>
+  look(fields: F, options: { readonly signal: AbortSignal }): Promise<Observation>
 }
 
 /** A kind whose fields are checked by a schema and filled by their gaps. */

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { type EffectSpec, type KeptEffect, messageOf, type Sighting } from '../../../contracts/index.ts'
+import { type EffectSpec, type KeptEffect, messageOf, type Observation } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { EffectKind } from './effect-kinds.ts'
 import { concreteEffects, missingOf, takeBaseline, verifyEffects } from './verify-effects.ts'
 
-const ABSENT: Sighting = { seen: 'absent' }
-const UNCLEAR: Sighting = { seen: 'unclear', reason: 'The disk is away.' }
-const there = (mark?: string, count?: number): Sighting => ({ seen: 'there', mark, count })
+const ABSENT: Observation = { seen: 'absent' }
+const UNCLEAR: Observation = { seen: 'unclear', reason: 'The disk is away.' }
+const there = (mark?: string, count?: number): Observation => ({ seen: 'there', mark, count })
 
 /** A kind that sees what a test says, by the effect's name. */
 function kindThatSees(
-  sightings: Record<string, Sighting | (() => Promise<Sighting>)>,
+  sightings: Record<string, Observation | (() => Promise<Observation>)>,
   witness: EffectKind['witness'] = 'presence',
 ): EffectKind {
   return {
@@ -27,10 +27,15 @@ function kindThatSees(
 }
 
 const kindsWith = (kind: EffectKind) => new Map([[kind.kind, kind]])
-const kept = (name: string, baseline: Sighting, kind = 'seen'): KeptEffect => ({ name, kind, fields: {}, baseline })
+const kept = (name: string, baseline: Observation, kind = 'seen'): KeptEffect => ({
+  name,
+  kind,
+  fields: {},
+  baseline,
+})
 const clock = createFakeClock()
 
-async function judge(witness: EffectKind['witness'], before: Sighting, now: Sighting) {
+async function judge(witness: EffectKind['witness'], before: Observation, now: Observation) {
   const kinds = kindsWith(kindThatSees({ one: now }, witness))
   const { effects } = await verifyEffects([kept('one', before)], kinds, { clock })
   return effects[0]
@@ -82,7 +87,7 @@ describe('an effect that something gone proves', () => {
 })
 
 describe('a verdict', () => {
-  const SEEN: Record<string, Sighting> = { v: there('a'), a: ABSENT, i: UNCLEAR }
+  const SEEN: Record<string, Observation> = { v: there('a'), a: ABSENT, i: UNCLEAR }
   const verdictOf = async (states: string) => {
     const names = [...states].map((state, at) => `${state}${at}`)
     const kinds = kindsWith(kindThatSees(Object.fromEntries(names.map(name => [name, SEEN[name.charAt(0)] ?? ABSENT]))))
@@ -115,10 +120,10 @@ describe('a verdict', () => {
 })
 
 describe('looking', () => {
-  const never = () => new Promise<Sighting>(() => {})
+  const never = () => new Promise<Observation>(() => {})
 
   it('takes a baseline that is plain JSON and serves later', async () => {
-    const seen: Record<string, Sighting> = { one: there('1', 1) }
+    const seen: Record<string, Observation> = { one: there('1', 1) }
     const kinds = kindsWith(kindThatSees(seen))
     const effects = concreteEffects(
       [{ name: 'one', kind: 'seen' }],

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import {
   AppError,
   type EffectFinding,
+  type EffectReport,
   type EffectSpec,
-  type EffectVerdict,
   KeptEffect,
   messageOf,
-  Sighting,
+  Observation,
 } from '../../../contracts/index.ts'
 import { type EffectDefinition, type EffectFields, type Tool } from '../../catalogue/index.ts'
 import { type CancelSignal, type Clock } from '../../kernel/index.ts'
@@ -67,13 +67,13 @@ export async function verifyEffects(
   kept: readonly Readonly<Record<string, unknown>>[],
   kinds: EffectKinds,
   options: LookOptions,
-): Promise<EffectVerdict> {
+): Promise<EffectReport> {
   const effects = await Promise.all(kept.map(one => verifyOne(one, kinds, options)))
   return { verdict: verdictOf(effects), effects }
 }
 
 /** The specs of the effects that are not verified. */
-export function missingOf({ effects }: EffectVerdict, specs: readonly EffectSpec[]): EffectSpec[] {
+export function missingOf({ effects }: EffectReport, specs: readonly EffectSpec[]): EffectSpec[] {
   const verified = new Set(effects.filter(({ state }) => state === 'verified').map(({ name }) => name))
   return specs.filter(({ name }) => !verified.has(name))
 }
@@ -97,7 +97,7 @@ async function verifyOne(
 }
 
 /** Without effects nothing was looked at, so that nothing is known. */
-function verdictOf(effects: readonly EffectFinding[]): EffectVerdict['verdict'] {
+function verdictOf(effects: readonly EffectFinding[]): EffectReport['verdict'] {
   const has = (state: EffectFinding['state']) => effects.some(effect => effect.state === state)
   if (effects.length === 0 || has('indeterminate')) return 'indeterminate'
   if (!has('verified')) return 'absent'
@@ -105,13 +105,13 @@ function verdictOf(effects: readonly EffectFinding[]): EffectVerdict['verdict'] 
 }
 
 /** One look, with its time. A kind that does not listen to its signal is left to itself. */
-function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }: LookOptions): Promise<Sighting> {
+function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }: LookOptions): Promise<Observation> {
   const kind = kinds.get(effect.kind)
   if (!kind) return Promise.resolve({ seen: 'unclear', reason: unknownKind(effect) })
   if (signal?.aborted) return Promise.resolve(BROKEN_OFF)
   return new Promise(resolve => {
     const controller = new AbortController()
-    const end = (sighting: Sighting) => {
+    const end = (sighting: Observation) => {
       cancelTimer()
       signal?.removeEventListener('abort', onAbort)
       resolve(sighting)
@@ -125,14 +125,14 @@ function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }:
   })
 }
 
-const BROKEN_OFF: Sighting = { seen: 'unclear', reason: 'Looking was broken off.' }
-const TOO_LATE: Sighting = { seen: 'unclear', reason: `Looking took longer than ${LOOK_MS / 1000} seconds.` }
+const BROKEN_OFF: Observation = { seen: 'unclear', reason: 'Looking was broken off.' }
+const TOO_LATE: Observation = { seen: 'unclear', reason: `Looking took longer than ${LOOK_MS / 1000} seconds.` }
 
 /** What a kind answers may come from code that nobody checked. */
-async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Sighting> {
+async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Observation> {
   const { seen, mark, count, reason, isLasting } = await kind.look(effect, { signal })
   const inShort = typeof reason === 'string' ? brief(reason) : reason
-  const told = Sighting.safeParse({ seen, mark, count, reason: inShort, isLasting })
+  const told = Observation.safeParse({ seen, mark, count, reason: inShort, isLasting })
   return told.success ? told.data : { seen: 'unclear', reason: `"${kind.kind}" did not say whether it is there.` }
 }
 
@@ -152,12 +152,12 @@ function unknownKind({ name, kind }: { name: string; kind: string }): string {
 type Judgement = Pick<EffectFinding, 'state' | 'reason'>
 
 /** What two looks, before the run and now, say together. */
-function judgeEffect(witness: EffectKind['witness'], before: Sighting, now: Sighting): Judgement {
+function judgeEffect(witness: EffectKind['witness'], before: Observation, now: Observation): Judgement {
   if (now.seen === 'unclear') return unsure(now.reason ?? 'It could not be looked at.')
   return witness === 'presence' ? judgePresence(before, now) : judgeAbsence(before, now)
 }
 
-function judgePresence(before: Sighting, now: Sighting): Judgement {
+function judgePresence(before: Observation, now: Observation): Judgement {
   if (now.seen === 'absent') return { state: 'absent', reason: now.reason ?? 'It is not there.' }
   if (before.seen === 'absent') return { state: 'verified', reason: 'It is there, and was not before the run.' }
   if (before.seen === 'unclear')
@@ -170,11 +170,11 @@ function judgePresence(before: Sighting, now: Sighting): Judgement {
 }
 
 /** Somebody took something away meanwhile. That is a change, but none that a run would have made. */
-function isFewer(now: Sighting, before: Sighting): boolean {
+function isFewer(now: Observation, before: Observation): boolean {
   return now.count !== undefined && before.count !== undefined && now.count < before.count
 }
 
-function judgeAbsence(before: Sighting, now: Sighting): Judgement {
+function judgeAbsence(before: Observation, now: Observation): Judgement {
   if (now.seen === 'there') return { state: 'absent', reason: now.reason ?? 'It is still there.' }
   if (before.seen === 'there') return { state: 'verified', reason: 'It was there before the run, and is gone.' }
   if (before.seen === 'absent') return unsure('It was gone before the run already, so that it is gone proves nothing.')

@@ -1,4 +1,4 @@
-import { AppError, type EffectSpec, type EffectVerdict } from '../../../contracts/index.ts'
+import { AppError, type EffectReport, type EffectSpec } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import {
@@ -49,7 +49,7 @@ export function createEffectsStage({ effectKinds, clock, operations }: EffectsSt
     journey.effects = kept
   }
 
-  function look({ journey, tool }: EffectfulRun): Promise<EffectVerdict> {
+  function look({ journey, tool }: EffectfulRun): Promise<EffectReport> {
     return verifyEffects(journey.effects, kindsFor(effectKinds, tool), { clock })
   }
 
@@ -76,7 +76,7 @@ export function createEffectsStage({ effectKinds, clock, operations }: EffectsSt
 
 const NOTHING_MISSING: readonly EffectSpec[] = Object.freeze([])
 
-function uncertain({ name }: Tool, { verdict, effects }: EffectVerdict): AppError {
+function uncertain({ name }: Tool, { verdict, effects }: EffectReport): AppError {
   const missing = effects.filter(({ state }) => state !== 'verified').map(one => `"${one.name}" (${one.reason})`)
   const message = `What "${name}" was to leave behind is not all there: ${missing.join(', ')}`
   return new AppError('OUTCOME_UNKNOWN', message, { details: { tool: name, verdict, effects } })

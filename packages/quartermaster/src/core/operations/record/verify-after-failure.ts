@@ -1,6 +1,6 @@
 import {
   AppError,
-  type EffectVerdict,
+  type EffectReport,
   type ErrorBody,
   messageOf,
   type OperationOutcome,
@@ -18,7 +18,7 @@ import { openEffects } from './stored-results.ts'
 /** Looks at what an operation was to leave behind, without running it: that takes no permission, and mostly no tool. */
 export interface LastLook {
   /** What is there of it; nothing where nothing is kept to look for. Throws when what is kept cannot be opened. */
-  at(row: OperationRow, options?: { readonly signal?: CancelSignal | undefined }): Promise<EffectVerdict | undefined>
+  at(row: OperationRow, options?: { readonly signal?: CancelSignal | undefined }): Promise<EffectReport | undefined>
   /** The result of one that is about to be given up, where an earlier run turns out to have done all of it. Never throws. */
   resultOf(row: OperationRow): Promise<ToolResult | undefined>
 }

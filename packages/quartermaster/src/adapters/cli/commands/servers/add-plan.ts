@@ -5,7 +5,7 @@ import {
   type ForeignRemoval,
   UpstreamConsent,
 } from '../../../../contracts/index.ts'
-import { separateSecrets } from '../../../../core/kernel/index.ts'
+import { separateSecrets } from '../../../../core/secrets/index.ts'
 import { toVisibleJsonText, visibleWord } from '../../output/escape.ts'
 import { CONSENT_CHOICES } from './add-choices.ts'
 

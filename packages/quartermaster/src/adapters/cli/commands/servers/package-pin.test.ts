@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findUnpinned } from '../../../../core/kernel/index.ts'
+import { findUnpinned } from '../../../../core/shell/index.ts'
 import { pinEntry } from './pinning.ts'
 
 /** What stands in quotes is one word. */

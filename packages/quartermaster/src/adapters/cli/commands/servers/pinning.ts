@@ -6,7 +6,7 @@ import {
   packageRunsOf,
   type Unpinned,
   withTexts,
-} from '../../../../core/kernel/index.ts'
+} from '../../../../core/shell/index.ts'
 import type { CliHost } from '../../host.ts'
 
 /** An entry whose packages have a version, or a word about each that has none. */

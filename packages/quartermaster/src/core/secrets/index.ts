@@ -1,0 +1,5 @@
+export { doubtfulArguments, doubtfulOptions } from './argument-secrets.ts'
+export { createSecretTexts, type Redact, type RedactStart, redactedJson, type SecretTexts } from './known-secrets.ts'
+export { isName, isSecretName, looksLikeSecret, SECRET_FORMS } from './looks-like-secret.ts'
+export { freeName, secretNamesOf } from './script-secrets.ts'
+export { commandText, type SeparatedEntry, separateSecrets, targetText } from './separate-secrets.ts'

@@ -1,0 +1,170 @@
+/** Replaces what must not be seen. */
+export type Redact = (text: string) => string
+
+/** The beginning of a text as it may be shown, and whether that is all of it. */
+interface RedactedStart {
+  readonly text: string
+  readonly isWhole: boolean
+}
+
+/** `isCut`: the text itself is the beginning of a longer one. */
+export type RedactStart = (text: string, most: number, options?: { readonly isCut?: boolean }) => RedactedStart
+
+export interface SecretTexts {
+  readonly redact: Redact
+  /**
+   * Of a text that may be long, so many characters at most. Masked before it is cut, and no part of a secret is at its end: what
+   * stands for one is mostly shorter, so that more of the text comes within what is kept than was meant to.
+   */
+  readonly redactStart: RedactStart
+  /** The length of the longest secret in its longest spelling, so that no text is cut through the middle of one. */
+  readonly longest: number
+}
+
+/** A line of a secret of several lines is one itself, from this length on; shorter ones are brackets and the like. */
+const SHORTEST_LINE = 8
+
+/** Knows these secrets in any text, as they are and as they are written in JSON and addresses. */
+export function createSecretTexts(secrets: readonly string[]): SecretTexts {
+  const texts = [...new Set(secrets.flatMap(withLines))].sort((a, b) => b.length - a.length)
+  if (texts.length === 0) return { redact: text => text, redactStart: startOf(text => text, NO_START), longest: 0 }
+  const spelled = texts.map(text => (text.match(PIECE) ?? []).map(spellingsOf))
+  // In one go: a short secret might otherwise be found in what stands for a longer one.
+  const pattern = new RegExp(spelled.map(characters => characters.map(anyOf).join('')).join('|'), 'g')
+  const longest = Math.max(...spelled.map(lengthOf))
+  const redact: Redact = text => text.replace(pattern, MASK)
+  return { redact, redactStart: startOf(redact, { pattern, longest }), longest }
+}
+
+const MASK = '[secret]'
+
+interface KnownSecrets {
+  readonly pattern: RegExp
+  readonly longest: number
+}
+
+const NO_START: KnownSecrets = { pattern: /(?!)/g, longest: 0 }
+
+function startOf(redact: Redact, known: KnownSecrets): RedactStart {
+  return (text, most, { isCut = false } = {}) => {
+    const head = text.slice(0, most + known.longest)
+    const isAll = !isCut && head.length === text.length
+    const masked = isAll ? redact(head) : redactedHead(head, known)
+    const isWhole = isAll && masked.length <= most
+    return { text: isWhole ? masked : masked.slice(0, most).replace(/[\ud800-\udbff]$/, ''), isWhole }
+  }
+}
+
+/** Of a text that goes on: a secret that begins before `end` is here as a whole, and one behind it may be cut in two. */
+function redactedHead(head: string, { pattern, longest }: KnownSecrets): string {
+  const end = Math.max(0, head.length - longest + 1)
+  const pieces: string[] = []
+  let from = 0
+  for (const { 0: found, index } of head.matchAll(pattern)) {
+    if (index >= end) break
+    pieces.push(head.slice(from, index), MASK)
+    from = index + found.length
+  }
+  return [...pieces, head.slice(from, Math.max(from, end))].join('')
+}
+
+function withLines(secret: string): string[] {
+  const lines = secret.split(/\r?\n/).filter(line => line.length >= SHORTEST_LINE)
+  return [secret, ...lines].filter(text => text !== '')
+}
+
+/** Backslashes in a row are one piece: by themselves each could be one or half of one, in more ways than can be tried. */
+const PIECE = /\\+|[\s\S]/gu
+
+/** A character as it is and as writers of JSON and of addresses put it: each of them escapes others, and none letters and digits. */
+function spellingsOf(character: string): string[] {
+  if (/^[A-Za-z0-9]$/.test(character)) return [character]
+  const units = Array.from({ length: character.length }, (_, i) =>
+    character.charCodeAt(i).toString(16).padStart(4, '0'),
+  )
+  return [
+    ...new Set([
+      character,
+      JSON.stringify(character).slice(1, -1),
+      units.map(unit => `\\u${unit}`).join(''),
+      ...(character === '/' ? ['\\/'] : []),
+      ...(character === ' ' ? ['+'] : []),
+      ...percents(character),
+    ]),
+  ]
+}
+
+/** Half a character has no place in an address. */
+function percents(character: string): string[] {
+  if (/\p{Surrogate}/u.test(character)) return []
+  return [[...new TextEncoder().encode(character)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')]
+}
+
+function anyOf(spellings: readonly string[]): string {
+  const patterns = spellings.map(patternOf)
+  return patterns.length === 1 ? (patterns[0] ?? '') : `(?:${patterns.join('|')})`
+}
+
+/**
+ * Hexadecimal digits are the same in either case. JSON in a text of JSON has more backslashes; of any number of them a long
+ * row would be looked at again from each of its places.
+ */
+function patternOf(spelling: string): string {
+  const plain = spelling.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  if (!ESCAPED.test(spelling)) return plain
+  return plain
+    .replace(/^%.*|u[0-9a-f]{4}/g, code => code.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`))
+    .replaceAll('\\\\', `\\\\{1,${MOST_BACKSLASHES}}`)
+}
+
+const ESCAPED = /^(?:\\[u/]|%.)/
+const MOST_BACKSLASHES = 7
+
+function lengthOf(characters: readonly (readonly string[])[]): number {
+  return characters.reduce((sum, spellings) => sum + Math.max(...spellings.map(longestOf)), 0)
+}
+
+function longestOf(spelling: string): number {
+  const backslashes = ESCAPED.test(spelling) ? spelling.split('\\').length - 1 : 0
+  return spelling.length + backslashes * (MOST_BACKSLASHES - 1)
+}
+
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+
+/**
+ * The value of a text in JSON, with nothing of what must not be seen in it. What is masked are keys and values and not the text:
+ * JSON has many spellings for one text, and a number that is masked in its place would leave no JSON. Throws what
+ * `JSON.parse` throws.
+ */
+export function redactedJson(text: string, redact: Redact): unknown {
+  // Parsed first: in a text that is no JSON, looking for tokens may take as long as its author wants.
+  const value: unknown = JSON.parse(text)
+  // Numbers are masked as they are written: a long one is another when it was read.
+  const quoted = text.replace(STRING_OR_NUMBER, token =>
+    token.startsWith('"') || redact(token) === token ? token : JSON.stringify(redact(token)),
+  )
+  return redactedValue(quoted === text ? value : JSON.parse(quoted), redact)
+}
+
+function redactedValue(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map(item => redactedValue(item, redact))
+  if (typeof value !== 'object' || value === null) return value
+  return redactedObject(Object.entries(value), redact)
+}
+
+/** Keys that are alike once they are masked are counted, so that none takes the place of another. */
+function redactedObject(members: readonly (readonly [string, unknown])[], redact: Redact): unknown {
+  const redacted = new Map<string, unknown>()
+  const counts = new Map<string, number>()
+  for (const [key, item] of members) {
+    const masked = redact(key)
+    let name = masked
+    for (let count = counts.get(masked) ?? 2; redacted.has(name); count++) {
+      name = `${masked} ${count}`
+      counts.set(masked, count + 1)
+    }
+    redacted.set(name, redactedValue(item, redact))
+  }
+  return Object.fromEntries(redacted)
+}
