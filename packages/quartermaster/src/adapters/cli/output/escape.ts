@@ -81,3 +81,8 @@ function toEscape(character: string): string {
   const code = character.codePointAt(0) ?? 0
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
+
+/** The lines of quoted text, each behind a bar. */
+export function barred(text: string): string[] {
+  return text.split(/\r\n|[\n\r\u2028\u2029]/).map(line => `| ${line}`)
+}

@@ -39,6 +39,15 @@ export function aheadInWords(ms: number): string {
   return step ? spanText(Math.round(ms / step.ms), step.name) : 'less than a second'
 }
 
+/** `3 minutes ago`. */
+export function agoText(time: number, now: number): string {
+  return `${inWords(Math.max(0, now - time))} ago`
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
 function spanText(amount: number, name: string): string {
   return `${amount} ${name}${amount === 1 ? '' : 's'}`
 }

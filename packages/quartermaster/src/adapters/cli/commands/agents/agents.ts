@@ -9,9 +9,8 @@ import type {
   JsonSchema,
   ResolutionEntry,
 } from '../../../../contracts/index.ts'
-import { didYouMean } from '../../../../core/kernel/index.ts'
 import { buildObject, toPair } from '../../arguments.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { addExamples, type Register, refuseUnknown } from '../../command.ts'
 import { CompletingArgument } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
@@ -44,9 +43,8 @@ export const registerAgents: Register = (program, act) => {
   ])
 }
 
-async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
-  if (unknown !== undefined)
-    throw new UsageError(`unknown command 'agents ${unknown}'.${didYouMean(unknown, ['check'])}`)
+async function list(session: Session, words: readonly string[]): Promise<number> {
+  refuseUnknown('agents', words, ['check'])
   const { agents, left } = await session.connect(async control => ({
     agents: await session.attend('Looking', options => control.agents({}, options)),
     left: await leftUnseenText(session, control),

@@ -3,7 +3,7 @@ import { consentText, scopeText, WEIGHT_STYLES } from '../../ask.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
-import { aheadInWords, inWords } from '../../output/units.ts'
+import { agoText, aheadInWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
 /** What waits for a person, as a table. */
@@ -110,10 +110,6 @@ function byText(name: string, via: GrantFacts['via'] = 'owner'): string {
 function answerText({ state, answeredBy, answeredAt, via, lasting }: ApprovalFacts, now: number): string {
   if (answeredBy === undefined || answeredAt === undefined) return 'It expired or was cancelled without an answer.'
   return `It was ${state} by ${byText(answeredBy, via)} ${agoText(answeredAt, now)}, for ${LASTS[lasting ?? 'once']}.`
-}
-
-function agoText(time: number, now: number): string {
-  return `${inWords(Math.max(0, now - time))} ago`
 }
 
 function aheadText(time: number, now: number): string {

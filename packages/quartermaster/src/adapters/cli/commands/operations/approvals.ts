@@ -7,8 +7,7 @@ import {
   MOST_APPROVALS,
   type PersonControl,
 } from '../../../../contracts/index.ts'
-import { didYouMean } from '../../../../core/kernel/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { addExamples, type Register, refuseUnknown } from '../../command.ts'
 import { CompletingOption } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
@@ -73,15 +72,10 @@ interface ListOptions extends Within {
   watch?: boolean
 }
 
-async function list(
-  session: Session,
-  { watch, ...options }: ListOptions,
-  [unknown]: readonly string[],
-): Promise<number> {
+async function list(session: Session, { watch, ...options }: ListOptions, words: readonly string[]): Promise<number> {
   const { agent, organisation } = options
   const wanted = defined({ agent, organisation })
-  if (unknown !== undefined)
-    throw new UsageError(`unknown command 'approvals ${unknown}'.${didYouMean(unknown, SUBCOMMANDS)}`)
+  refuseUnknown('approvals', words, SUBCOMMANDS)
   if (watch) return await watchApprovals(session, wanted)
   const open = await session.connectAsPerson(control =>
     session.attend('Looking', options => control.approvals(wanted, options)),

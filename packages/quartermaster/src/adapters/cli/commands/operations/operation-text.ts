@@ -12,7 +12,7 @@ import { escapeLine } from '../../output/escape.ts'
 import { fields, renderTable } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import { saidText } from '../../output/result-text.ts'
-import { aheadInWords, inWords } from '../../output/units.ts'
+import { agoText, aheadInWords } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
 /** Operations as a table. */
@@ -77,10 +77,6 @@ const STYLES: { readonly [S in OperationState]?: 'green' | 'yellow' | 'dim' } = 
   leased: 'yellow',
   unknown: 'yellow',
   cancelled: 'dim',
-}
-
-function agoText(time: number, now: number): string {
-  return `${inWords(Math.max(0, now - time))} ago`
 }
 
 function nextAttempt({ state, nextAttemptAt }: OperationFacts): string | undefined {

@@ -1,65 +1,88 @@
-import type { ControlInput, OrganisationFacts } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
-import { EXIT } from '../../errors.ts'
-import { defined } from '../../options.ts'
+import { Option } from 'commander'
+import { controlCommand, doneLine, resourceCommands } from '../../command.ts'
+import { organisationOption } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { renderTable } from '../../output/layout.ts'
-import { inWords } from '../../output/units.ts'
+import { agoText } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
-export const registerOrganisations: Register = (program, act) => {
-  const organisations = program
-    .command('organisations')
-    .description('Show and make organisations. Members of one cannot see another.')
-    .usage('list | create [options]')
-  registerList(organisations, act)
-  registerCreate(organisations, act)
+export const registerOrganisations = resourceCommands(
+  ['organisations', 'Show and make organisations. Members of one cannot see another.', 'list | create [options]'],
+  [
+    controlCommand({
+      name: 'list',
+      description: 'List all organisations.',
+      operation: 'organisations',
+      examples: [['quartermaster organisations list', 'all of them']],
+      answer: (found, session) => ({ text: listText('Organisation', found, session) }),
+    }),
+    controlCommand({
+      name: 'create',
+      description: 'Make an organisation, with a root of its own.',
+      operation: 'createOrganisation',
+      arguments: [['<NAME>', 'what it is called', 'name']],
+      options: [new Option('--title <TEXT>', 'what people call it')],
+      examples: [
+        [
+          'quartermaster organisations create acme --title "Acme Ltd."',
+          'then: workspaces create NAME --organisation acme',
+        ],
+      ],
+      label: 'Making',
+      answer: ({ name }, session) => {
+        const next = `Its workspaces: quartermaster workspaces list --organisation ${name}`
+        return { text: doneLine(session, `The organisation "${name}" is made. ${next}`) }
+      },
+    }),
+  ],
+)
+
+export const registerPersons = resourceCommands(
+  [
+    'persons',
+    'Show who has an account, and remove persons. Their tokens are made with "tokens create --person".',
+    'list | remove [options]',
+  ],
+  [
+    controlCommand({
+      name: 'list',
+      description: 'List the persons of the organisation.',
+      operation: 'persons',
+      options: [organisationOption()],
+      examples: [['quartermaster persons list', 'all of them']],
+      answer: (found, session) =>
+        found.length === 0
+          ? { notice: 'No persons yet. Make a token for one: quartermaster tokens create --person NAME\n' }
+          : { text: listText('Person', found, session) },
+    }),
+    controlCommand({
+      name: 'remove',
+      description: 'Remove a person, and take back all tokens they have, at once.',
+      operation: 'removePerson',
+      arguments: [['<NAME>', 'the person', 'name']],
+      options: [organisationOption()],
+      examples: [['quartermaster persons remove eve', 'what she allowed stays: grants revoke --by eve']],
+      label: 'Removing',
+      answer: ({ name }, session) => {
+        const next = `What they allowed stays valid; take it back with: quartermaster grants revoke --by ${name}`
+        return {
+          text: doneLine(session, `"${name}" is removed, and so are all tokens of theirs.`),
+          notice: `${escapeLine(next)}\n`,
+        }
+      },
+    }),
+  ],
+)
+
+interface Named {
+  readonly name: string
+  readonly title?: string | null | undefined
+  readonly createdAt: number
 }
 
-const registerList: Register = (organisations, act) => {
-  const list = organisations
-    .command('list')
-    .description('List all organisations.')
-    .action(() => act(listOrganisations))
-  addExamples(list, [['quartermaster organisations list', 'all of them']])
-}
-
-const registerCreate: Register = (organisations, act) => {
-  const create = organisations
-    .command('create')
-    .description('Make an organisation, with a root of its own.')
-    .argument('<NAME>', 'what it is called')
-    .option('--title <TEXT>', 'what people call it')
-    .action((name: string, options: { title?: string }) =>
-      act(session => createOrganisation(session, defined({ name, ...options }))),
-    )
-  addExamples(create, [
-    ['quartermaster organisations create acme --title "Acme Ltd."', 'then: workspaces create NAME --organisation acme'],
-  ])
-}
-
-async function listOrganisations(session: Session): Promise<number> {
-  const found = await session.connect(control => session.attend('Looking', on => control.organisations({}, on)))
-  if (session.json) await session.printJson(found)
-  else await session.out.write(listText(found, session))
-  return EXIT.done
-}
-
-function listText(organisations: readonly OrganisationFacts[], { out, host }: Session): string {
+function listText(what: string, all: readonly Named[], { out, host }: Session): string {
   const now = host.clock.now()
-  const columns = [{ title: 'Organisation' }, { title: 'Since' }, { title: 'Title', flexible: true }]
-  const rows = organisations.map(({ name, title, createdAt }) => ({
-    cells: [name, `${inWords(Math.max(0, now - createdAt))} ago`, title ?? ''],
-  }))
+  const columns = [{ title: what }, { title: 'Since' }, { title: 'Title', flexible: true }]
+  const rows = all.map(({ name, title, createdAt }) => ({ cells: [name, agoText(createdAt, now), title ?? ''] }))
   return renderTable({ columns, rows }, out)
-}
-
-async function createOrganisation(session: Session, input: ControlInput<'createOrganisation'>): Promise<number> {
-  const made = await session.connect(control => session.attend('Making', on => control.createOrganisation(input, on)))
-  if (session.json) await session.printJson(made)
-  else {
-    const text = `The organisation "${made.name}" is made. Its workspaces: quartermaster workspaces list --organisation ${made.name}`
-    await session.out.write(`${session.out.paint.green('✓')} ${escapeLine(text)}\n`)
-  }
-  return EXIT.done
 }

@@ -1,126 +1,106 @@
 import { Option } from 'commander'
-import { type ControlInput, EXTERNAL_PEER_CAPACITY, type ExternalPeerFacts } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
-import { EXIT } from '../../errors.ts'
-import { defined, organisationOption, parentOption, wholeNumber } from '../../options.ts'
+import { EXTERNAL_PEER_CAPACITY, type ExternalPeerFacts } from '../../../../contracts/index.ts'
+import { type Answer, controlCommand, resourceCommands } from '../../command.ts'
+import { organisationOption, parentOption, repeated, wholeNumber } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'
 import { fields, renderTable } from '../../output/layout.ts'
-import { inWords } from '../../output/units.ts'
+import { agoText } from '../../output/units.ts'
 import type { Session } from '../../session.ts'
 
-export const registerPeers: Register = (program, act) => {
-  const peers = program
-    .command('peers')
-    .description('Make A2A agents elsewhere peers, so that workspaces give them tasks.')
-    .usage('add | list | show | refresh | remove [options]')
-  registerAdd(peers, act)
-  registerList(peers, act)
-  registerShow(peers, act)
-  registerRefresh(peers, act)
-  registerRemove(peers, act)
-}
+const hints = () => ({ listing: ['peers', 'list'] })
+const ONE = [['<PEER>', 'by its id or name', 'id']] as const
+const { usual, most } = EXTERNAL_PEER_CAPACITY
 
-const registerAdd: Register = (peers, act) => {
-  const add = peers
-    .command('add')
-    .description('Make an A2A agent a peer. Its card is looked at first.')
-    .argument('<NAME>', 'what it is called here')
-    .argument('<URL>', 'where its card is, or the agent itself')
-    .addOption(parentOption())
-    .option('--role <TEXT>', 'what it is there for')
-    .option('--secret <NAME>', 'the secret that lets us in there, by its name in secrets.json')
-    .option('--header <NAME>', 'the header that the secret is sent in; as a bearer token without')
-    .addOption(hostOption())
-    .addOption(capacityOption())
-    .addOption(organisationOption())
-    .action((name: string, cardUrl: string, { host, ...options }: AddOptions) =>
-      act(session => addPeer(session, defined({ name, cardUrl, hosts: host, ...options }))),
-    )
-  addExamples(add, [
-    ['quartermaster peers add painter https://agents.example.com/painter', 'one that everybody may ask'],
-    ['quartermaster peers add painter https://agents.example.com/painter --secret PAINTER', 'one that wants a key'],
-  ])
-}
+export const registerPeers = resourceCommands(
+  [
+    'peers',
+    'Make A2A agents elsewhere peers, so that workspaces give them tasks.',
+    'add | list | show | refresh | remove [options]',
+  ],
+  [
+    controlCommand({
+      name: 'add',
+      description: 'Make an A2A agent a peer. Its card is looked at first.',
+      operation: 'addExternalPeer',
+      arguments: [
+        ['<NAME>', 'what it is called here', 'name'],
+        ['<URL>', 'where its card is, or the agent itself', 'cardUrl'],
+      ],
+      options: [
+        parentOption(),
+        new Option('--role <TEXT>', 'what it is there for'),
+        new Option('--secret <NAME>', 'the secret that lets us in there, by its name in secrets.json'),
+        new Option('--header <NAME>', 'the header that the secret is sent in; as a bearer token without'),
+        new Option('--host <HOST>', 'a host inside this network that its card may name, once for each').argParser(
+          repeated,
+        ),
+        new Option(
+          '--capacity <NUMBER>',
+          `how many tasks it is given at a time, up to ${most}; ${usual} without`,
+        ).argParser(wholeNumber(1, most)),
+        organisationOption(),
+      ],
+      keys: { host: 'hosts' },
+      examples: [
+        ['quartermaster peers add painter https://agents.example.com/painter', 'one that everybody may ask'],
+        ['quartermaster peers add painter https://agents.example.com/painter --secret PAINTER', 'one that wants a key'],
+      ],
+      label: 'Looking at its card',
+      answer: (made, session) => outcome(session, made, `"${made.name}" is a peer: ${made.id}`),
+    }),
+    controlCommand({
+      name: 'list',
+      description: 'List the A2A agents elsewhere that are peers.',
+      operation: 'externalPeers',
+      options: [organisationOption()],
+      examples: [['quartermaster peers list', 'all of them, and whether they are there']],
+      answer: (found, session) =>
+        found.length === 0
+          ? { notice: 'There are none. Add one: quartermaster peers add NAME URL\n' }
+          : { text: listText(found, session) },
+    }),
+    controlCommand({
+      name: 'show',
+      description: 'Show one of them, with what its card says.',
+      operation: 'externalPeer',
+      arguments: ONE,
+      options: [organisationOption()],
+      examples: [['quartermaster peers show painter', 'where it is, and what it can do']],
+      hints,
+      answer: (found, { host, out }) => ({ text: fields(factsOf(found, host.clock.now()), out) }),
+    }),
+    controlCommand({
+      name: 'refresh',
+      description: 'Look at the card of one now. This happens automatically every ten minutes.',
+      operation: 'refreshExternalPeer',
+      arguments: ONE,
+      options: [organisationOption()],
+      examples: [['quartermaster peers refresh painter', 'after it has moved, or learnt something']],
+      label: 'Looking at its card',
+      hints,
+      answer: (seen, session) =>
+        outcome(
+          session,
+          seen,
+          seen.error === null ? `"${seen.name}" is there.` : `"${seen.name}" is not there: ${seen.error}`,
+        ),
+    }),
+    controlCommand({
+      name: 'remove',
+      description: 'Take one out. What it has not done yet fails, and is cancelled there.',
+      operation: 'removeExternalPeer',
+      arguments: ONE,
+      options: [organisationOption()],
+      examples: [['quartermaster peers remove painter', 'it can be added again under its name']],
+      label: 'Taking it out',
+      hints,
+      answer: (gone, session) => outcome(session, gone, `"${gone.name}" is no peer any more.`),
+    }),
+  ],
+)
 
-const registerList: Register = (peers, act) => {
-  const list = peers
-    .command('list')
-    .description('List the A2A agents elsewhere that are peers.')
-    .addOption(organisationOption())
-    .action((options: Within) => act(session => listPeers(session, defined({ ...options }))))
-  addExamples(list, [['quartermaster peers list', 'all of them, and whether they are there']])
-}
-
-const registerShow: Register = (peers, act) => {
-  const show = peers
-    .command('show')
-    .description('Show one of them, with what its card says.')
-    .argument('<PEER>', 'by its id or name')
-    .addOption(organisationOption())
-    .action((id: string, options: Within) => act(session => showPeer(session, defined({ id, ...options }))))
-  addExamples(show, [['quartermaster peers show painter', 'where it is, and what it can do']])
-}
-
-const registerRefresh: Register = (peers, act) => {
-  const refresh = peers
-    .command('refresh')
-    .description('Look at the card of one now. This happens automatically every ten minutes.')
-    .argument('<PEER>', 'by its id or name')
-    .addOption(organisationOption())
-    .action((id: string, options: Within) => act(session => refreshPeer(session, defined({ id, ...options }))))
-  addExamples(refresh, [['quartermaster peers refresh painter', 'after it has moved, or learnt something']])
-}
-
-const registerRemove: Register = (peers, act) => {
-  const remove = peers
-    .command('remove')
-    .description('Take one out. What it has not done yet fails, and is cancelled there.')
-    .argument('<PEER>', 'by its id or name')
-    .addOption(organisationOption())
-    .action((id: string, options: Within) => act(session => removePeer(session, defined({ id, ...options }))))
-  addExamples(remove, [['quartermaster peers remove painter', 'it can be added again under its name']])
-}
-
-interface Within {
-  organisation?: string
-}
-
-interface AddOptions extends Within {
-  parent?: string
-  role?: string
-  secret?: string
-  header?: string
-  host?: string[]
-  capacity?: number
-}
-
-function hostOption(): Option {
-  const text = 'a host inside this network that its card may name, once for each'
-  return new Option('--host <HOST>', text).argParser((host: string, before: string[] = []) => [...before, host])
-}
-
-function capacityOption(): Option {
-  const { usual, most } = EXTERNAL_PEER_CAPACITY
-  return new Option(
-    '--capacity <NUMBER>',
-    `how many tasks it is given at a time, up to ${most}; ${usual} without`,
-  ).argParser(wholeNumber(1, most))
-}
-
-async function addPeer(session: Session, input: ControlInput<'addExternalPeer'>): Promise<number> {
-  const made = await session.connect(control =>
-    session.attend('Looking at its card', on => control.addExternalPeer(input, on)),
-  )
-  return say(session, made, `"${made.name}" is a peer: ${made.id}`)
-}
-
-async function listPeers(session: Session, input: ControlInput<'externalPeers'>): Promise<number> {
-  const found = await session.connect(control => session.attend('Looking', on => control.externalPeers(input, on)))
-  if (session.json) await session.printJson(found)
-  else if (found.length === 0)
-    await session.notices.write('There are none. Add one: quartermaster peers add NAME URL\n')
-  else await session.out.write(listText(found, session))
-  return EXIT.done
+function outcome({ out }: Session, { error }: ExternalPeerFacts, text: string): Answer {
+  return { text: `${error === null ? out.paint.green('✓') : '✗'} ${escapeLine(text)}\n` }
 }
 
 function listText(peers: readonly ExternalPeerFacts[], { out }: Session): string {
@@ -129,15 +109,7 @@ function listText(peers: readonly ExternalPeerFacts[], { out }: Session): string
   return renderTable({ columns, rows }, out)
 }
 
-async function showPeer(session: Session, input: ControlInput<'externalPeer'>): Promise<number> {
-  session.hints = { listing: ['peers', 'list'] }
-  const found = await session.connect(control => session.attend('Looking', on => control.externalPeer(input, on)))
-  if (session.json) await session.printJson(found)
-  else await session.out.write(fields(factsText(found, session.host.clock.now()), session.out))
-  return EXIT.done
-}
-
-function factsText(facts: ExternalPeerFacts, now: number): (readonly [string, string | undefined])[] {
+function factsOf(facts: ExternalPeerFacts, now: number): (readonly [string, string | undefined])[] {
   const { secret, header } = facts
   return [
     ['Peer', facts.name],
@@ -154,31 +126,7 @@ function factsText(facts: ExternalPeerFacts, now: number): (readonly [string, st
     ['Secret', secret === null ? undefined : `${secret}, sent as ${header ?? 'a bearer token'}`],
     ['Hosts', facts.hosts.join(', ')],
     ['Skills', facts.skills.map(({ name }) => name).join(', ')],
-    ['Card seen', `${inWords(Math.max(0, now - facts.checkedAt))} ago`],
+    ['Card seen', agoText(facts.checkedAt, now)],
     ['Error', facts.error ?? undefined],
   ]
-}
-
-async function refreshPeer(session: Session, input: ControlInput<'refreshExternalPeer'>): Promise<number> {
-  session.hints = { listing: ['peers', 'list'] }
-  const seen = await session.connect(control =>
-    session.attend('Looking at its card', on => control.refreshExternalPeer(input, on)),
-  )
-  const text = seen.error === null ? `"${seen.name}" is there.` : `"${seen.name}" is not there: ${seen.error}`
-  return say(session, seen, text)
-}
-
-async function removePeer(session: Session, input: ControlInput<'removeExternalPeer'>): Promise<number> {
-  session.hints = { listing: ['peers', 'list'] }
-  const gone = await session.connect(control =>
-    session.attend('Taking it out', on => control.removeExternalPeer(input, on)),
-  )
-  return say(session, gone, `"${gone.name}" is no peer any more.`)
-}
-
-async function say(session: Session, facts: ExternalPeerFacts, text: string): Promise<number> {
-  const { out } = session
-  if (session.json) await session.printJson(facts)
-  else await out.write(`${facts.error === null ? out.paint.green('✓') : '✗'} ${escapeLine(text)}\n`)
-  return EXIT.done
 }

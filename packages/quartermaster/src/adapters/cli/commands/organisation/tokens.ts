@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { IssuedToken, TokenFacts } from '../../../../contracts/index.ts'
-import { didYouMean } from '../../../../core/kernel/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { addExamples, type Register, refuseUnknown } from '../../command.ts'
 import { CompletingArgument } from '../../completion/kinds.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined, durationOf, organisationOption, type Within } from '../../options.ts'
@@ -102,10 +101,8 @@ async function issue(session: Session, what: string, run: (control: Control) => 
   return EXIT.done
 }
 
-async function list(session: Session, within: Within, [unknown]: readonly string[]): Promise<number> {
-  if (unknown !== undefined) {
-    throw new UsageError(`unknown command 'tokens ${unknown}'.${didYouMean(unknown, ['create', 'revoke', 'rotate'])}`)
-  }
+async function list(session: Session, within: Within, words: readonly string[]): Promise<number> {
+  refuseUnknown('tokens', words, ['create', 'revoke', 'rotate'])
   const tokens = await session.connect(control =>
     session.attend('Looking', options => control.tokens(defined({ ...within }), options)),
   )

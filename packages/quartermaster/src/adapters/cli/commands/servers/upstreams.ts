@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { AppError, type RemovedUpstream, UpstreamConsent, type UpstreamStatus } from '../../../../contracts/index.ts'
-import { didYouMean, whichThereAre } from '../../../../core/kernel/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { whichThereAre } from '../../../../core/kernel/index.ts'
+import { addExamples, type Register, refuseUnknown } from '../../command.ts'
 import { CompletingArgument } from '../../completion/kinds.ts'
-import { EXIT, EXIT_CODES, UsageError } from '../../errors.ts'
+import { EXIT, EXIT_CODES } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeLine, toVisibleJsonText } from '../../output/escape.ts'
 import { count, paragraph } from '../../output/layout.ts'
@@ -75,10 +75,8 @@ const registerRestart: Register = (upstreams, act) => {
 
 const SUBCOMMANDS = ['show', 'review', 'accept', 'reject', 'consent', 'restart']
 
-async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
-  if (unknown !== undefined) {
-    throw new UsageError(`unknown command 'upstreams ${unknown}'.${didYouMean(unknown, SUBCOMMANDS)}`)
-  }
+async function list(session: Session, words: readonly string[]): Promise<number> {
+  refuseUnknown('upstreams', words, SUBCOMMANDS)
   const statuses = await lookAt(session)
   if (session.json) await session.printJson(statuses)
   else if (statuses.length > 0) await session.out.write(upstreamTable(statuses, shownIn(session)))
