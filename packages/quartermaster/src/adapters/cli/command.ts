@@ -32,7 +32,7 @@ export interface Answer {
 }
 
 /** Prints the output of the control: as JSON for a program, as text for a person. */
-export async function printAnswer(session: Session, output: unknown, answer: Answer): Promise<number> {
+async function printAnswer(session: Session, output: unknown, answer: Answer): Promise<number> {
   const { text = '', notice = '', json = output, code = EXIT.done } = answer
   if (session.json) await session.printJson(json)
   else {

@@ -1,13 +1,11 @@
 import { Option } from 'commander'
 import {
-  type Control,
-  type ControlOptions,
   type EffectFinding,
   type OperationFacts,
   OperationState,
   type OperationVerification,
 } from '../../../../contracts/index.ts'
-import { addExamples, type Register } from '../../command.ts'
+import { type Answer, addExamples, controlCommand, doneLine, type Register } from '../../command.ts'
 import { CompletingOption } from '../../completion/kinds.ts'
 import { EXIT } from '../../errors.ts'
 import {
@@ -34,7 +32,9 @@ export const registerOperations: Register = (program, act) => {
     .usage('list | show | retry | cancel | drop | verify [options]')
   registerList(operations, act)
   registerShow(operations, act)
-  registerChanges(operations, act)
+  registerRetry(operations, act)
+  registerCancel(operations, act)
+  registerDrop(operations, act)
   registerVerify(operations, act)
 }
 
@@ -119,100 +119,73 @@ function givenIn({ result, error }: OperationFacts): string | undefined {
   return content.length === 0 ? undefined : resultText({ content })
 }
 
-/** What a person can have done about an operation: `retry`, `cancel` and `drop`. */
-const registerChanges: Register = (operations, act) => {
-  registerRetry(operations, act)
-  registerCancel(operations, act)
-  registerDrop(operations, act)
-}
+const ONE = [['<ID>', 'the operation, by its id', 'id']] as const
+const hints = (operation: string) => ({ operation })
 
-const registerRetry: Register = (operations, act) => {
-  const retry = operations
-    .command('retry')
-    .description('Retry an operation now that waits, expired or ran out of attempts, and wait for the outcome.')
-    .argument('<ID>', 'the operation, by its id')
-    .addOption(organisationOption())
-    .action((id: string, within: Within) => act(session => retryOperation(session, defined({ id, ...within }))))
-  addExamples(retry, [
+const registerRetry = controlCommand({
+  name: 'retry',
+  description: 'Retry an operation now that waits, expired or ran out of attempts, and wait for the outcome.',
+  operation: 'retryOperation',
+  arguments: ONE,
+  options: [organisationOption()],
+  examples: [
     ['quartermaster operations list --dead', 'what can be tried again'],
     ['quartermaster operations retry op_9fGk', 'now, with the arguments it was called with'],
-  ])
+  ],
+  label: 'Trying',
+  hints,
+  answer(facts, session, { organisation }) {
+    if (facts.state === 'succeeded') return changed(session, facts, { organisation, line: 'is done.', code: EXIT.done })
+    if (facts.state === 'queued')
+      return changed(session, facts, { organisation, line: againLine(session, facts), code: EXIT.waiting })
+    return changed(session, facts, { organisation, line: `${UNDONE[facts.state]}${why(facts)}`, code: EXIT.no })
+  },
+})
+
+const registerCancel = controlCommand({
+  name: 'cancel',
+  description: 'Cancel an operation that waits, or tell the one that runs to stop.',
+  operation: 'cancelOperation',
+  arguments: ONE,
+  options: [organisationOption()],
+  examples: [['quartermaster operations cancel op_9fGk', 'it is not tried again']],
+  label: 'Cancelling',
+  hints,
+  answer: (facts, session, { organisation }) =>
+    changed(session, facts, {
+      organisation,
+      line: CANCELLED[facts.state] ?? `could not be stopped any more: it is ${facts.state}.`,
+      code: facts.state === 'cancelled' ? EXIT.done : EXIT.no,
+    }),
+})
+
+const registerDrop = controlCommand({
+  name: 'drop',
+  description: 'Give up an operation permanently: its arguments are deleted, its record stays.',
+  operation: 'dropOperation',
+  arguments: ONE,
+  options: [organisationOption()],
+  examples: [['quartermaster operations drop op_9fGk', 'it is not needed any more']],
+  label: 'Dropping',
+  hints,
+  answer: (facts, session, { organisation }) =>
+    changed(session, facts, {
+      organisation,
+      line: 'is dropped: its arguments are forgotten, and it cannot be tried again.',
+      code: EXIT.done,
+    }),
+})
+
+interface Changed extends Within {
+  readonly line: string
+  readonly code: number
 }
 
-const registerCancel: Register = (operations, act) => {
-  const cancel = operations
-    .command('cancel')
-    .description('Cancel an operation that waits, or tell the one that runs to stop.')
-    .argument('<ID>', 'the operation, by its id')
-    .addOption(organisationOption())
-    .action((id: string, within: Within) => act(session => cancelOperation(session, defined({ id, ...within }))))
-  addExamples(cancel, [['quartermaster operations cancel op_9fGk', 'it is not tried again']])
-}
-
-const registerDrop: Register = (operations, act) => {
-  const drop = operations
-    .command('drop')
-    .description('Give up an operation permanently: its arguments are deleted, its record stays.')
-    .argument('<ID>', 'the operation, by its id')
-    .addOption(organisationOption())
-    .action((id: string, within: Within) => act(session => dropOperation(session, defined({ id, ...within }))))
-  addExamples(drop, [['quartermaster operations drop op_9fGk', 'it is not needed any more']])
-}
-
-interface Which extends Within {
-  id: string
-}
-
-async function retryOperation(session: Session, which: Which): Promise<number> {
-  const facts = await change(session, which, 'Trying', (control, options) => control.retryOperation(which, options))
-  if (facts.state === 'succeeded')
-    return await printChanged(session, facts, { ...which, line: 'is done.', code: EXIT.done })
-  if (facts.state === 'queued')
-    return await printChanged(session, facts, { ...which, line: againLine(session, facts), code: EXIT.waiting })
-  return await printChanged(session, facts, { ...which, line: `${UNDONE[facts.state]}${why(facts)}`, code: EXIT.no })
-}
-
-async function cancelOperation(session: Session, which: Which): Promise<number> {
-  const facts = await change(session, which, 'Cancelling', (control, options) =>
-    control.cancelOperation(which, options),
-  )
-  const code = facts.state === 'cancelled' ? EXIT.done : EXIT.no
-  return await printChanged(session, facts, {
-    ...which,
-    line: CANCELLED[facts.state] ?? `could not be stopped any more: it is ${facts.state}.`,
-    code,
-  })
-}
-
-async function dropOperation(session: Session, which: Which): Promise<number> {
-  const facts = await change(session, which, 'Dropping', (control, options) => control.dropOperation(which, options))
-  const line = 'is dropped: its arguments are forgotten, and it cannot be tried again.'
-  return await printChanged(session, facts, { ...which, line, code: EXIT.done })
-}
-
-async function change(
-  session: Session,
-  { id }: Which,
-  label: string,
-  run: (control: Control, options: ControlOptions) => Promise<OperationFacts>,
-): Promise<OperationFacts> {
-  session.hints = { operation: id }
-  return await session.connect(control => session.attend(label, options => run(control, options)))
-}
-
-async function printChanged(
-  session: Session,
-  facts: OperationFacts,
-  { organisation, line, code }: Which & { line: string; code: number },
-): Promise<number> {
-  const text = escapeLine(`"${facts.tool}" ${line} (${facts.id})`)
-  if (session.json) await session.printJson(facts)
-  else if (code === EXIT.done) await session.out.write(`${session.out.paint.green('✓')} ${text}\n`)
-  else
-    await session.notices.write(
-      `${text}\nSee all of it: quartermaster operations show ${escapeLine(facts.id)}${againWithin(organisation)}\n`,
-    )
-  return code
+function changed(session: Session, { tool, id }: OperationFacts, { organisation, line, code }: Changed): Answer {
+  const text = `"${tool}" ${line} (${id})`
+  if (code === EXIT.done) return { text: doneLine(session, text), code }
+  const show = `quartermaster operations show ${escapeLine(id)}${againWithin(organisation)}`
+  return { notice: `${escapeLine(text)}\nSee all of it: ${show}\n`, code }
 }
 
 function againLine(session: Session, facts: OperationFacts): string {
