@@ -1,8 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 import type { AgentControl, Control } from '../../../contracts/index.ts'
 import type { Session } from '../session.ts'
-import { findOption, type Place } from './cursor.ts'
-import { CompletingArgument, CompletingOption, type CompletionKind } from './kinds.ts'
+import { CompletingArgument, CompletingOption, type CompletionKind, findOption, type Place } from './command-line.ts'
 
 /** A word that can stand at the cursor, and what it is. */
 export interface Candidate {

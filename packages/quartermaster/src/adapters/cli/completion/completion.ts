@@ -4,8 +4,7 @@ import { EXIT } from '../errors.ts'
 import { escapeLine } from '../output/escape.ts'
 import { createSession, type Session } from '../session.ts'
 import { type Candidate, createLookup, findCandidates, pathsAlone } from './candidates.ts'
-import { findPlace } from './cursor.ts'
-import { GrowingCommand } from './kinds.ts'
+import { findPlace, GrowingCommand } from './command-line.ts'
 
 export const registerCompletion: Register = (program, act) => {
   const command = program

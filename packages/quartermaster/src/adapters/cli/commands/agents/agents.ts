@@ -11,7 +11,7 @@ import type {
 } from '../../../../contracts/index.ts'
 import { buildObject, toPair } from '../../arguments.ts'
 import { addExamples, type Register, refuseUnknown } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'

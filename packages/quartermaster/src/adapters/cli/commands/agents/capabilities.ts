@@ -1,7 +1,7 @@
 import { AppError, type CapabilityDescriptor, type PromptDescriptor } from '../../../../contracts/index.ts'
 import { didYouMean } from '../../../../core/kernel/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT } from '../../errors.ts'
 import { escapeLine, toJsonText } from '../../output/escape.ts'
 import { paragraph, renderTable } from '../../output/layout.ts'

@@ -9,7 +9,7 @@ import {
   type DocsAnswer,
 } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { cursorOption, defined, nextPage, offsetOption, openLimitOption } from '../../options.ts'
 import { escapeBlock, escapeLine } from '../../output/escape.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../../../contracts/index.ts'
 import { ask, askYes, canAsk } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined, durationOf, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'

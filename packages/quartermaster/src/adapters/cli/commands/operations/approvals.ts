@@ -8,7 +8,7 @@ import {
   type PersonControl,
 } from '../../../../contracts/index.ts'
 import { addExamples, type Register, refuseUnknown } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
 import { escapeLine, toJsonText, toVisibleJsonText } from '../../output/escape.ts'

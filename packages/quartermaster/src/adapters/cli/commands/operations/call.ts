@@ -18,7 +18,7 @@ import {
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../../arguments.ts'
 import { askConsent, canAsk, consentAsked } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument, CompletingOption } from '../../completion/kinds.ts'
+import { CompletingArgument, CompletingOption } from '../../completion/command-line.ts'
 import { EXIT } from '../../errors.ts'
 import { defined, durationOf } from '../../options.ts'
 import { toolOf } from '../../output/error-text.ts'

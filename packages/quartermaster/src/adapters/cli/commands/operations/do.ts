@@ -11,7 +11,7 @@ import {
 import { type CommandUsage, commandUsage, didYouMean, sentence } from '../../../../core/kernel/index.ts'
 import { canAsk } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { GrowingCommand, type GrowingLine, TextCommand } from '../../completion/kinds.ts'
+import { GrowingCommand, type GrowingLine, TextCommand } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined, organisationOption, urlOption, type Within, withinOf } from '../../options.ts'
 import { count } from '../../output/layout.ts'

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { AuditLine, Control, UpstreamLogLine } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument, CompletingOption } from '../../completion/kinds.ts'
+import { CompletingArgument, CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import {
   cursorOption,

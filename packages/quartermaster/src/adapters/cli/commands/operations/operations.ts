@@ -6,7 +6,7 @@ import {
   type OperationVerification,
 } from '../../../../contracts/index.ts'
 import { type Answer, addExamples, controlCommand, doneLine, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT } from '../../errors.ts'
 import {
   againWithin,

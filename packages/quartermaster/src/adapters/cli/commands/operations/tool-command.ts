@@ -8,7 +8,7 @@ import {
   choiceText,
 } from '../../../../core/kernel/index.ts'
 import { toValue, tryJson } from '../../arguments.ts'
-import { TextCommand } from '../../completion/kinds.ts'
+import { TextCommand } from '../../completion/command-line.ts'
 import { escapeLine, escapeProse } from '../../output/escape.ts'
 import { wrap } from '../../output/layout.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Option } from 'commander'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT, exitCodeOf } from '../../errors.ts'
 import type { ConnectCommand } from '../../host.ts'
 import { defined, organisationOption, type Within } from '../../options.ts'

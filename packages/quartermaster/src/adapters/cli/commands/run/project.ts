@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { MovedStore, Problem, ReloadReport } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeLine, shellWord } from '../../output/escape.ts'

@@ -1,6 +1,6 @@
 import type { DependencyStatus, Finding, NodeFacts, RecheckAnswer, StatusReport } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { count, fields, paragraph, type Row, renderTable } from '../../output/layout.ts'

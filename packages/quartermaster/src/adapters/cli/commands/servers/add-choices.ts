@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type Control, UpstreamConsent, type UpstreamStatus } from '../../../../contracts/index.ts'
 import { ask, canAsk } from '../../ask.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { UsageError } from '../../errors.ts'
 import { repeated } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'

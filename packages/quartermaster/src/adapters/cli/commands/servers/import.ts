@@ -11,7 +11,7 @@ import {
 import { whichThereAre } from '../../../../core/kernel/index.ts'
 import { ask, askYes, canAsk } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT, EXIT_CODES, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { shellWord, visibleWord } from '../../output/escape.ts'

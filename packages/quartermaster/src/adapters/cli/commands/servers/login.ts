@@ -1,6 +1,6 @@
 import type { Control, ControlOutput, LoginFacts } from '../../../../contracts/index.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingOption } from '../../completion/kinds.ts'
+import { CompletingOption } from '../../completion/command-line.ts'
 import { EXIT } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeLine } from '../../output/escape.ts'

@@ -2,7 +2,7 @@ import { AppError, type Control, type ControlInput, PinKind, type ReviewItem } f
 import { didYouMean } from '../../../../core/kernel/index.ts'
 import { askYes, canAsk } from '../../ask.ts'
 import { addExamples, type Register } from '../../command.ts'
-import { CompletingArgument } from '../../completion/kinds.ts'
+import { CompletingArgument } from '../../completion/command-line.ts'
 import { EXIT, UsageError } from '../../errors.ts'
 import { defined } from '../../options.ts'
 import { escapeHidden, escapeLine, toVisibleJsonText } from '../../output/escape.ts'
