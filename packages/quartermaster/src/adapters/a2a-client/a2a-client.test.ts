@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RemotePlace } from '../../core/external-peers/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
-import { createA2aClient } from './a2a-client.ts'
+import { createA2aClient } from './index.ts'
 
 type Serve = Parameters<typeof httpEndpoint>[0]
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { guardedLookup, isLoopback, leadsInside, refuseInside } from './address-guard.ts'
+import { guardedLookup, isLoopback, leadsInside, refuseInside } from './index.ts'
 
 describe('addresses that nobody named', () => {
   it.each([

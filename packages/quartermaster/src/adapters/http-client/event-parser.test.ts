@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEventParser, type ServerEvent } from './event-parser.ts'
+import { type ServerEvent, createEventParser } from './index.ts'
 
 function eventsIn(chunks: readonly string[], maxBytes = 100) {
   const events: ServerEvent[] = []

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
-import { createHttpClient } from './http-client.ts'
+import { createHttpClient } from './index.ts'
 
 /** What this process has loaded of the package. */
 const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(file => /[\\/]undici[\\/]/.test(file))

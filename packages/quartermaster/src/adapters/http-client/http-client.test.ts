@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
 import { TLS_IDENTITY } from '../mcp-upstream/testing/tls-identity.ts'
-import { type HttpRequest, readText } from './http-answer.ts'
-import { createHttpClient } from './http-client.ts'
+import { type HttpRequest, createHttpClient, readText } from './index.ts'
 
 const clock = createFakeClock()
 
