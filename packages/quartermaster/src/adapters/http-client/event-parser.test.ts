@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ServerEvent, createEventParser } from './index.ts'
+import { createEventParser, type ServerEvent } from './index.ts'
 
 function eventsIn(chunks: readonly string[], maxBytes = 100) {
   const events: ServerEvent[] = []

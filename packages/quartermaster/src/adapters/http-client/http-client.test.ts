@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
 import { TLS_IDENTITY } from '../mcp-upstream/testing/tls-identity.ts'
-import { type HttpRequest, createHttpClient, readText } from './index.ts'
+import { createHttpClient, type HttpRequest, readText } from './index.ts'
 
 const clock = createFakeClock()
 
