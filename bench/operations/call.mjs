@@ -49,7 +49,7 @@ async function openKinds(storage) {
   let next = 0
   /** @param {string} tool @param {() => object} [more] */
   const calling = (tool, more) => async () => {
-    const { result } = await core.calls.call({ seat, tool, input: { n: next++ }, ...more?.() })
+    const { result } = await core.calls.call({ session: seat, tool, input: { n: next++ }, ...more?.() })
     if (result.isError) throw new Error(`"${tool}" failed: ${JSON.stringify(result.content)}`)
   }
   const kinds = [

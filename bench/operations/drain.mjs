@@ -78,7 +78,7 @@ function drainInOwnStore({ operations, ended, waitsFor }) {
     const { capability } = office
     const { core, seat } = await openHouse({ storage, capability, settings: SETTINGS })
     core.work()
-    const seedMs = await seed(office, operations, input => core.calls.call({ seat, ...input }))
+    const seedMs = await seed(office, operations, input => core.calls.call({ session: seat, ...input }))
     const heapBefore = heapMb()
     const allDone = reached(core, operations, ({ tool, to }) => tool === 'post' && to === 'succeeded')
     const asideMs = waitsFor === 'health' ? await setAside(core, office, operations) : undefined

@@ -51,5 +51,5 @@ export async function openHouse({ storage, capability, settings = {}, allow = []
     storage,
   })
   await startCore(core)
-  return { core, seat: core.agents.seat('clerk') }
+  return { core, seat: core.agents.session('clerk') }
 }

@@ -101,10 +101,10 @@ async function house(storage) {
   const units = [{ id: 'capabilities/sums.ts', hash: 'sums', definitions }]
   const core = createCore({ units, agents: { clerk: { capabilities: { sums: {} } } }, storage })
   await startCore(core)
-  const seat = core.agents.seat('clerk')
+  const seat = core.agents.session('clerk')
   /** @param {string} tool */
   const call = async tool => {
-    const { result } = await core.calls.call({ seat, tool, input: INPUT })
+    const { result } = await core.calls.call({ session: seat, tool, input: INPUT })
     if (result.isError) throw new Error(`"${tool}" failed: ${JSON.stringify(result.content)}`)
   }
   return { core, call }

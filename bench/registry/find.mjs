@@ -56,7 +56,11 @@ const AGENTS = {
  * @param {string} query
  */
 async function find(core, agent, query) {
-  const { result } = await core.calls.call({ seat: core.agents.seat(agent), tool: 'find_tools', input: { query } })
+  const { result } = await core.calls.call({
+    session: core.agents.session(agent),
+    tool: 'find_tools',
+    input: { query },
+  })
   if (result.isError) throw new Error('find_tools failed.')
 }
 

@@ -75,11 +75,11 @@ async function house(tools, answerAfter) {
   const units = [sampleUnit({ key: 'shelf', tools, from: 0, dependency: dependency.definition })]
   const core = createCore({ units, agents: { reader: { capabilities: { shelf: {} } } }, settings: SWITCHING })
   await startCore(core)
-  return { core, dependency, seat: core.agents.seat('reader') }
+  return { core, dependency, seat: core.agents.session('reader') }
 }
 
 /**
- * @param {ReturnType<import('../lib/product.mjs').Core['agents']['seat']>} seat
+ * @param {ReturnType<import('../lib/product.mjs').Core['agents']['session']>} seat
  * @param {number} expected
  */
 function expectListed(seat, expected) {

@@ -69,7 +69,7 @@ async function house(agentCount, { capabilities, toolsEach }) {
   const total = capabilities * toolsEach
   /** @type {number[]} */
   const samples = []
-  return { core, dependency, agents: names.map(name => core.agents.seat(name)), samples, total, toolsEach }
+  return { core, dependency, agents: names.map(name => core.agents.session(name)), samples, total, toolsEach }
 }
 
 /**

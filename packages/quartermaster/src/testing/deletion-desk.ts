@@ -48,9 +48,9 @@ export async function deletionDesk({ tool, storage = faultyStorage(), ...more }:
   const call = (path = 'a', options: Partial<CallRequest> = {}, name = 'delete_file') =>
     hub.callAs('ada', name, { path }, options)
   const { store } = storage
-  const open = () => hub.consentDesks('default').open()
+  const open = () => hub.consentServices('default').open()
   const row = (id: string) => store.get('operations', id)
-  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentDesks('default').answer }
+  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentServices('default').answer }
 }
 
 /** Lets work come to where it waits. */

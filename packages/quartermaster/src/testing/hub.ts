@@ -11,7 +11,7 @@ import {
   type Problem,
   type SettingsInput,
 } from '../contracts/index.ts'
-import type { GuestBook, Mount } from '../core/agents/index.ts'
+import type { Mount, RemoteAgents } from '../core/agents/index.ts'
 import {
   type AnyPrompt,
   type AnyResource,
@@ -91,7 +91,7 @@ export interface HubOptions {
   /** Told of ends that nobody waited for. */
   tellEnd?: TellEnd
   /** Who has a workspace and runs elsewhere; nobody when absent. */
-  guests?: GuestBook
+  guests?: RemoteAgents
   /** Told of clients that have gone. */
   clientGone?: (client: string) => Promise<void>
   /** What its leases are held under; made up when absent. */
@@ -187,10 +187,10 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
       await core.agents.reload()
     },
     callAs: (agent, tool, input = {}, more = {}) =>
-      core.calls.call({ seat: core.agents.seat(agent), tool, input, ...more }),
+      core.calls.call({ session: core.agents.session(agent), tool, input, ...more }),
     toolNamesFor: agent =>
       core.agents
-        .seat(agent)
+        .session(agent)
         .view()
         .tools.map(({ tool }) => tool.name),
   }

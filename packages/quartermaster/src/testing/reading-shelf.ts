@@ -26,14 +26,14 @@ export async function openShelf({ prompts = [], resources = [], services = [], s
     settings,
   })
   await hub.health.probeNew()
-  const as = (agent: string) => hub.agents.seat(agent)
+  const as = (agent: string) => hub.agents.session(agent)
   return {
     hub,
     render: (name: string, args: Record<string, string> = {}, more: Partial<PromptRequest> = {}) =>
-      hub.readings.renderPrompt({ seat: as('worker'), name, arguments: args, ...more }),
+      hub.readings.renderPrompt({ session: as('worker'), name, arguments: args, ...more }),
     read: (uri: string, more: Partial<ResourceReadRequest> = {}) =>
-      hub.readings.readResource({ seat: as('worker'), uri, ...more }).then(({ contents }) => contents),
-    suggest: (request: Omit<SuggestRequest, 'seat'>) => hub.readings.suggest({ seat: as('worker'), ...request }),
+      hub.readings.readResource({ session: as('worker'), uri, ...more }).then(({ contents }) => contents),
+    suggest: (request: Omit<SuggestRequest, 'session'>) => hub.readings.suggest({ session: as('worker'), ...request }),
     stranger: as('stranger'),
   }
 }

@@ -3,7 +3,7 @@ import {
   type Grant,
   type PromptGrant,
   type ResourceGrant,
-  type Seat,
+  type AgentSession,
   suggestTool,
   type View,
 } from '../../core/agents/index.ts'
@@ -13,7 +13,7 @@ import { notOffered } from '../../core/catalogue/index.ts'
 export interface AgentTools {
   /** The server's name. */
   readonly name: string
-  readonly seat: Seat
+  readonly session: AgentSession
   /** Only this capability's, when given. */
   readonly capability?: string
   /** Who is served by it, where that is one client alone. */
@@ -21,22 +21,22 @@ export interface AgentTools {
 }
 
 /** The tools the server lists now. */
-export function listTools({ seat, capability }: AgentTools): View['tools'] {
-  const { presented } = seat.view()
+export function listTools({ session, capability }: AgentTools): View['tools'] {
+  const { presented } = session.view()
   return capability === undefined ? presented : presented.filter(grant => grant.capability === capability)
 }
 
 /** The grant by this name, if the server has it; also one that is not working just now. */
-export function findTool({ seat, capability }: AgentTools, name: string): Grant | undefined {
-  return own(seat.grant(name), capability)
+export function findTool({ session, capability }: AgentTools, name: string): Grant | undefined {
+  return own(session.grant(name), capability)
 }
 
 /** Why a tool cannot be called: the server does not have it, or it is held back now. */
 export function toolNotFound(agentTools: AgentTools, name: string): AppError {
-  const { seat, capability } = agentTools
-  const why = own(seat.withheld(name), capability)?.reason
+  const { session, capability } = agentTools
+  const why = own(session.withheld(name), capability)?.reason
   if (why !== undefined) return notOffered(name, why)
-  const { tools, unavailable } = seat.view()
+  const { tools, unavailable } = session.view()
   const granted = capability === undefined ? [...tools, ...unavailable.map(({ grant }) => grant)] : []
   const names = [...granted, ...listTools(agentTools)].map(({ tool }) => tool.name)
   const hint = suggestTool(name, { names, isOffered: tool => findTool(agentTools, tool) !== undefined })
@@ -44,23 +44,23 @@ export function toolNotFound(agentTools: AgentTools, name: string): AppError {
 }
 
 /** The prompts the server lists now. */
-export function listPrompts({ seat, capability }: AgentTools): readonly PromptGrant[] {
-  const { prompts } = seat.view()
+export function listPrompts({ session, capability }: AgentTools): readonly PromptGrant[] {
+  const { prompts } = session.view()
   return capability === undefined ? prompts : prompts.filter(grant => grant.capability === capability)
 }
 
-export function findPrompt({ seat, capability }: AgentTools, name: string): PromptGrant | undefined {
-  return own(seat.prompt(name), capability)
+export function findPrompt({ session, capability }: AgentTools, name: string): PromptGrant | undefined {
+  return own(session.prompt(name), capability)
 }
 
 /** The resources the server lists now, those of a template among them. */
-export function listResources({ seat, capability }: AgentTools): readonly ResourceGrant[] {
-  const { resources } = seat.view()
+export function listResources({ session, capability }: AgentTools): readonly ResourceGrant[] {
+  const { resources } = session.view()
   return capability === undefined ? resources : resources.filter(grant => grant.capability === capability)
 }
 
-export function findResource({ seat, capability }: AgentTools, uri: string): ResourceGrant | undefined {
-  return own(seat.resource(uri)?.grant, capability)
+export function findResource({ session, capability }: AgentTools, uri: string): ResourceGrant | undefined {
+  return own(session.resource(uri)?.grant, capability)
 }
 
 function own<G extends { readonly capability: string }>(grant: G | undefined, capability: string | undefined) {
@@ -68,8 +68,8 @@ function own<G extends { readonly capability: string }>(grant: G | undefined, ca
 }
 
 /** The skills the server lists now: directions belong to an agent, not to one of its capabilities. */
-export function listSkills({ seat, capability }: AgentTools): View['skills'] {
-  return capability === undefined ? seat.view().skills : []
+export function listSkills({ session, capability }: AgentTools): View['skills'] {
+  return capability === undefined ? session.view().skills : []
 }
 
 /** What changes exactly when a client that listed should list again. */
@@ -82,7 +82,7 @@ export interface AgentToolsVersions {
 /** The versions of the lists. Every tool has its page among the resources, so their version has two parts. */
 export function versionsOf(agentTools: AgentTools): AgentToolsVersions {
   if (agentTools.capability === undefined) {
-    const { version, promptsVersion, resourcesVersion } = agentTools.seat.view()
+    const { version, promptsVersion, resourcesVersion } = agentTools.session.view()
     return { tools: version, prompts: promptsVersion, resources: `${version}-${resourcesVersion}` }
   }
   const tools = listTools(agentTools).map(({ tool }) => tool.hash)

@@ -77,7 +77,7 @@ export function withAnnouncements(server: Server, agentTools: AgentTools, deps: 
       promptsChanged: () => send(server.sendPromptListChanged()),
       resourcesChanged: () => send(server.sendResourceListChanged()),
     })
-    const unfollow = follow(agentTools.seat, change => {
+    const unfollow = follow(agentTools.session, change => {
       tell(change)
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
@@ -86,7 +86,7 @@ export function withAnnouncements(server: Server, agentTools: AgentTools, deps: 
       if (isHeard) send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
       return isHeard
     }
-    const ignore = endNews.follow(agentTools.seat.caller, hearEnd, canHear)
+    const ignore = endNews.follow(agentTools.session.caller, hearEnd, canHear)
     stop = () => {
       unfollow()
       ignore()

@@ -35,8 +35,8 @@ async function open() {
 const call = (client: Client) => client.callTool({ name: 'pay', arguments: { to: 'eve' } })
 
 /** The id of the one call that waits, once it does. */
-async function waiting({ consentDesks }: Hub): Promise<string> {
-  const first = await vi.waitUntil(async () => (await consentDesks('default').open())[0], { timeout: 20_000 })
+async function waiting({ consentServices }: Hub): Promise<string> {
+  const first = await vi.waitUntil(async () => (await consentServices('default').open())[0], { timeout: 20_000 })
   return first.id
 }
 
@@ -64,7 +64,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
   ] as const)('is answered when it is %s in time', async (_what, answer, expected, times) => {
     const { hub, front, runs } = await open()
     const answered = call(await connect(front, 'strict', era))
-    await hub.consentDesks('default').answer(await waiting(hub), answer, OWNER)
+    await hub.consentServices('default').answer(await waiting(hub), answer, OWNER)
     expect(await answered).toMatchObject(expected)
     expect(runs).toHaveLength(times)
   })
@@ -77,7 +77,9 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     expect(await statusOf(client, id)).toMatchObject({ state: 'waitingForApproval' })
     await hub.clock.advance(25 * HOUR_MS)
     expect(await statusOf(client, id)).toMatchObject({ state: 'expired', error: { code: expect.any(String) } })
-    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await expect(hub.consentServices('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+    })
     expect([await statusOf(client, id), runs]).toMatchObject([{ state: 'expired' }, []])
   })
 
@@ -91,9 +93,11 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
     const id = await waiting(hub)
     await leave(front, stop)
-    await vi.waitUntil(async () => (await hub.consentDesks('default').open()).length === 0)
+    await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0)
     expect((await hub.operations.find('default', id)).state).toBe('cancelled')
-    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await expect(hub.consentServices('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+    })
     await hub.clock.advance(60_000)
     expect(runs).toEqual([])
   })
@@ -103,7 +107,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     const { client, asked, late } = await slowClient(front, era)
     const answered = call(client)
     await asked.promise
-    await hub.consentDesks('default').answer(await waiting(hub), NO, OWNER)
+    await hub.consentServices('default').answer(await waiting(hub), NO, OWNER)
     late.resolve({ action: 'accept', content: { allow: true } })
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
@@ -120,7 +124,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     late.resolve({ action: 'accept', content: { allow: true } })
     await answered
     // From 2026-07-28 on nobody hears that a client has given up a call between two requests: it is as if its person thought.
-    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentDesks('default').open()).length === 0)
+    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentServices('default').open()).length === 0)
     await hub.clock.advance(60_000)
     expect((await hub.operations.find('default', id)).state).toBe(era === 'legacy' ? 'cancelled' : 'waitingForApproval')
     expect(runs).toEqual([])
@@ -136,7 +140,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     })
     const answered = call(client)
     await asked.promise
-    await hub.consentDesks('default').answer(await waiting(hub), NO, OWNER)
+    await hub.consentServices('default').answer(await waiting(hub), NO, OWNER)
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
   })
@@ -152,7 +156,7 @@ describe('equal calls of one agent that wait', () => {
   ] as const)('are one question, and all of them are %s by one answer', async (_what, answer, expected, times) => {
     const { hub, front, runs } = await open()
     const [first, second] = [await connect(front, 'strict', 'auto'), await connect(front, 'strict', 'legacy')]
-    const { open: listed, answer: say } = hub.consentDesks('default')
+    const { open: listed, answer: say } = hub.consentServices('default')
     const questions: string[] = []
     hub.emitter.on('approval.opened', ({ id }) => questions.push(id))
     const calls = [keyed(first, 'k1'), keyed(second, 'k2')]
@@ -171,7 +175,7 @@ describe('equal calls of one agent that wait', () => {
     client.callTool({ name: 'pay', arguments: { to: 'eve' } }, { signal: stop.signal }).catch(() => {})
     const id = await waiting(hub)
     const answered = call(client)
-    const { open: listed, answer: say } = hub.consentDesks('default')
+    const { open: listed, answer: say } = hub.consentServices('default')
     await vi.waitUntil(async () => (await listed())[0]?.calls === 2, { timeout: 20_000 })
     stop.abort()
     await vi.waitUntil(async () => (await listed())[0]?.id !== id, { timeout: 20_000 })
@@ -188,7 +192,7 @@ describe('equal calls of one agent that wait', () => {
       client.callTool({ name: 'pay', arguments: { to: 'max' } }),
       call(await connect(front, 'trusted', 'auto')),
     ]
-    const { open: listed, answer: say } = hub.consentDesks('default')
+    const { open: listed, answer: say } = hub.consentServices('default')
     await vi.waitUntil(async () => (await listed()).length === 3, { timeout: 20_000 })
     for (const { id } of await listed()) await say(id, ONCE, OWNER)
     for (const called of calls) expect(await called).toMatchObject({ content: [{ text: 'paid' }] })
@@ -229,8 +233,10 @@ describe('an approval that became void', () => {
     await change(hub)
     await vi.waitUntil(() => told.includes(PAGES), { timeout: 20_000 })
     expect(await statusOf(client, id)).toMatchObject({ state: 'failed', error: { code } })
-    expect([await hub.consentDesks('default').open(), runs]).toEqual([[], []])
-    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect([await hub.consentServices('default').open(), runs]).toEqual([[], []])
+    await expect(hub.consentServices('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+    })
   })
 
   it('tells its agent the end when it expires', async () => {
@@ -266,7 +272,7 @@ describe('a client that says yes', () => {
   ] as const)('long after somebody else has %s it gets the end of that', async (_what, answer, expected, times) => {
     const { hub, front, runs } = await open()
     const { result } = await ask(front, 'trusted', said({}))
-    await hub.consentDesks('default').answer(await waiting(hub), answer, OWNER)
+    await hub.consentServices('default').answer(await waiting(hub), answer, OWNER)
     await hub.clock.advance(5 * 60_000)
     const { requestState } = result as { requestState: string }
     expect((await ask(front, 'trusted', said({ inputResponses: yes, requestState }))).result).toMatchObject(expected)
@@ -307,14 +313,14 @@ describe('the state that a client carries between the question and its answer', 
       const changed = `${requestState.slice(0, place)}${other}${requestState.slice(place + 1)}`
       expect(await answer(changed)).toHaveProperty('error')
     }
-    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
   it('allows nothing when it has run out, tells that the call goes on waiting, and is refused after a day', async () => {
     const { hub, runs, requestState, answer } = await asked()
     await hub.clock.advance(HOUR_MS)
     expect(await answer(requestState)).toMatchObject({ result: { structuredContent: { status: 'waiting' } } })
-    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
     await hub.clock.advance(24 * HOUR_MS)
     expect(await answer(requestState)).toHaveProperty('error')
   })

@@ -82,9 +82,9 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     clock,
     ids,
     limits,
-    agentToolsOf: ({ seat }) => ({ name: seat.caller.name, seat }),
+    agentToolsOf: ({ session }) => ({ name: session.caller.name, session }),
     async build(agentTools, canHear) {
-      const instructions = await deps.instructionsFor?.(agentTools.seat)
+      const instructions = await deps.instructionsFor?.(agentTools.session)
       return withAnnouncements(buildServer(agentTools, { ...deps, begun }, instructions), agentTools, {
         ...deps,
         canHear,
@@ -152,8 +152,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
   }
 
-  function isStill({ seat }: AuthenticatedAgent, headers: HeaderReader): boolean {
-    return callerOf(headers, authenticate)?.seat === seat
+  function isStill({ session }: AuthenticatedAgent, headers: HeaderReader): boolean {
+    return callerOf(headers, authenticate)?.session === session
   }
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
@@ -191,7 +191,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     let leave = () => {}
     try {
       leave = inFlight.enter(who.tokenId)
-      callers.set(who.tokenId, who.seat.caller)
+      callers.set(who.tokenId, who.session.caller)
       return send(await serve(request, who, gone), who, { headers: request.headers, leave })
     } catch (error) {
       leave()
@@ -216,7 +216,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     try {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
-      else callers.set(who.tokenId, who.seat.caller)
+      else callers.set(who.tokenId, who.session.caller)
       return ordinary
         ?.then(held => send({ mayHaveChanged: true, listens: false, ...held }, who, { headers, leave }))
         .catch(quit)

@@ -13,7 +13,7 @@ import {
   toAppError,
   type UrlQuestion,
 } from '../../contracts/index.ts'
-import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
+import { type Agents, agentViewOf, type AgentSession } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
 import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'
@@ -37,8 +37,8 @@ const canAnswer = (kind: QuestionKind) => kind === 'person' || kind === 'url'
 const MODERN: Era = { isModern: true }
 
 /** The tools of an agent for a host program in this process: what its MCP clients get, without a message in between. */
-export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
-  const agentTools: AgentTools = { name: seat.caller.name, seat, client: deps.ids.next('client') }
+export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
+  const agentTools: AgentTools = { name: session.caller.name, session, client: deps.ids.next('client') }
   const follows = new Set<Cancel>()
   let known: { version: string; tools: readonly ToolboxTool[] } | undefined
   let isClosed = false
@@ -60,12 +60,12 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     },
     async view() {
       open()
-      return agentViewOf(seat)
+      return agentViewOf(session)
     },
     async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
       open()
       try {
-        if (!findTool(agentTools, name)) await deps.calls.meet({ seat, tool: name, signal })
+        if (!findTool(agentTools, name)) await deps.calls.meet({ session, tool: name, signal })
       } catch (error) {
         return failed(error, { signal, isBare: true })
       }
@@ -76,14 +76,14 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
         const { client } = agentTools
         const key = checkedKey(idempotencyKey)
         const request = {
-          seat,
+          session,
           tool: name,
           input,
           signal,
           client,
           onProgress,
           idempotencyKey: key,
-          whenDisabled: checkWhenDisabled(whenDisabled, seat),
+          whenDisabled: checkWhenDisabled(whenDisabled, session),
           canAnswer,
           ask: askHost,
         }
@@ -94,7 +94,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     },
     onChange(listener) {
       open()
-      const off = deps.follow(seat, ({ tools }) => {
+      const off = deps.follow(session, ({ tools }) => {
         if (tools) listener()
       })
       const cancel = () => {
@@ -149,12 +149,12 @@ interface InProcessServerDeps extends ServerParts {
  * looked at, so that resolving starts nothing.
  */
 export function inProcessServer(
-  { key, seat }: { key: string; seat: Seat },
+  { key, session }: { key: string; session: AgentSession },
   deps: InProcessServerDeps,
 ): McpServerConfig {
   let server: Server | undefined
   const client = deps.ids.next('client')
-  const agentTools: AgentTools = { name: key, seat, capability: key, client }
+  const agentTools: AgentTools = { name: key, session, capability: key, client }
   return {
     type: 'sdk',
     name: key,

@@ -100,9 +100,9 @@ describe('a call of 2026-07-28', () => {
     const { hub, front, told, rows } = await open()
     const { result } = await ask(front, 'worker', modern('buy', { elicitation: { form: {} } }))
     expect(result).toMatchObject({ resultType: 'input_required' })
-    const [request] = await hub.consentDesks('default').open()
+    const [request] = await hub.consentServices('default').open()
     const by = { name: 'the owner', via: 'owner' } as const
-    await hub.consentDesks('default').answer(request?.id ?? '', { decision: 'allow', lasting: 'once' }, by)
+    await hub.consentServices('default').answer(request?.id ?? '', { decision: 'allow', lasting: 'once' }, by)
     await hub.clock.advance(MINUTE_MS)
     expect(told).toEqual([])
     await hub.clock.advance(15 * MINUTE_MS)

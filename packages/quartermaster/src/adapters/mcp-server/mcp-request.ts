@@ -7,7 +7,7 @@ import {
   TRACESTATE_META_KEY,
 } from '@modelcontextprotocol/server'
 import { AppError, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type TraceContext } from '../../contracts/index.ts'
-import type { Seat } from '../../core/agents/index.ts'
+import type { AgentSession } from '../../core/agents/index.ts'
 import { type CancelSignal, createCancellation, traceFrom, traceIdOf } from '../../core/kernel/index.ts'
 import type { LogLevel } from '../../core/operations/index.ts'
 import type { CarriedState, StateSigner } from './request-state.ts'
@@ -212,7 +212,7 @@ export function traceOf(
 export interface AuthenticatedAgent {
   /** The token, by its id. Sessions and streams belong to it. */
   readonly tokenId: string
-  readonly seat: Seat
+  readonly session: AgentSession
 }
 
 /** The same for the SDK, which passes it on to our handlers: the token by its id, never its text. */

@@ -7,7 +7,7 @@ import type {
   Toolbox,
   ToolboxOptions,
 } from '../../contracts/index.ts'
-import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { Agents, AgentSession } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
   type Calls,
@@ -39,9 +39,9 @@ export interface McpServersDeps {
   /** Signs what clients carry about operations. */
   readonly seal: OperationSeal
   /** What a client is told about its agent when it begins. */
-  instructionsFor?(seat: Seat): Promise<string>
+  instructionsFor?(session: AgentSession): Promise<string>
   /** What the first lists of an agent wait for; `undefined` where there is nothing. */
-  beforeList?(seat: Seat): Promise<void> | undefined
+  beforeList?(session: AgentSession): Promise<void> | undefined
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']
@@ -52,9 +52,9 @@ export interface McpServersDeps {
 /** Everything that speaks MCP in front. */
 export interface McpServers {
   /** The server of one capability, inside this process. */
-  inProcess(options: { key: string; seat: Seat }): McpServerConfig
+  inProcess(options: { key: string; session: AgentSession }): McpServerConfig
   /** The tools of an agent, for a host program in this process. */
-  toolbox(seat: Seat, options: ToolboxOptions): Toolbox
+  toolbox(session: AgentSession, options: ToolboxOptions): Toolbox
   /** Tells the clients of its caller that an operation has ended, those that are there; answers whether any heard it. */
   tellEnd(operation: OperationSummary, caller: Caller): boolean
   /** The callers that have clients to tell it to. */
@@ -75,8 +75,8 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const stopping = new Promise<void>(resolve => {
     stopWaiting = resolve
   })
-  const beforeList = (seat: Seat) => {
-    const coming = deps.beforeList?.(seat)
+  const beforeList = (session: AgentSession) => {
+    const coming = deps.beforeList?.(session)
     return coming && Promise.race([coming, stopping])
   }
   const parts = { ...deps, beforeList, exchanges, tasks, toolCalls, watches, endNews, states: createStates(deps) }
@@ -88,7 +88,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
       exchanges.stop()
     },
     inProcess: options => inProcessServer(options, parts),
-    toolbox: (seat, options) => inProcessToolbox(seat, options, deps),
+    toolbox: (session, options) => inProcessToolbox(session, options, deps),
     overHttp: options => createHttpFront({ ...parts, ...options }),
   }
 }

@@ -1,6 +1,6 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Settings } from '../../contracts/index.ts'
-import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { Agents, AgentSession } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import {
   callerKey,
@@ -34,7 +34,7 @@ interface ModernHandlers {
 }
 
 interface AgentHandler {
-  readonly seat: Seat
+  readonly session: AgentSession
   readonly agentTools: AgentTools
   readonly handler: McpHttpHandler
   /** Watches what one stream is about; answers how to stop. */
@@ -47,30 +47,30 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   const handlers = new Map<string, AgentHandler>()
   const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
 
-  function handlerOf(seat: Seat): AgentHandler {
+  function handlerOf(session: AgentSession): AgentHandler {
     // An agent in another organisation may have the same name.
-    const key = callerKey(seat.caller)
+    const key = callerKey(session.caller)
     const known = handlers.get(key)
-    if (known?.seat === seat) return known
+    if (known?.session === session) return known
     // An agent that was removed and added again has another session, and its old streams belong to no agent.
     void known?.close()
-    const made = createAgentHandler(seat, deps)
+    const made = createAgentHandler(session, deps)
     handlers.set(key, made)
     return made
   }
 
   return {
-    serveOrdinary(call, { seat, tokenId }) {
-      const { agentTools } = handlerOf(seat)
+    serveOrdinary(call, { session, tokenId }) {
+      const { agentTools } = handlerOf(session)
       if (mismatchIn(call, agentTools)) return undefined
       return direct?.serve(call, agentTools, tokenId)
     },
     async handle(request, who, body) {
-      const { agentTools, handler, watch } = handlerOf(who.seat)
+      const { agentTools, handler, watch } = handlerOf(who.session)
       const mismatch = mismatchIn({ headers: request.headers, body }, agentTools)
       if (mismatch) return { served: mismatch, release() {} }
       // There are no sessions: a discovery request begins one.
-      const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.seat) : undefined
+      const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.session) : undefined
       const authInfo = { ...authInfoOf(who), ...(instructions !== undefined && { extra: { instructions } }) }
       const served = await handler.fetch(request, { parsedBody: body, authInfo })
       // Only a stream that was opened is told anything.
@@ -82,8 +82,8 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   }
 }
 
-function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler {
-  const agentTools: AgentTools = { name: seat.caller.name, seat }
+function createAgentHandler(session: AgentSession, deps: ModernHandlersDeps): AgentHandler {
+  const agentTools: AgentTools = { name: session.caller.name, session }
   const handler = createMcpHandler(({ authInfo }) => buildServer(agentTools, deps, instructionsIn(authInfo?.extra)), {
     legacy: 'reject',
     maxRequestBodySize: deps.maxBodyBytes,
@@ -93,13 +93,13 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
   // The same for all streams: a handler tells all those that have an address in their list, each once.
   const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
   const tell = createTeller(agentTools, handler.notify)
-  const unfollow = deps.follow(seat, change => {
+  const unfollow = deps.follow(session, change => {
     tell(change)
     const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
     for (const uri of changed) onUpdated(uri)
   })
   return {
-    seat,
+    session,
     agentTools,
     handler,
     watch(uris) {

@@ -118,7 +118,7 @@ describe('the answer of a client to a question of a process that is gone', () =>
 
   it('comes too late when somebody else has answered', async () => {
     const { hub, call, runs, id, requestState } = await restarted()
-    await hub.consentDesks('default').answer(id, NO, OWNER)
+    await hub.consentServices('default').answer(id, NO, OWNER)
     const { result } = await call({ inputResponses: YES, requestState })
     expect(result).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
@@ -130,7 +130,7 @@ describe('the answer of a client to a question of a process that is gone', () =>
     expect(await call({ inputResponses: YES, requestState }, 'eve')).toMatchObject(gone)
     const other = { arguments: { to: 'mallory' }, inputResponses: YES, requestState }
     expect(await call(other)).toMatchObject(gone)
-    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
   it('is refused where it was changed, or was signed for another store', async () => {
@@ -156,14 +156,14 @@ describe('the answer of a client to a question of a process that is gone', () =>
   it('counts only under the key of the question', async () => {
     const { hub, call, requestState } = await restarted()
     await call({ inputResponses: { other: { action: 'decline' } }, requestState })
-    expect(await hub.consentDesks('default').open()).toMatchObject([{ tool: 'pay' }])
+    expect(await hub.consentServices('default').open()).toMatchObject([{ tool: 'pay' }])
   })
 
   it('does not reach what has become weightier since', async () => {
     const { hub, call, runs, clock, requestState } = await restarted({ weight: 'high' })
     await call({ inputResponses: YES, requestState })
     await clock.advance(1_000)
-    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
   it.each([{ action: 'accept', content: { allow: true } }, { action: 'decline' }])(
@@ -172,17 +172,17 @@ describe('the answer of a client to a question of a process that is gone', () =>
       const { start, runs, clock } = machine()
       const first = await start()
       const one = carried(await first.send('order'))
-      await first.hub.consentDesks('default').answer(one.id, FOR_A_MOMENT, OWNER)
+      await first.hub.consentServices('default').answer(one.id, FOR_A_MOMENT, OWNER)
       await clock.advance(0)
       const two = carried(await first.send('order', { requestState: one.requestState }))
       await first.hub.stop()
       const { hub, send } = await start()
       // What allowed it has run out, so that it is asked about anew.
       await clock.advance(120_000)
-      expect(await hub.consentDesks('default').open()).toMatchObject([{ tool: 'order' }])
+      expect(await hub.consentServices('default').open()).toMatchObject([{ tool: 'order' }])
       await send('order', { inputResponses: { [two.key]: said }, requestState: two.requestState })
       await clock.advance(1_000)
-      expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'order' }], []])
+      expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'order' }], []])
     },
   )
 })
@@ -192,13 +192,13 @@ describe('the answer of a client that comes once more', () => {
     const { start, runs, clock } = machine()
     const { hub, call } = await start({ failures: 1 })
     const { id, requestState } = carried(await call())
-    await hub.consentDesks('default').answer(id, FOR_A_MOMENT, OWNER)
+    await hub.consentServices('default').answer(id, FOR_A_MOMENT, OWNER)
     await call({ inputResponses: YES, requestState })
     await clock.advance(61_000)
-    expect(await hub.consentDesks('default').open()).toMatchObject([{ tool: 'pay' }])
+    expect(await hub.consentServices('default').open()).toMatchObject([{ tool: 'pay' }])
     await call({ inputResponses: YES, requestState })
     await clock.advance(1_000)
-    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentServices('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
   it('hears that it is done, long after the result was handed over', async () => {

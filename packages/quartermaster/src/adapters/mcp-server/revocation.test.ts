@@ -81,7 +81,8 @@ describe('a token that is taken back', () => {
     async (method, status, code) => {
       const { hub } = await open()
       let looks = Number.POSITIVE_INFINITY
-      const authenticate = (tokenId: string) => (looks-- > 0 ? { tokenId, seat: hub.agents.seat('worker') } : undefined)
+      const authenticate = (tokenId: string) =>
+        looks-- > 0 ? { tokenId, session: hub.agents.session('worker') } : undefined
       const front = hub.mcp.overHttp({ log: silentLog, authenticate })
       onTestFinished(() => front.close())
       const session = await openRawSession(front, { capabilities: CAN_ANSWER })

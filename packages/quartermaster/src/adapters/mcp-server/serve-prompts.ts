@@ -37,7 +37,7 @@ import { OPERATIONS_URI, parseOperationUri } from './subscriptions.ts'
 export function servePrompts(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { readings, exchanges, states } = parts
   server.setRequestHandler('prompts/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
     const page = () => pageOf(listPrompts(agentTools), versionsOf(agentTools).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))
@@ -65,13 +65,13 @@ function promptWork(
   { name, arguments: given }: { name: string; arguments?: Record<string, string> | undefined },
   readings: Readings,
 ): RoundWork<PromptResult> {
-  const { seat } = agentTools
+  const { session } = agentTools
   return {
-    owner: () => ownerOf(callerKey(seat.caller), `prompt:${name}`, canonicalJson(given ?? {})),
+    owner: () => ownerOf(callerKey(session.caller), `prompt:${name}`, canonicalJson(given ?? {})),
     async begin({ signal, ask, canAnswer, onLog, client = agentTools.client }) {
       if (!findPrompt(agentTools, name))
         throw new AppError('PROMPT_NOT_FOUND', `"${agentTools.name}" has no prompt "${name}".`)
-      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, client, onLog })
+      return readings.renderPrompt({ session, name, arguments: given, signal, ask, canAnswer, client, onLog })
     },
   }
 }
@@ -83,7 +83,7 @@ interface CompleteParams {
 }
 
 async function suggest(
-  { seat, client: only }: AgentTools,
+  { session, client: only }: AgentTools,
   { ref, argument, context }: CompleteParams,
   { readings, request }: { readings: Readings; request: McpRequest },
 ): Promise<CompleteResult> {
@@ -91,7 +91,7 @@ async function suggest(
     const wanted = ref.type === 'ref/prompt' ? { prompt: ref.name } : { resource: ref.uri }
     const asked = { ref: wanted, argument, arguments: context?.arguments }
     const completion = await readings.suggest({
-      seat,
+      session,
       ...asked,
       signal: request.signal,
       client: clientOf(request) ?? only,
@@ -130,7 +130,7 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
  */
 export function serveResources(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   server.setRequestHandler('resources/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
     const all = [
       ...listTools(agentTools),
       ...listResources(agentTools).filter(({ resource }) => resource.uri !== undefined),
@@ -141,7 +141,7 @@ export function serveResources(server: Server, agentTools: AgentTools, parts: Se
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   })
   server.setRequestHandler('resources/templates/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
     const page = () => pageOf(templatesOn(agentTools), versionsOf(agentTools).resources, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
@@ -186,11 +186,11 @@ function templatesOn(agentTools: AgentTools): ResourceTemplateType[] {
   return [...own, ...defined]
 }
 
-function readWork({ seat, client: only }: AgentTools, uri: string, readings: Readings): RoundWork<ReadResult> {
+function readWork({ session, client: only }: AgentTools, uri: string, readings: Readings): RoundWork<ReadResult> {
   return {
-    owner: () => ownerOf(callerKey(seat.caller), `resource:${uri}`),
+    owner: () => ownerOf(callerKey(session.caller), `resource:${uri}`),
     begin: ({ signal, ask, canAnswer, onLog, client = only }) =>
-      readings.readResource({ seat, uri, signal, ask, canAnswer, client, onLog }),
+      readings.readResource({ session, uri, signal, ask, canAnswer, client, onLog }),
   }
 }
 
@@ -207,7 +207,7 @@ async function readOwn(
   if (told) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(told) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
-  const page = await results.page(agentTools.seat.caller, place.resultId, place.offset).catch(error => {
+  const page = await results.page(agentTools.session.caller, place.resultId, place.offset).catch(error => {
     throw isAppError(error) ? toProtocolError(error) : error
   })
   const next =
@@ -219,14 +219,14 @@ async function readOwn(
 function readView(uri: string, agentTools: AgentTools): object | undefined {
   // A server of one capability has no word on the others.
   if (agentTools.capability !== undefined) return undefined
-  const { seat } = agentTools
-  if (uri === VIEW_URI) return agentViewOf(seat)
-  if (uri === VIEW_TOOLS_URI) return seat.view().list()
+  const { session } = agentTools
+  if (uri === VIEW_URI) return agentViewOf(session)
+  if (uri === VIEW_TOOLS_URI) return session.view().list()
   if (!uri.startsWith(`${VIEW_TOOLS_URI}/`)) return undefined
   const name = uri.slice(VIEW_TOOLS_URI.length + 1)
   const grant = findTool(agentTools, name)
   if (!grant) throw toProtocolError(toolNotFound(agentTools, name))
-  return seat.view().detail(grant.tool)
+  return session.view().detail(grant.tool)
 }
 
 /** As many as an agent can take in at once. */
@@ -241,7 +241,7 @@ async function readOperation(
     operations,
   }: Pick<ServerParts, 'operations'> & { agentTools: AgentTools; request: McpRequest },
 ): Promise<ReadResourceResult | undefined> {
-  const { caller } = agentTools.seat
+  const { caller } = agentTools.session
   if (uri === OPERATIONS_URI) {
     const page = await operations.list({
       organisation: caller.organisation,

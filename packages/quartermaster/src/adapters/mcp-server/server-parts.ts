@@ -1,5 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { Seat } from '../../core/agents/index.ts'
+import type { AgentSession } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { StateSigner } from './request-state.ts'
@@ -16,9 +16,9 @@ export interface ServerParts {
   readonly readings: Readings
   readonly version: string
   /** What a client is told about its agent when it begins; never fails, and is asked once for each session. */
-  instructionsFor?(seat: Seat): Promise<string>
+  instructionsFor?(session: AgentSession): Promise<string>
   /** What the first lists of an agent wait for; `undefined` where there is nothing. */
-  beforeList?(seat: Seat): Promise<void> | undefined
+  beforeList?(session: AgentSession): Promise<void> | undefined
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: OperationNotifications

@@ -62,7 +62,7 @@ const TRUSTING: jsonSchemaValidator = {
 function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { toolCalls, states, begun } = parts
   server.setRequestHandler('tools/list', async (request, context) => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.seat)
+    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
     const page = () => pageOf(listTools(agentTools), versionsOf(agentTools).tools, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
     const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))
@@ -82,7 +82,7 @@ const anything = z.looseObject({})
 
 /** The tasks extension: looking after a call that takes its time. */
 function serveTasks(server: Server, agentTools: AgentTools, { tasks, states }: ServerParts): void {
-  const { caller } = agentTools.seat
+  const { caller } = agentTools.session
   const enter = (context: ServerContext): McpRequest => {
     const request = requestOf(server, context, states)
     if (!followsTasks(request)) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)

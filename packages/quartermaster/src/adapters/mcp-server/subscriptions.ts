@@ -1,5 +1,5 @@
 import { type Caller, messageOf, type OperationSummary, type Settings } from '../../contracts/index.ts'
-import type { ResourceGrant, Seat } from '../../core/agents/index.ts'
+import type { ResourceGrant, AgentSession } from '../../core/agents/index.ts'
 import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/index.ts'
 import { type AgentTools, findResource, findTool } from './agent-tools.ts'
 import { parseToolUri } from './render.ts'
@@ -39,7 +39,7 @@ export function createSubscriptions(
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
     if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
-    return endNews.follow(agentTools.seat.caller, ({ id }) => {
+    return endNews.follow(agentTools.session.caller, ({ id }) => {
       const isHeard = (wanted === undefined || id === wanted) && (canHear?.() ?? true)
       if (isHeard) onUpdated(uri)
       return isHeard
@@ -48,7 +48,7 @@ export function createSubscriptions(
 
   function begin(uri: string): void {
     const grant = findResource(agentTools, uri)
-    const stop = grant ? watches.add({ seat: agentTools.seat, grant, uri, onUpdated }) : followEnd(uri)
+    const stop = grant ? watches.add({ session: agentTools.session, grant, uri, onUpdated }) : followEnd(uri)
     watched.set(uri, { hash: hashAt(agentTools, uri), stop })
   }
 
@@ -84,7 +84,7 @@ function hashAt(agentTools: AgentTools, uri: string): string | undefined {
 
 /** One client's wish to hear of an address. */
 interface Watching {
-  readonly seat: Seat
+  readonly session: AgentSession
   readonly grant: ResourceGrant
   readonly uri: string
   /** Told once of each change, however often it was added. */
@@ -133,10 +133,10 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
     for (const listener of [...one.listeners.keys()]) listener(uri)
   }
 
-  function begin({ seat, grant: { resource, config }, uri }: Watching): Watched {
+  function begin({ session, grant: { resource, config }, uri }: Watching): Watched {
     const one: Watched = { listeners: new Map(), stop: () => {}, quietUntil: 0, cancelTimer: undefined }
     try {
-      one.stop = resource.watch?.(uri, () => tell(one, uri), { caller: seat.caller, config }) ?? one.stop
+      one.stop = resource.watch?.(uri, () => tell(one, uri), { caller: session.caller, config }) ?? one.stop
     } catch (error) {
       log.warn('a resource cannot be watched', { resource: resource.key, error: messageOf(error) })
     }
@@ -174,8 +174,8 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
 }
 
 /** A changed resource is another one, and is watched again. */
-function keyOf({ seat, grant: { resource }, uri }: Watching): string {
-  return [callerKey(seat.caller), resource.hash, uri].join('\n')
+function keyOf({ session, grant: { resource }, uri }: Watching): string {
+  return [callerKey(session.caller), resource.hash, uri].join('\n')
 }
 
 function once(work: () => void): Cancel {

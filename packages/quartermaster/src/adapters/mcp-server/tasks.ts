@@ -26,7 +26,7 @@ import {
   type Exchange,
   type Exchanges,
   type IsHeard,
-  type OperationDesk,
+  type OperationAdmin,
   type Operations,
   progressText,
   type Turn,
@@ -82,7 +82,7 @@ interface TaskLook {
 interface TasksDeps {
   readonly clock: Clock
   readonly operations: Pick<Operations, 'show'>
-  readonly operationDesk: Pick<OperationDesk, 'cancel'>
+  readonly operationAdmin: Pick<OperationAdmin, 'cancel'>
   readonly exchanges: Pick<Exchanges, 'release'>
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
@@ -102,7 +102,7 @@ interface LiveTask {
   message: string | undefined
 }
 
-export function createTasks({ clock, operations, operationDesk, exchanges, settings }: TasksDeps): Tasks {
+export function createTasks({ clock, operations, operationAdmin, exchanges, settings }: TasksDeps): Tasks {
   const live = new Map<string, LiveTask>()
   const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
   const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
@@ -184,7 +184,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
   /** What waits, and what was run again without a caller, has no call here that could be cancelled. */
   async function giveUp(caller: Caller, taskId: string): Promise<void> {
     for (let looks = 1; (await stored(caller, taskId)).endedAt === undefined; looks++) {
-      const failure = await operationDesk.cancel(taskId).then(() => undefined, toProtocolError)
+      const failure = await operationAdmin.cancel(taskId).then(() => undefined, toProtocolError)
       if (!failure) return
       if (looks === MOST_LOOKS) throw failure
     }

@@ -78,7 +78,7 @@ async function taskOf(stage: Stage, answer: ReturnType<Stage['call']>, isSo: () 
 }
 
 const waitingTask = (stage: Stage) =>
-  taskOf(stage, stage.call('pay'), async () => (await stage.hub.consentDesks('default').open()).length)
+  taskOf(stage, stage.call('pay'), async () => (await stage.hub.consentServices('default').open()).length)
 
 /** A task whose first try has failed. */
 async function queuedTask(stage: Stage): Promise<string> {
@@ -108,11 +108,11 @@ describe('a task that waits for a person', () => {
     // One after the other: equal calls that wait get one answer.
     const paid = await waitingTask(stage)
     await stage.hub.clock.advance(PATIENCE_MS)
-    await stage.hub.consentDesks('default').answer(paid, ONCE, OWNER)
+    await stage.hub.consentServices('default').answer(paid, ONCE, OWNER)
     await expect.poll(async () => (await stage.look('get', paid))?.status).toBe('completed')
     const refused = await waitingTask(stage)
     await stage.hub.clock.advance(PATIENCE_MS)
-    await stage.hub.consentDesks('default').answer(refused, NO, OWNER)
+    await stage.hub.consentServices('default').answer(refused, NO, OWNER)
     expect(await stage.look('get', paid)).toMatchObject({ result: { content: [{ text: 'paid 1' }] } })
     expect(await stage.look('get', refused)).toMatchObject({
       status: 'failed',
@@ -129,7 +129,7 @@ describe('a task that waits for a person', () => {
     await stage.hub.clock.advance(ms)
     expect(await stage.look('cancel', taskId)).toMatchObject({ resultType: 'complete' })
     expect(await stage.look('get', taskId)).toMatchObject({ status: 'cancelled' })
-    expect(await failureOf(stage.hub.consentDesks('default').answer(taskId, ONCE, OWNER))).toMatchObject({
+    expect(await failureOf(stage.hub.consentServices('default').answer(taskId, ONCE, OWNER))).toMatchObject({
       code: 'REQUEST_REFUSED',
     })
     expect(await stage.look('cancel', taskId)).toMatchObject({ resultType: 'complete' })
@@ -141,7 +141,7 @@ describe('a task that waits for a person', () => {
     const stage = await open()
     const taskId = await taskOf(stage, stage.call('settle', 'trusted'), () => stage.hub.operations.running().length)
     stage.first.resolve()
-    await expect.poll(async () => (await stage.hub.consentDesks('default').open()).length).toBe(1)
+    await expect.poll(async () => (await stage.hub.consentServices('default').open()).length).toBe(1)
     await stage.hub.clock.advance(1)
     const yes = { inputResponses: { consent: { action: 'accept', content: { allow: true } } } }
     await stage.look('update', taskId, yes, 'trusted')

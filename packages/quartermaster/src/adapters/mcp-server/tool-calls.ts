@@ -59,10 +59,10 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     let exchange: Exchange<CallAnswer> | undefined
     try {
       const idempotencyKey = checkedKey(request.idempotencyKey)
-      const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], agentTools.seat)
+      const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], agentTools.session)
       if (whenDisabled === 'wait') refuseUnfitHandle(grant.tool, request)
       const target = targetOf(deps.calls, { agentTools, grant, input })
-      seed = !request.state && wantsTask(target, request) ? tasks.seed(agentTools.seat.caller) : undefined
+      seed = !request.state && wantsTask(target, request) ? tasks.seed(agentTools.session.caller) : undefined
       if (isOnRecordAlone(request, exchanges))
         return toMcpResult(await rejoined(deps.calls, { agentTools, grant, input, request }), grant.tool, request)
       const work = workOf(deps.calls, {
@@ -97,7 +97,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
    */
   function goOn({ agentTools, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
     if (!request.state) return undefined
-    const exchange = exchanges.of(request.state.exchangeId, callOwner(agentTools.seat, name, input))
+    const exchange = exchanges.of(request.state.exchangeId, callOwner(agentTools.session, name, input))
     const grant = exchange && begunWith.get(exchange)
     if (!exchange || !grant) return undefined
     if (why.code !== 'TOOL_NOT_FOUND') return run({ agentTools, grant, input, request })
@@ -108,7 +108,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   /** A server that never connected is started for a call of what may be its tool. */
   async function meet({ agentTools, name, input, request }: AskedCall): Promise<ToolCallResult> {
     try {
-      await deps.calls.meet({ seat: agentTools.seat, tool: name, signal: request.signal })
+      await deps.calls.meet({ session: agentTools.session, tool: name, signal: request.signal })
     } catch (error) {
       return toErrorResult(error, { isBare: true })
     }
@@ -146,12 +146,12 @@ interface AskedCall extends Asking {
 }
 
 /** Its server need not wait for an answer that is not let in. */
-function taken({ seat }: AgentTools, tool: string): AppError {
-  return new AppError('CANCELLED', `"${tool}" was taken from "${seat.caller.name}" while it waited for an answer.`)
+function taken({ session }: AgentTools, tool: string): AppError {
+  return new AppError('CANCELLED', `"${tool}" was taken from "${session.caller.name}" while it waited for an answer.`)
 }
 
 /** What only an equal call of the same caller has. */
-function callOwner({ caller }: AgentTools['seat'], tool: string, input: unknown): string {
+function callOwner({ caller }: AgentTools['session'], tool: string, input: unknown): string {
   return ownerOf(callerKey(caller), `tool:${tool}`, canonicalJson(input))
 }
 
@@ -169,16 +169,16 @@ interface OneCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey'
 
 function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
   const { agentTools, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
-  const { seat } = agentTools
+  const { session } = agentTools
   const tool = grant.tool.name
   // A host that offers to answer is asked directly; the client is asked where there is none.
-  const isHosted = seat.callbacks?.ask !== undefined
+  const isHosted = session.callbacks?.ask !== undefined
   return {
-    owner: () => callOwner(seat, tool, input),
+    owner: () => callOwner(session, tool, input),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
     begin: ({ ask, canAnswer, client = agentTools.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
       calls.call({
-        seat,
+        session,
         tool,
         input,
         trace,
@@ -205,7 +205,7 @@ function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Exchanges, 'has'
 function rejoined(
   calls: Calls,
   {
-    agentTools: { seat },
+    agentTools: { session },
     grant,
     input,
     request,
@@ -214,7 +214,7 @@ function rejoined(
   const { operationId = '', consent } = request.state ?? {}
   const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
   const answered = consent && said ? { answer: said, askedAt: consent.askedAt } : undefined
-  return calls.rejoin({ seat, tool: grant.tool.name, input, operationId, answered, isHeard: () => !hasGone(request) })
+  return calls.rejoin({ session, tool: grant.tool.name, input, operationId, answered, isHeard: () => !hasGone(request) })
 }
 
 function both<A>(first: (value: A) => void, second: (value: A) => void): (value: A) => void {
@@ -227,11 +227,11 @@ function both<A>(first: (value: A) => void, second: (value: A) => void): (value:
 /** What a call will really run. One that leads nowhere is left to the call path, which refuses it and writes that down. */
 function targetOf(
   calls: Calls,
-  { agentTools: { seat }, grant, input }: Pick<OneCall, 'agentTools' | 'grant' | 'input'>,
+  { agentTools: { session }, grant, input }: Pick<OneCall, 'agentTools' | 'grant' | 'input'>,
 ): Grant {
   if (!grant.tool.forward) return grant
   try {
-    return calls.target({ seat, tool: grant.tool.name, input })
+    return calls.target({ session, tool: grant.tool.name, input })
   } catch {
     return grant
   }

@@ -35,7 +35,7 @@ describe('a call that waits for a server that nobody has seen', () => {
 
   it('is answered so to a host program as well', async () => {
     const { hub, met } = await hangingServer()
-    const toolbox = hub.mcp.toolbox(hub.agents.seat('coder'), {})
+    const toolbox = hub.mcp.toolbox(hub.agents.session('coder'), {})
     const call = toolbox.call('github_issues', {})
     await expect.poll(() => met).toHaveLength(1)
     hub.calls.stop()

@@ -12,8 +12,8 @@ import {
   createAgents,
   createAnnouncer,
   createCapabilityRegistry,
-  type GuestBook,
   type Mount,
+  type RemoteAgents,
   type ServerFactory,
 } from '../../core/agents/index.ts'
 import {
@@ -38,12 +38,12 @@ import { createDocs, type Docs } from '../../core/knowledge/index.ts'
 import {
   awaitedIn,
   type Calls,
-  type ConsentDesks,
+  type ConsentServices,
   createAdmission,
   createApprovals,
   createCalls,
-  createConsentDesks,
   createConsentGate,
+  createConsentServices,
   createEffectsStage,
   createEndsTeller,
   createForeignSteps,
@@ -51,7 +51,7 @@ import {
   createKeptResults,
   createLastLook,
   createLeaseKeeper,
-  createOperationDesk,
+  createOperationAdmin,
   createOperationSeal,
   createOperations,
   createReadings,
@@ -62,7 +62,7 @@ import {
   type EffectKinds,
   hearingStorage,
   type KeptResults,
-  type OperationDesk,
+  type OperationAdmin,
   type OperationSeal,
   type Operations,
   type Readings,
@@ -99,7 +99,7 @@ export interface CorePorts {
   /** The callers with a client to notify of ends; all callers when absent. */
   readonly endListeners?: (() => readonly Caller[]) | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
-  readonly guests?: GuestBook | undefined
+  readonly guests?: RemoteAgents | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -110,7 +110,7 @@ export interface CorePorts {
     readings: Readings
     results: KeptResults
     operations: Operations
-    operationDesk: OperationDesk
+    operationAdmin: OperationAdmin
     follow: Agents['follow']
     seal: OperationSeal
     /** A client has connected: delivers the ends that no client was there to receive. */
@@ -130,8 +130,8 @@ export interface Core {
   readonly readings: Readings
   readonly results: KeptResults
   readonly operations: Operations
-  readonly operationDesk: OperationDesk
-  readonly consentDesks: ConsentDesks
+  readonly operationAdmin: OperationAdmin
+  readonly consentServices: ConsentServices
   /** Goes on with what earlier processes left to be done. */
   work(): void
   /** Takes nothing more, ends what merely waits, and resolves when the handlers that run have ended. */
@@ -196,10 +196,10 @@ export function buildCore(outside: CorePorts): Core {
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
   const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
-  const consentDesks = createConsentDesks({ ...ports, emitter, lastLook, catalogue, whereAwaited })
+  const consentServices = createConsentServices({ ...ports, emitter, lastLook, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the operation service stops what runs, and ends a call that is cancelled while it waits.
-  const operationDesk: OperationDesk = createOperationDesk({
+  const operationAdmin: OperationAdmin = createOperationAdmin({
     ...ports,
     emitter,
     whereAwaited,
@@ -211,9 +211,9 @@ export function buildCore(outside: CorePorts): Core {
     ...ports,
     gate,
     approvals,
-    desks: consentDesks,
+    desks: consentServices,
     operations: operationLog,
-    operationDesk,
+    operationAdmin,
     idempotency,
   })
   const effects = createEffectsStage({
@@ -232,7 +232,7 @@ export function buildCore(outside: CorePorts): Core {
     operations: operationLog,
     idempotency,
     approvals,
-    desks: consentDesks,
+    desks: consentServices,
     records: operations,
     lastLook,
     emitter,
@@ -276,7 +276,7 @@ export function buildCore(outside: CorePorts): Core {
     readings,
     results,
     operations,
-    operationDesk,
+    operationAdmin,
     follow: agents.follow,
     seal: createOperationSeal(ports.storage),
     lookForEnds: teller.look,
@@ -302,8 +302,8 @@ export function buildCore(outside: CorePorts): Core {
     readings,
     results,
     operations,
-    operationDesk,
-    consentDesks,
+    operationAdmin,
+    consentServices,
     work() {
       waited.start()
       teller.start()

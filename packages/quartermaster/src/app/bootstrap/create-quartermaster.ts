@@ -26,12 +26,12 @@ import {
   type ToolSummary,
 } from '../../contracts/index.ts'
 import {
+  type AgentSession,
   type Agents,
   type CapabilityRegistry,
   filterTools,
   listTools,
   refuseIssues,
-  type Seat,
   toolDetail,
 } from '../../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../../core/catalogue/index.ts'
@@ -164,7 +164,7 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
     },
     call: async (request, more) => control.call(parseCall(request), more),
     toolbox(agent, more = {}) {
-      const seat = agents.seat(agent)
+      const seat = agents.session(agent)
       refuseWrong(agents, agent)
       const toolbox = runtime.mcp.toolbox(seat, more)
       return keepingAlive(hostToolbox(toolbox, { caller: seat.caller, results: core.results, log }))
@@ -233,7 +233,7 @@ export async function openToolbox(options: RemoteToolboxOptions): Promise<OpenTo
 }
 
 interface HostToolboxDeps {
-  readonly caller: Seat['caller']
+  readonly caller: AgentSession['caller']
   readonly results: Pick<KeptResults, 'page'>
   readonly log: Log
 }

@@ -11,7 +11,7 @@ import {
   type Skill,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
+import { type AgentSession, type Agents, agentViewOf } from '../../core/agents/index.ts'
 import { attachmentHandlers, mostBytes } from '../../core/attachments/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { delegationHandlers } from '../../core/delegation/index.ts'
@@ -82,7 +82,7 @@ export function skillsIn(
 ): Skill[] | undefined {
   if (!agents.isAgent(place)) return undefined
   const { capabilities } = catalogue.current()
-  const { tools } = agents.seat(place.workspace).view()
+  const { tools } = agents.session(place.workspace).view()
   const shown = tools.filter(({ capability }) => !capabilities.get(capability)?.inward)
   return shown.map(({ tool, capability }) => ({
     id: tool.name,
@@ -93,7 +93,7 @@ export function skillsIn(
 }
 
 interface PromptHandlersDeps {
-  readonly agents: Pick<Agents, 'seatOf'>
+  readonly agents: Pick<Agents, 'findSession'>
   readonly organisation: Pick<Organisation, 'workspaces'>
 }
 
@@ -108,11 +108,12 @@ function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_
 }
 
 /** Only the owner learns what another workspace can do, and whether it exists at all. */
-async function seatFor(visitor: ApiCaller, name: string, { agents, organisation }: PromptHandlersDeps): Promise<Seat> {
+async function seatFor(visitor: ApiCaller, name: string, { agents, organisation }: PromptHandlersDeps): Promise<AgentSession> {
   const row = await organisation.workspaces.seek(visitor.organisation, name)
   const isOwn = visitor.kind === 'workspace' && visitor.workspace.id === row?.id
   if (visitor.kind === 'workspace' && !isOwn) throw notItsOwn(visitor.workspace.workspace)
-  const seat = visitor.kind === 'owner' || isOwn ? agents.seatOf(row ?? { ...visitor, workspace: name }) : undefined
+  const seat =
+    visitor.kind === 'owner' || isOwn ? agents.findSession(row ?? { ...visitor, workspace: name }) : undefined
   if (!seat) throw unknownWorkspace(name)
   return seat
 }

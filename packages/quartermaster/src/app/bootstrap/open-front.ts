@@ -160,7 +160,7 @@ function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remo
     mcp.end(id).catch(failed)
   })
   const { agents, emitter } = runtime.core
-  const endOthers = () => void mcp.endAllBut(caller => agents.seatOf(caller) !== undefined).catch(failed)
+  const endOthers = () => void mcp.endAllBut(caller => agents.findSession(caller) !== undefined).catch(failed)
   emitter.on('agents.reloaded', endOthers)
   remoteAgents.onLeft(endOthers)
   return mcp
@@ -265,8 +265,8 @@ function authenticator(
     // A person's token stands for no agent, and so opens nothing here.
     if (holder?.agent === undefined) return undefined
     const { tokenId, organisation, agent: workspace } = holder
-    const seat = agents.seatOf({ organisation, workspace })
-    return seat && { tokenId, seat }
+    const session = agents.findSession({ organisation, workspace })
+    return session && { tokenId, session }
   }
 }
 
@@ -277,7 +277,7 @@ function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons 
     fresh: token => tokens.fresh(token),
     controlOf: person =>
       createPersonControl(person, {
-        desks: core.consentDesks,
+        desks: core.consentServices,
         operations: core.operations,
         events: feed.ofConsent(person.organisation),
       }),

@@ -1,5 +1,5 @@
 import { type Actor, messageOf, type Platform, QUOTED_TEXT, TOLD_TOOLS, type ViewKind } from '../../contracts/index.ts'
-import type { Seat, View } from '../../core/agents/index.ts'
+import type { AgentSession, View } from '../../core/agents/index.ts'
 import { createAttachmentService } from '../../core/attachments/index.ts'
 import { createDelegationService } from '../../core/delegation/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
@@ -95,7 +95,7 @@ const REST = `A call may wait for a person. You then get a handle with an id ins
  * and behind that what the agent's workspace remembers, if it has that capability.
  */
 export function createInstructions(memory: Platform['memory'], clock: Clock, log: Log) {
-  async function remembered({ caller: { organisation, workspace } }: Seat): Promise<string | undefined> {
+  async function remembered({ caller: { organisation, workspace } }: AgentSession): Promise<string | undefined> {
     try {
       return await (await memory()).remembered({ organisation, workspace })
     } catch (error) {
@@ -104,7 +104,7 @@ export function createInstructions(memory: Platform['memory'], clock: Clock, log
     }
   }
 
-  return (seat: Seat): Promise<string> => {
+  return (seat: AgentSession): Promise<string> => {
     const view = seat.view()
     const fixed = `Quartermaster gives you the tools that its owner allows you. ${LISTED[view.kind]} ${REST}${refusedText(view)}`
     if (!view.tools.some(({ capability }) => capability === 'memory')) return Promise.resolve(fixed)

@@ -1,11 +1,11 @@
 import { DEFAULT_ORGANISATION, messageOf } from '../../contracts/index.ts'
-import type { GuestBook } from '../../core/agents/index.ts'
+import type { RemoteAgents } from '../../core/agents/index.ts'
 import type { Cancel, Clock, Log } from '../../core/kernel/index.ts'
 import type { NamedPlace, Organisation } from '../../core/organisation/index.ts'
 import type { ChangedRows, StoreNews } from '../../core/store/index.ts'
 
 /** Which workspaces of all organisations are there, known without asking the store: every request needs it. */
-export interface RemoteAgentList extends GuestBook {
+export interface RemoteAgentList extends RemoteAgents {
   /** Reads the workspaces, and follows their changes. The list is empty before. */
   open(source: RemoteAgentsSource): Promise<void>
   /** Reads one workspace again where no news of other processes arrive. `undefined` elsewhere. */

@@ -5,7 +5,7 @@ import type { McpServers } from '../../adapters/mcp-server/index.ts'
 import type { MeetChoice, MountChanges, UpstreamAuth, Upstreams } from '../../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../../adapters/system/index.ts'
 import { type Actor, AppError, type Events, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
-import type { GuestBook, Seat } from '../../core/agents/index.ts'
+import type { RemoteAgents, AgentSession } from '../../core/agents/index.ts'
 import { newProblems, type RegistryService } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer, upstreamUnit } from '../../core/kernel/index.ts'
 import type { StorageAccess } from '../../core/operations/index.ts'
@@ -76,7 +76,7 @@ export interface RuntimeOptions {
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
-  readonly remoteAgents?: GuestBook | undefined
+  readonly remoteAgents?: RemoteAgents | undefined
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
@@ -115,7 +115,8 @@ export async function createRuntime(
   let mcp: McpServers | undefined
   const { services, clientGone } = createPlatform(platform, {
     folderOf: actor => (isBeside ? workspaceDirOf(actor) : undefined),
-    lacksInbox: place => core.agents.isAgent(place) && !core.agents.seat(place.workspace).view().tools.some(isOfInbox),
+    lacksInbox: place =>
+      core.agents.isAgent(place) && !core.agents.session(place.workspace).view().tools.some(isOfInbox),
   })
   const instructionsFor = createInstructions(services.memory, clock, log)
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
@@ -160,7 +161,7 @@ export async function createRuntime(
         log,
         instructionsFor,
         // Without an `up` servers that were never seen have been waited for already.
-        ...(keepsUpstreams ? { beforeList: (seat: Seat) => listings.beforeList(seat) } : {}),
+        ...(keepsUpstreams ? { beforeList: (seat: AgentSession) => listings.beforeList(seat) } : {}),
         clientGone: client =>
           clientGone(client).catch(error => {
             // Its lease ends by itself.

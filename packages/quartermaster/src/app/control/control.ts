@@ -76,7 +76,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   return {
     status: async () => statusOf(runtime, parts),
     async tools({ agent, ...filter }) {
-      const all = agent === undefined ? undefined : agents.seat(agent).view().list()
+      const all = agent === undefined ? undefined : agents.session(agent).view().list()
       return filterTools(all ?? listTools(catalogue.current().tools.values(), health), filter)
     },
     tool: async ({ name }) => toolDetail(catalogue.tool(name), health),
@@ -84,7 +84,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     agents: async () => agents.list(),
     checkAgent: async ({ name }) => checkAgent(runtime, name),
     prompt: async ({ agent, ...options }) =>
-      withSteps(promptFor(agentViewOf(agents.seat(agent)), options), unseenUpstreams(runtime)),
+      withSteps(promptFor(agentViewOf(agents.session(agent)), options), unseenUpstreams(runtime)),
     async grant(request) {
       const { file, config } = await grantCapability(runtime, request)
       await agents.reload()
@@ -98,7 +98,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         ...given,
         input: given.input,
         whenDisabled: given.whenDisabled ?? (evenIfDisabled ? 'run' : undefined),
-        seat: agents.seat(agent),
+        session: agents.session(agent),
         unallowed: waits ? 'wait' : 'refuse',
         signal: runsOn ? undefined : signal,
         isHeard: signal && (() => !signal.aborted),
@@ -109,7 +109,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       })
       return { ...answer, result: unsaid(answer.result) }
     },
-    readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
+    readResult: async ({ agent, resultId, offset }) => results.page(agents.session(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) =>
       recheckWithUpstreams(runtime, { name, force, from: parts.from }, createSystemClock()),
     async createToken({ organisation: named, agent = '', person, ...facts }) {
@@ -134,12 +134,12 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({
       operations: core.operations,
-      desk: core.operationDesk,
+      desk: core.operationAdmin,
       within,
       emitter: core.emitter,
     }),
     ...createConsentControl({
-      desks: core.consentDesks,
+      desks: core.consentServices,
       within,
       operations: core.operations,
       by: OWNER,
@@ -251,7 +251,7 @@ async function storeFacts({ storeAnswers, nodes }: ControlParts): Promise<{ answ
 function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
   const { file } = agents.entry(name)
   const problems = agents.problems(name)
-  const view = agents.seat(name).view()
+  const view = agents.session(name).view()
   return {
     name,
     file,

@@ -19,7 +19,7 @@ export function createDocsControl(runtime: Runtime): Pick<Control, 'docs' | 'che
     docs: async ({ agent, whole = false, ...question }) =>
       docs.answer(question, {
         generation: catalogue.current(),
-        reader: agent === undefined ? ownerReader(health) : agents.seat(agent).reader(),
+        reader: agent === undefined ? ownerReader(health) : agents.session(agent).reader(),
         isWhole: whole,
       }),
     async checkDocs() {
@@ -60,5 +60,5 @@ function isOffered(directions: Directions, agents: Runtime['core']['agents']): b
   const all = agents.list()
   if (all.length === 0) return undefined
   const entry = unitEntry(directions)
-  return all.some(({ name }) => agents.seat(name).reader().sees(entry))
+  return all.some(({ name }) => agents.session(name).reader().sees(entry))
 }

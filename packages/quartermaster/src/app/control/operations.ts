@@ -12,16 +12,16 @@ import {
 import type { Emitter } from '../../core/kernel/index.ts'
 import type {
   Answerer,
-  ConsentDesks,
+  ConsentServices,
   LiveGrant,
-  OperationDesk,
+  OperationAdmin,
   Operations,
   SharedRequest,
 } from '../../core/operations/index.ts'
 import type { Organisation } from '../../core/organisation/index.ts'
 
 interface ConsentControlDeps {
-  readonly desks: ConsentDesks
+  readonly desks: ConsentServices
   /** The organisation that the caller means. Rejects where the caller has no access. */
   readonly within: Within
   readonly operations: Pick<Operations, 'find'>
@@ -115,7 +115,7 @@ type OperationControl = Pick<
 
 interface OperationControlDeps {
   readonly operations: Pick<Operations, 'list' | 'find' | 'audit'>
-  readonly desk: OperationDesk
+  readonly desk: OperationAdmin
   readonly within: Within
   readonly emitter: Pick<Emitter, 'on'>
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqliteStore } from '../../adapters/storage-sqlite/index.ts'
 import { createIds, sha256, silentLog } from '../../adapters/system/index.ts'
 import { AppError } from '../../contracts/index.ts'
-import type { Seat } from '../../core/agents/index.ts'
+import type { AgentSession } from '../../core/agents/index.ts'
 import { createTokens } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
@@ -26,8 +26,14 @@ async function upControl({ ready = Promise.resolve(), leave, isOver = false }: U
     return { name, file: '', hash: '', problems: [] }
   }
   const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
-  const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as Seat) : undefined)
-  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave, isOver: () => isOver })
+  const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as AgentSession) : undefined)
+  const control = createUpControl({
+    tokens,
+    agents: { entry, isAgent, findSession: seatOf },
+    ready,
+    leave,
+    isOver: () => isOver,
+  })
   return { control, tokens, clock }
 }
 

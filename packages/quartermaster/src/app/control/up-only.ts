@@ -7,7 +7,7 @@ export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 
 interface UpControlDeps {
   readonly tokens: Tokens
-  readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'seatOf'>
+  readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'findSession'>
   /** What a bridge beside the agent hands in files with. */
   filesOf?(agent: string): LentFiles
   /** Resolves when agents and definitions are read; before that it is unknown what exists. */
@@ -27,7 +27,7 @@ const LENT_MS = 90_000
 /** Lends tokens, and gives way when asked to. */
 export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver }: UpControlDeps): UpControl {
   function expectSeat(organisation: string, workspace: string): void {
-    if (agents.seatOf({ organisation, workspace })) return
+    if (agents.findSession({ organisation, workspace })) return
     // It says which there are.
     if (organisation === DEFAULT_ORGANISATION) agents.entry(workspace)
     const message = `No active workspace "${workspace}" is in the organisation "${organisation}".`

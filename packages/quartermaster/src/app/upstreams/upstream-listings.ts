@@ -1,6 +1,6 @@
 import { createMount, type MeetChoice, type Upstreams } from '../../adapters/mcp-upstream/index.ts'
 import { messageOf, type ReloadReport, type Settings } from '../../contracts/index.ts'
-import type { Mount, Seat } from '../../core/agents/index.ts'
+import type { AgentSession, Mount } from '../../core/agents/index.ts'
 import { type Cancel, type Clock, type Digest, type Log, remembered, upstreamIn } from '../../core/kernel/index.ts'
 import type { Core } from '../bootstrap/build-core.ts'
 
@@ -41,7 +41,7 @@ interface UpstreamListings {
    * For the first lists of an agent: waits while a server it was given, and that was never seen, makes its first attempt to start, or
    * a capability it was given is still being loaded. `undefined` where there is nothing to wait for.
    */
-  beforeList(seat: Pick<Seat, 'agent'>): Promise<void> | undefined
+  beforeList(seat: Pick<AgentSession, 'agent'>): Promise<void> | undefined
   /** Waits a while for those that have been started. */
   settled(): Promise<void>
   /** Makes a generation of what they have. */
@@ -58,7 +58,7 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
   /** Until when the first lists of each agent may wait. */
   const listsUntil = new WeakMap<object, number>()
 
-  function isAnyComing(seat: Pick<Seat, 'agent'>): boolean {
+  function isAnyComing(seat: Pick<AgentSession, 'agent'>): boolean {
     const { capabilities, isPartial } = catalogue.current()
     return Object.keys(seat.agent()?.capabilities ?? {}).some(key => {
       const found = capabilities.get(key)
@@ -93,7 +93,7 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
     if (await upstreams.meetOnly(choice, CONNECT_MS)) await takeInAll()
   }
 
-  function untilCome(seat: Pick<Seat, 'agent'>, withinMs: number): Promise<void> {
+  function untilCome(seat: Pick<AgentSession, 'agent'>, withinMs: number): Promise<void> {
     return new Promise(resolve => {
       const look = () => {
         if (isAnyComing(seat)) return

@@ -21,14 +21,14 @@ async function desk(dirs = ['./out']) {
   })
   /** Whether it was run, refused or asked about. */
   const write = async (path: string, createFolders = false) => {
-    const before = new Set((await hub.consentDesks('default').open()).map(({ id }) => id))
+    const before = new Set((await hub.consentServices('default').open()).map(({ id }) => id))
     const calling = hub.callAs('ada', 'write_file', { path, content: 'new', createFolders })
     let isOver = false
     const over = () => void (isOver = true)
     calling.then(over, over)
     // The files are real, so nobody knows when the next step is due.
     await expect.poll(() => hub.clock.advance(1).then(() => isOver), { interval: 1 }).toBe(true)
-    const asked = (await hub.consentDesks('default').open()).find(({ id }) => !before.has(id))
+    const asked = (await hub.consentServices('default').open()).find(({ id }) => !before.has(id))
     if (asked) return { id: asked.id, scope: asked.asks[0]?.scope }
     return await calling.then(
       ({ result }) => result.structuredContent,
@@ -46,7 +46,7 @@ describe('consent to a file', () => {
       const asked = await write(`out/${name}`)
       expect(asked).toMatchObject({ scope: project.path(`out/${name}`) })
       await hub
-        .consentDesks('default')
+        .consentServices('default')
         .answer((asked as { id: string }).id, { decision: 'deny', lasting: 'always' }, OWNER)
     }
     const spellings = [
@@ -70,7 +70,7 @@ describe('consent to a file', () => {
     await mkdir(project.path('prod'))
     const asked = await write('a.md')
     await hub
-      .consentDesks('default')
+      .consentServices('default')
       .answer((asked as { id: string }).id, { decision: 'allow', lasting: 'always' }, OWNER)
     expect(await write('a.md')).toMatchObject({ path: 'a.md' })
     await hub.setAgents({ ada: { capabilities: { files: { dirs: ['./prod'] } } } })
@@ -83,9 +83,9 @@ describe('consent to a file', () => {
     const { id } = (await write('a.md')) as { id: string }
     await hub.setAgents({ ada: { capabilities: { files: { dirs: ['./prod'] } } } })
     hub.work()
-    await hub.consentDesks('default').answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
+    await hub.consentServices('default').answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
     const scopes = async () => (
-      await hub.clock.advance(5), (await hub.consentDesks('default').open()).map(({ asks }) => asks[0]?.scope)
+      await hub.clock.advance(5), (await hub.consentServices('default').open()).map(({ asks }) => asks[0]?.scope)
     )
     await expect.poll(scopes).toEqual([project.path('prod/a.md')])
     await hub.stop()

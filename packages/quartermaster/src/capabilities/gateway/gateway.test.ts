@@ -9,7 +9,7 @@ const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_stat
 describe('the gateway view', () => {
   it('presents five tools in place of those an agent has, which it still can call by name', async () => {
     const { hub } = await office()
-    const view = hub.agents.seat('ada').view()
+    const view = hub.agents.session('ada').view()
     expect(view.kind).toBe('gateway')
     expect(view.presented.map(({ tool }) => tool.name)).toEqual(FIVE)
     expect(view.tools.map(({ tool }) => tool.name)).toEqual(['send_mail', 'read_report', 'get_weather'])
@@ -18,7 +18,7 @@ describe('the gateway view', () => {
 
   it('is not there for an agent that sees its tools directly', async () => {
     const { hub } = await office()
-    const view = hub.agents.seat('eve').view()
+    const view = hub.agents.session('eve').view()
     expect(view.kind).toBe('direct')
     expect(view.presented).toBe(view.tools)
     await expect(hub.callAs('eve', 'find_tools')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
@@ -39,19 +39,19 @@ describe('the gateway view', () => {
       },
       settings: { gatewayViewOver: 2 },
     })
-    const kinds = ['three', 'two', 'wilful'].map(name => hub.agents.seat(name).view().kind)
+    const kinds = ['three', 'two', 'wilful'].map(name => hub.agents.session(name).view().kind)
     expect(kinds).toEqual(['gateway', 'direct', 'direct'])
   })
 
   it('keeps its version while tools behind it come and go, and answers with what is true', async () => {
     const { hub, smtp } = await office()
-    const before = { ada: hub.agents.seat('ada').view().version, eve: hub.agents.seat('eve').view().version }
+    const before = { ada: hub.agents.session('ada').view().version, eve: hub.agents.session('eve').view().version }
     smtp.verdict = DOWN
     hub.health.reportFailure('smtp', 'connection refused')
     await hub.clock.advance(11_000)
     await hub.health.recheck('smtp', { force: true })
-    expect(hub.agents.seat('ada').view().version).toBe(before.ada)
-    expect(hub.agents.seat('eve').view().version).not.toBe(before.eve)
+    expect(hub.agents.session('ada').view().version).toBe(before.ada)
+    expect(hub.agents.session('eve').view().version).not.toBe(before.eve)
     const { tools } = await found(hub, 'ada', { query: 'send a mail' })
     expect(tools[0]).toMatchObject({ name: 'send_mail', state: 'disabled', reason: expect.stringContaining('smtp is') })
   })
@@ -61,7 +61,7 @@ describe('the gateway view', () => {
     await hub.setAgents({ ada: { capabilities: { outdoors: {} }, view: 'direct' } })
     expect(
       hub.agents
-        .seat('ada')
+        .session('ada')
         .view()
         .presented.map(({ tool }) => tool.name),
     ).toEqual(['get_weather'])
@@ -79,7 +79,7 @@ describe('the gateway view', () => {
     })
     expect(
       hub.agents
-        .seat('ada')
+        .session('ada')
         .view()
         .presented.map(({ tool }) => tool.name),
     ).toEqual(FIVE)

@@ -29,7 +29,7 @@ async function postOffice() {
   })
   const shown = (agent: string) =>
     hub.agents
-      .seat(agent)
+      .session(agent)
       .view()
       .presented.map(({ tool }) => tool.name)
   return { hub, shown }

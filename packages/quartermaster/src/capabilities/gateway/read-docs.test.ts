@@ -56,7 +56,7 @@ async function team({ written = [RELEASING, PEOPLE, MAIL_ALL] as readonly object
 
 const presentedTo = (hub: Awaited<ReturnType<typeof team>>['hub'], agent: string) =>
   hub.agents
-    .seat(agent)
+    .session(agent)
     .view()
     .presented.map(({ tool }) => tool.name)
 

@@ -117,7 +117,7 @@ describe('in a gateway', () => {
       result: { structuredContent: { note: 'Tasks/Buy {milk}.md', through: 'disk' } },
     })
     expect(await project.read('vault/Tasks.md')).toBe('# Mine\n- [ ] [[Tasks/Buy {milk}]] 📅 2026-12-01\n')
-    await expect(hub.operationDesk.verify(answer.operationId)).rejects.toThrow('all it was to leave behind was there')
+    await expect(hub.operationAdmin.verify(answer.operationId)).rejects.toThrow('all it was to leave behind was there')
   })
 
   it('a task that is done or listed already ends with a new line, or with nothing made', async () => {

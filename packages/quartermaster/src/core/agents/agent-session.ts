@@ -19,7 +19,7 @@ import { findResource, renderView, unseenUnit, type View, withheldTool } from '.
  * The place from which calls are made: who the caller is and what they have. It is handed out by the core and cannot be
  * made up, and it always looks at the present: a grant that was taken away is gone with the next look.
  */
-export interface Seat {
+export interface AgentSession {
   readonly caller: Caller
   /** What the owner wrote down about the agent. */
   agent(): AgentConfig | undefined
@@ -43,7 +43,7 @@ export interface Seat {
   readonly callbacks: RunCallbacks | undefined
 }
 
-export interface SeatDeps {
+export interface AgentSessionDeps {
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'version' | 'availability' | 'missing'>
   readonly digest: Digest
@@ -51,13 +51,13 @@ export interface SeatDeps {
   readonly docs: Docs
 }
 
-interface SeatOptions {
+interface AgentSessionOptions {
   readonly caller: Caller
   readonly callbacks?: RunCallbacks | undefined
   /** Whatever the agent's file says: a run's servers show the tools of one capability each, and those are few. */
   readonly isDirect?: boolean
   /** Whether it has no part in the project's own knowledge. */
-  readonly isGuest?: boolean
+  readonly isRemote?: boolean
   agent(): AgentConfig | undefined
   /** Resolves anew; called at most once per generation and `key`. */
   resolve(): Resolution
@@ -76,7 +76,10 @@ interface Resolved {
   readonly config: GatewayConfig
 }
 
-export function createSeat(options: SeatOptions, { catalogue, health, digest, settings, docs }: SeatDeps): Seat {
+export function createAgentSession(
+  options: AgentSessionOptions,
+  { catalogue, health, digest, settings, docs }: AgentSessionDeps,
+): AgentSession {
   let known: Resolved | undefined
   let rendered: { resolution: Resolution; health: number; view: View } | undefined
 
@@ -92,7 +95,7 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const { grants } = resolution
     const withheld = [...resolution.withheld, ...resolution.refused]
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
-    const isGuest = options.isGuest === true
+    const isRemote = options.isRemote === true
     // Asked by those that are made with it, so only once all of them are there.
     const isOffered = (tool: string): boolean =>
       grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
@@ -100,7 +103,7 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const heldBack = withheld.filter(({ state }) => state !== 'skipped')
     const held = new Set(heldBack.map(({ tool, calledAs = tool }) => calledAs))
     const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
-    const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isGuest }
+    const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isRemote }
     const gateway = isBehindGateway ? standIns(config) : undefined
     const beside = gateway ? undefined : companions(config)
     return {
@@ -108,7 +111,7 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       key,
       resolution: options.isDirect
         ? resolution
-        : withDirections(resolution, { generation, digest, reader: { has, isGuest } }),
+        : withDirections(resolution, { generation, digest, reader: { has, isRemote } }),
       gateway,
       companions: beside,
       config,
@@ -155,6 +158,6 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
 }
 
 /** Everything that whoever has this seat can do now, in words. */
-export function agentViewOf(seat: Seat): AgentView {
-  return { agent: seat.caller.name, ...seat.view().facts() }
+export function agentViewOf(session: AgentSession): AgentView {
+  return { agent: session.caller.name, ...session.view().facts() }
 }

@@ -11,9 +11,9 @@ import {
 import { isOnceOnly } from '../catalogue/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import { type Placements, placeAgents } from '../organisation/index.ts'
-import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import { type Announcer, type ViewChange } from './announcer.ts'
-import { createGuests, type GuestBook } from './remote-agents.ts'
+import { createRemoteSessions, type RemoteAgents } from './remote-agents.ts'
 import {
   type CapabilityIssue,
   type Mount,
@@ -42,23 +42,23 @@ export interface Agents {
   /** What would be wrong if an agent had this configuration. */
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
-  seat(name: string): Seat
+  session(name: string): AgentSession
   /**
    * The seat of whoever is known by a credential or from the record: an agent of the folder, in the first organisation, or somebody
    * who has a workspace in any and runs elsewhere, for whom no file counts. Nobody's when there is neither by now.
    */
-  seatOf(place: Pick<Caller, 'organisation' | 'workspace'>): Seat | undefined
+  findSession(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession | undefined
   /** Calls back when what this seat can see changed, and says which lists. */
-  follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
+  follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
 }
 
-export interface AgentsDeps extends SeatDeps {
+export interface AgentsDeps extends AgentSessionDeps {
   readonly store: AgentStore
   readonly emitter: Emitter
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
   /** Who has a workspace and runs elsewhere; nobody when absent. */
-  readonly guests?: GuestBook | undefined
+  readonly guests?: RemoteAgents | undefined
   readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
   /** Where an agent lives, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
@@ -66,12 +66,12 @@ export interface AgentsDeps extends SeatDeps {
 
 export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
-  const guests = createGuests({
+  const guests = createRemoteSessions({
     ...deps,
     resolve: (wanted, context) =>
       resolveCapabilities(wanted, context, { generation: catalogue.current(), mount: undefined }),
   })
-  const seats = new Map<string, Seat>()
+  const sessions = new Map<string, AgentSession>()
   const place = (some: readonly AgentEntry[]) => placeAgents(some, { depth: deps.settings.workspaceDepth })
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
   let placements = place([])
@@ -101,15 +101,15 @@ export function createAgents(deps: AgentsDeps): Agents {
     return resolveCapabilities(config.capabilities, context, { generation: catalogue.current(), mount })
   }
 
-  function seat(name: string): Seat {
+  function session(name: string): AgentSession {
     entry(name)
-    const known = seats.get(name)
+    const known = sessions.get(name)
     if (known) return known
     const caller: Caller = { kind: 'agent', organisation: DEFAULT_ORGANISATION, name, workspace: name }
     const config = () => entries.get(name)?.config
     const key = () => entries.get(name)
-    const made = createSeat({ caller, agent: config, key, resolve: () => resolve(name) }, deps)
-    seats.set(name, made)
+    const made = createAgentSession({ caller, agent: config, key, resolve: () => resolve(name) }, deps)
+    sessions.set(name, made)
     return made
   }
 
@@ -117,9 +117,9 @@ export function createAgents(deps: AgentsDeps): Agents {
     return organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.guests?.hasJoined(name)
   }
 
-  function seatOf(place: Pick<Caller, 'organisation' | 'workspace'>): Seat | undefined {
-    if (isAgent(place)) return seat(place.workspace)
-    return deps.guests?.has(place) ? guests.seat(place) : undefined
+  function findSession(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession | undefined {
+    if (isAgent(place)) return session(place.workspace)
+    return deps.guests?.has(place) ? guests.session(place) : undefined
   }
 
   async function read(): Promise<void> {
@@ -130,7 +130,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     wasRead = true
     entries = new Map(read.map(one => [one.name, one]))
     placements = place(read)
-    for (const name of seats.keys()) if (!entries.has(name)) seats.delete(name)
+    for (const name of sessions.keys()) if (!entries.has(name)) sessions.delete(name)
     emitter.emit('agents.reloaded', { names: [...entries.keys()], isSame })
   }
 
@@ -162,7 +162,7 @@ export function createAgents(deps: AgentsDeps): Agents {
       reloading = reloading.catch(() => {}).then(read)
       return reloading
     },
-    list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
+    list: () => [...entries.values()].map(one => summaryOf(one, session(one.name), problemsOf(one.name))),
     names: () => [...entries.keys()],
     has: name => entries.has(name),
     isAgent,
@@ -172,8 +172,8 @@ export function createAgents(deps: AgentsDeps): Agents {
     placements: () => placements,
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
-    seat,
-    seatOf,
+    session,
+    findSession,
     follow: (one, listener) => announcer.follow(one, listener),
   }
 }
@@ -246,8 +246,12 @@ function shadowedProblem(name: string, file: string, { capability, by, keys }: S
   }
 }
 
-function summaryOf({ name, config, wrong = {} }: AgentEntry, seat: Seat, problems: readonly Problem[]): AgentSummary {
-  const view = seat.view()
+function summaryOf(
+  { name, config, wrong = {} }: AgentEntry,
+  session: AgentSession,
+  problems: readonly Problem[],
+): AgentSummary {
+  const view = session.view()
   const summary: AgentSummary = {
     name,
     capabilities: Object.keys({ ...config?.capabilities, ...wrong }),

@@ -18,7 +18,7 @@ it('tells of what came and went in the quiet time as well: somebody may have lis
     await hub.clock.advance(0)
   }
   const told: ViewChange[] = []
-  hub.agents.follow(hub.agents.seat('ada'), change => told.push(change))
+  hub.agents.follow(hub.agents.session('ada'), change => told.push(change))
   await show('one', 'two')
   await show('one', 'two', 'three')
   await show('one', 'two')

@@ -1,11 +1,11 @@
 import type { Settings } from '../../contracts/index.ts'
 import type { Cancel, Clock, Emitter } from '../kernel/index.ts'
-import type { Seat } from './agent-session.ts'
+import type { AgentSession } from './agent-session.ts'
 import type { View } from './view.ts'
 
 /** Tells those who follow a view that it changed: the first time at once, then at most once per interval. */
 export interface Announcer {
-  follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
+  follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
   stop(): void
 }
 
@@ -19,7 +19,7 @@ export interface ViewChange {
 type Versions = Pick<View, 'version' | 'promptsVersion' | 'resourcesVersion'>
 
 interface Follower {
-  readonly seat: Seat
+  readonly session: AgentSession
   readonly listener: (change: ViewChange) => void
   told: Versions
   /** What has changed since, also if it is as before by now: whoever has listed in between has to list again. */
@@ -44,7 +44,7 @@ export function createAnnouncer(deps: {
   function look(follower: Follower): void {
     follower.cancel?.()
     follower.cancel = undefined
-    const view = follower.seat.view()
+    const view = follower.session.view()
     const change = either(follower.owed, changeBetween(follower.told, view))
     if (!change.tools && !change.prompts && !change.resources) return
     const now = clock.now()
@@ -88,9 +88,9 @@ export function createAnnouncer(deps: {
   ]
 
   return {
-    follow(seat, listener) {
-      const told = versionsOf(seat.view())
-      const follower: Follower = { seat, listener, told, owed: NOTHING, quietUntil: 0, cancel: undefined }
+    follow(session, listener) {
+      const told = versionsOf(session.view())
+      const follower: Follower = { session, listener, told, owed: NOTHING, quietUntil: 0, cancel: undefined }
       followers.add(follower)
       return () => {
         follower.cancel?.()

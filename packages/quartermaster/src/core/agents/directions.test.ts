@@ -18,7 +18,7 @@ async function seatWith(...commands: readonly string[]) {
     units: { 'shop.ts': { capabilities: [shop, other] }, 'knowledge/all.md': { written } },
     agents: { worker: { capabilities: { shop: {} } }, stranger: { capabilities: { other: {} } } },
   })
-  return { worker: hub.agents.seat('worker'), stranger: hub.agents.seat('stranger') }
+  return { worker: hub.agents.session('worker'), stranger: hub.agents.session('stranger') }
 }
 
 it('keeps directions whose tool is held back: what to do then is often what they are for', async () => {
@@ -35,7 +35,7 @@ it('offers no directions whose tool a capability left out for this agent', async
     units: { 'shop.ts': { capabilities: [shop] }, 'knowledge/all.md': { written } },
     agents: { worker: { capabilities: { shop: {} } } },
   })
-  expect(hub.agents.seat('worker').prompt('go')).toBeUndefined()
+  expect(hub.agents.session('worker').prompt('go')).toBeUndefined()
 })
 
 it.each(['true', 'null', 'no', 'go-1'])('writes the word "%s" as a word at the head of a skill', async command => {

@@ -47,8 +47,8 @@ export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | 
 }
 
 /** What came with the product does not count: it changes no list of tools by being there. */
-function hasOwnKnowledge({ generation, isGuest }: GatewayConfig): boolean {
-  return !isGuest && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
+function hasOwnKnowledge({ generation, isRemote }: GatewayConfig): boolean {
+  return !isRemote && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
 }
 
 function mayWait({ tool: { consent, retry } }: Grant): boolean {

@@ -11,15 +11,15 @@ it('gives a guest one seat for as long as it is there, and keeps none of those w
       onLeft: listener => void (tellLeft = listener),
     },
   })
-  const seatOf = (workspace: string) => hub.agents.seatOf({ organisation: 'acme', workspace })
-  const [ada, bob] = [seatOf('ada'), seatOf('bob')]
-  expect(seatOf('ada')).toBe(ada)
+  const findSession = (workspace: string) => hub.agents.findSession({ organisation: 'acme', workspace })
+  const [ada, bob] = [findSession('ada'), findSession('bob')]
+  expect(findSession('ada')).toBe(ada)
   there.delete('ada')
   tellLeft()
-  expect(seatOf('ada')).toBeUndefined()
+  expect(findSession('ada')).toBeUndefined()
   there.add('ada')
-  expect(seatOf('ada')).not.toBe(ada)
-  expect(seatOf('bob')).toBe(bob)
+  expect(findSession('ada')).not.toBe(ada)
+  expect(findSession('bob')).toBe(bob)
 })
 
 it('offers a guest the directions that come with the product and that it has the tools for, and none of the project', async () => {
@@ -35,8 +35,8 @@ it('offers a guest the directions that come with the product and that it has the
     builtin: { 'ours.md': { written: [directions('ask', ['inbox_tool']), directions('fix', ['registry_status'])] } },
     guests: { has: () => true, hasJoined: () => false, onLeft: () => {} },
   })
-  const seat = hub.agents.seatOf({ organisation: 'acme', workspace: 'ada' })
-  const { prompts, skills } = seat?.view() ?? {}
+  const session = hub.agents.findSession({ organisation: 'acme', workspace: 'ada' })
+  const { prompts, skills } = session?.view() ?? {}
   expect(prompts?.map(({ prompt }) => prompt.name)).toEqual(['ask'])
   expect(skills?.map(({ uri }) => uri)).toEqual(['skill://ask/SKILL.md'])
   expect(skills?.[0]?.text()).toContain('there is nothing for you to read at "guides/house".')

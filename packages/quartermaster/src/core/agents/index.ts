@@ -1,4 +1,4 @@
-export { agentViewOf, type Seat } from './agent-session.ts'
+export { type AgentSession, agentViewOf } from './agent-session.ts'
 export { type AgentEntry, type AgentStore, type Agents, type AgentsDeps, createAgents } from './agents.ts'
 export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
 export type { GatewayConfig } from './gateway-view.ts'
@@ -9,7 +9,7 @@ export {
   refuseIssues,
   type ServerFactory,
 } from './registry.ts'
-export type { GuestBook } from './remote-agents.ts'
+export type { RemoteAgents } from './remote-agents.ts'
 export {
   type Grant,
   type Mount,

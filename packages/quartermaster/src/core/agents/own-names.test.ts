@@ -17,7 +17,7 @@ async function hubWith(agent: AgentConfig['capabilities'], more: Partial<Capabil
     units: { github: unitWith([issues, merge], more) },
     agents: { coder: { capabilities: agent } },
   })
-  const report = () => hub.agents.seat('coder').view().report()
+  const report = () => hub.agents.session('coder').view().report()
   const problems = () => hub.agents.problems('coder').map(({ message }) => message)
   return { hub, report, problems }
 }
@@ -92,11 +92,11 @@ describe('a tool that is held back', () => {
   it('is told beside what the agent has, by the name it would be called by', async () => {
     const called = withheld.map(one => ({ ...one, calledAs: 'github_delete_repo' }))
     const { hub } = await hubWith({ github: {} }, { withheld: called })
-    expect(hub.agents.seat('coder').view().facts().withheld).toEqual([
+    expect(hub.agents.session('coder').view().facts().withheld).toEqual([
       { tool: 'github_delete_repo', capability: 'github', reason: held.reason },
     ])
     const other = await hubWith({ github: { tools: ['issues'] } }, { withheld: called })
-    expect(other.hub.agents.seat('coder').view().facts()).not.toHaveProperty('withheld')
+    expect(other.hub.agents.session('coder').view().facts()).not.toHaveProperty('withheld')
   })
 
   it('comes to those who list it as soon as it is offered, without anybody editing a file', async () => {
@@ -119,7 +119,7 @@ it('sends whoever calls a name that two servers have, both held back, to the one
     units: { taker: held('taker', 2), holder: held('holder', 1) },
     agents: { coder: { capabilities: { taker: {}, holder: {} } } },
   })
-  expect(hub.agents.seat('coder').withheld('read')?.reason).toBe('Review holder.')
+  expect(hub.agents.session('coder').withheld('read')?.reason).toBe('Review holder.')
 })
 
 it.each([
@@ -137,7 +137,7 @@ it.each([
     const units = Object.fromEntries(Object.entries(claimed).map(([key, since]) => [key, unit(key, since)]))
     const capabilities = Object.fromEntries(Object.keys(claimed).map(key => [key, {}]))
     const hub = await createHub({ kind: 'upstream', units, agents: { coder: { capabilities } } })
-    expect(hub.agents.seat('coder').view().resources).toMatchObject([{ capability: from }])
+    expect(hub.agents.session('coder').view().resources).toMatchObject([{ capability: from }])
   },
 )
 
@@ -152,7 +152,7 @@ describe('a tool that the owner has left out', () => {
     expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason })
     const call = hub.callAs('coder', 'github_delete_repo')
     await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED', message: expect.stringContaining(reason) })
-    expect(hub.agents.seat('coder').view().facts().withheld).toEqual([
+    expect(hub.agents.session('coder').view().facts().withheld).toEqual([
       { tool: 'github_delete_repo', capability: 'github', reason },
     ])
   })
@@ -192,8 +192,8 @@ describe('a tool that its server has no more', () => {
   it('is nothing that anybody may have by another name', async () => {
     const unnamed = [{ name: 'delete_repo', reason: 'Its server does not list it any more.' }]
     const { hub } = await hubWith({ github: { tools: ['delete_repo'] } }, { gone: unnamed })
-    expect(hub.agents.seat('coder').withheld('delete_repo')).toMatchObject({ reason })
-    expect(hub.agents.seat('coder').withheld('github_delete_repo')).toBeUndefined()
+    expect(hub.agents.session('coder').withheld('delete_repo')).toMatchObject({ reason })
+    expect(hub.agents.session('coder').withheld('github_delete_repo')).toBeUndefined()
   })
 
   it('is told as such to whoever has all there are and calls it, and to nobody else', async () => {
@@ -229,7 +229,7 @@ describe('a capability whose tools nobody has seen yet', () => {
       units: { github: unitWith([], { unseen }) },
       agents: { coder: { capabilities: { github: { tools: ['issues', 'anything'] } } } },
     })
-    const view = () => hub.agents.seat('coder').view()
+    const view = () => hub.agents.session('coder').view()
     expect(hub.agents.problems('coder')).toEqual([])
     expect(view().report()).toEqual([
       { capability: 'github', tool: 'issues', state: 'unavailable', reason: unseen },
@@ -248,9 +248,9 @@ describe('a capability whose tools nobody has seen yet', () => {
       units: { github: unitWith([], { unseen }) },
       agents: { coder: { capabilities: { github: {} } } },
     })
-    const report = () => hub.agents.seat('coder').view().report()
+    const report = () => hub.agents.session('coder').view().report()
     expect(report()).toEqual([{ capability: 'github', tool: '*', state: 'unavailable', reason: unseen }])
-    const { withheld } = hub.agents.seat('coder')
+    const { withheld } = hub.agents.session('coder')
     expect(withheld('github_issues')?.reason).toBe(`"github" may have it. ${unseen}`)
     expect(withheld('gitlab_issues')).toBeUndefined()
     const { dependency } = fakeService('upstream-github', { up: false, reason: 'It ended.' })
@@ -259,13 +259,13 @@ describe('a capability whose tools nobody has seen yet', () => {
     await hub.health.probeNew()
     const why = `"github" may have it. upstream-github is down: It ended. ${unseen}`
     expect(withheld('github_issues')?.reason).toBe(why)
-    expect(hub.agents.seat('coder').view().facts().unseen).toEqual([
+    expect(hub.agents.session('coder').view().facts().unseen).toEqual([
       { capability: 'github', reason: `upstream-github is down: It ended. ${unseen}` },
     ])
     hub.write('github', unitWith([issues]))
     await hub.catalogue.reload()
     expect(report()).toMatchObject([{ tool: 'issues', state: 'granted' }])
-    expect(hub.agents.seat('coder').view().facts()).not.toHaveProperty('unseen')
+    expect(hub.agents.session('coder').view().facts()).not.toHaveProperty('unseen')
   })
 
   it('still refuses a tool that is listed twice', async () => {
@@ -290,7 +290,7 @@ describe('a capability that resolves to the server of someone else', () => {
   it('is unavailable where nothing mounts it', async () => {
     const hub = await createHub({ agents })
     hub.catalogue.register(foreign)
-    expect(hub.agents.seat('coder').view().report()).toEqual([
+    expect(hub.agents.session('coder').view().report()).toEqual([
       {
         capability: 'weather',
         tool: 'issues',
@@ -308,7 +308,7 @@ describe('a capability that resolves to the server of someone else', () => {
     }
     const hub = await createHub({ agents, mount })
     hub.catalogue.register(foreign)
-    const report = () => hub.agents.seat('coder').view().report()
+    const report = () => hub.agents.session('coder').view().report()
     expect(report()).toMatchObject([{ state: 'unavailable', reason: 'Its MCP server is being mounted.' }])
     expect(asked[0]).toMatchObject({ key: 'weather', server, context: { agent: { name: 'coder' } } })
     hub.write('up', { capabilities: [simpleCapability('mounted', [issues, merge])] })
@@ -324,6 +324,6 @@ describe('a capability that resolves to the server of someone else', () => {
   it('is unavailable with the reason that mounting gives', async () => {
     const hub = await createHub({ agents, mount: () => ({ reason: 'Too many servers.' }) })
     hub.catalogue.register(foreign)
-    expect(hub.agents.seat('coder').view().report()).toMatchObject([{ reason: 'Too many servers.' }])
+    expect(hub.agents.session('coder').view().report()).toMatchObject([{ reason: 'Too many servers.' }])
   })
 })

@@ -43,7 +43,7 @@ async function hubWithDocs() {
 type Docs = Awaited<ReturnType<typeof hubWithDocs>>
 
 function seen({ hub }: Docs, agent: string) {
-  const view = hub.agents.seat(agent).view()
+  const view = hub.agents.session(agent).view()
   return {
     prompts: view.prompts.map(({ prompt }) => prompt.name),
     resources: view.resources.map(({ resource }) => resource.key),
@@ -59,7 +59,7 @@ describe('an agent', () => {
     expect(seen(docs, 'worker')).toEqual(ALL)
     expect(seen(docs, 'reader')).toEqual(ALL)
     expect(seen(docs, 'stranger')).toEqual(NONE)
-    const stranger = docs.hub.agents.seat('stranger')
+    const stranger = docs.hub.agents.session('stranger')
     expect([stranger.prompt('summary'), stranger.resource('docs://home')]).toEqual([undefined, undefined])
   })
 
@@ -76,37 +76,37 @@ describe('an agent', () => {
       units: { 'shy.ts': { capabilities: [shy] } },
       agents: { worker: { capabilities: { shy: {} } } },
     })
-    expect(hub.agents.seat('worker').view()).toMatchObject(NONE)
+    expect(hub.agents.session('worker').view()).toMatchObject(NONE)
   })
 
   it('sees those only whose dependencies are there, and has the others all the same', async () => {
     const docs = await hubWithDocs()
     await docs.stop()
     expect(seen(docs, 'reader')).toEqual({ prompts: ['summary'], resources: ['docs://{page}', 'docs://home'] })
-    const seat = docs.hub.agents.seat('reader')
-    expect(seat.prompt('printout')?.prompt.name).toBe('printout')
-    expect(seat.resource('docs://queue')?.grant.resource.name).toBe('queue')
+    const session = docs.hub.agents.session('reader')
+    expect(session.prompt('printout')?.prompt.name).toBe('printout')
+    expect(session.resource('docs://queue')?.grant.resource.name).toBe('queue')
   })
 })
 
 describe('a resource', () => {
   it('is found by its exact address before any template', async () => {
     const { hub } = await hubWithDocs()
-    const seat = hub.agents.seat('worker')
-    expect(seat.resource('docs://home')).toMatchObject({ grant: { resource: { key: 'docs://home' } }, params: {} })
-    expect(seat.resource('docs://a%20b')).toMatchObject({
+    const session = hub.agents.session('worker')
+    expect(session.resource('docs://home')).toMatchObject({ grant: { resource: { key: 'docs://home' } }, params: {} })
+    expect(session.resource('docs://a%20b')).toMatchObject({
       grant: { resource: { key: 'docs://{page}' } },
       params: { page: 'a b' },
     })
-    expect(seat.resource('docs://a/b')).toBeUndefined()
+    expect(session.resource('docs://a/b')).toBeUndefined()
   })
 
   it('is found by its template only by those who say so', async () => {
     const { hub } = await hubWithDocs()
-    const seat = hub.agents.seat('worker')
-    expect(seat.resourceTemplate('docs://{page}')?.resource.name).toBe('page')
-    expect(seat.resourceTemplate('docs://home')).toBeUndefined()
-    expect(seat.resource('docs://{page}')?.params).toEqual({ page: '{page}' })
+    const session = hub.agents.session('worker')
+    expect(session.resourceTemplate('docs://{page}')?.resource.name).toBe('page')
+    expect(session.resourceTemplate('docs://home')).toBeUndefined()
+    expect(session.resource('docs://{page}')?.params).toEqual({ page: '{page}' })
   })
 })
 
@@ -128,7 +128,7 @@ describe('resources of two servers at one address', () => {
   }
 
   async function readBy(hub: Awaited<ReturnType<typeof createHub>>, agent: string, uri: string) {
-    const { contents } = await hub.readings.readResource({ seat: hub.agents.seat(agent), uri })
+    const { contents } = await hub.readings.readResource({ session: hub.agents.session(agent), uri })
     return contents.map(one => ('text' in one ? one.text : ''))
   }
 
@@ -144,8 +144,8 @@ describe('resources of two servers at one address', () => {
       expect(await readBy(hub, 'bob', uri)).toEqual(['second'])
       expect(await readBy(hub, 'eve', uri)).toEqual(['first'])
     }
-    expect(hub.agents.seat('bob').resourceTemplate('memory://{node}')?.capability).toBe('second')
-    expect(hub.agents.seat('eve').view().resources).toHaveLength(2)
+    expect(hub.agents.session('bob').resourceTemplate('memory://{node}')?.capability).toBe('second')
+    expect(hub.agents.session('eve').view().resources).toHaveLength(2)
   })
 
   it('are told to whoever gives an agent both', async () => {
@@ -169,7 +169,7 @@ describe('resources of two servers at one address', () => {
   it('stay a mistake in definitions of our own', async () => {
     const hub = await createHub({ units: { first: graph('first'), second: graph('second') }, agents: AGENTS })
     expect(hub.catalogue.problems()).toMatchObject([{ severity: 'error' }, { severity: 'error' }])
-    expect(hub.agents.seat('bob').view().resources).toEqual([])
+    expect(hub.agents.session('bob').view().resources).toEqual([])
   })
 })
 
@@ -178,7 +178,7 @@ describe('whoever follows a view', () => {
     const { hub, stop } = await hubWithDocs()
     const told: Record<string, ViewChange[]> = { worker: [], reader: [], stranger: [] }
     for (const [agent, changes] of Object.entries(told))
-      hub.agents.follow(hub.agents.seat(agent), change => changes.push(change))
+      hub.agents.follow(hub.agents.session(agent), change => changes.push(change))
     await stop()
     expect(told).toEqual({
       worker: [{ tools: true, prompts: true, resources: true }],
@@ -193,7 +193,7 @@ describe('whoever follows a view', () => {
     hub.write('more.ts', { capabilities: [simpleCapability('more', [], { resources: [simpleResource('more://a')] })] })
     await hub.catalogue.reload()
     await hub.setAgents({ worker: { capabilities: { docs: {} } } })
-    hub.agents.follow(hub.agents.seat('worker'), change => changes.push(change))
+    hub.agents.follow(hub.agents.session('worker'), change => changes.push(change))
     await hub.setAgents({ worker: { capabilities: { docs: {}, more: {} } } })
     await hub.clock.advance(0)
     expect(changes).toEqual([{ tools: false, prompts: false, resources: true }])

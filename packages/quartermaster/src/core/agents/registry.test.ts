@@ -410,7 +410,7 @@ describe('agents', () => {
       units: { 'm.ts': { capabilities: [capability] } },
       agents: { worker: { capabilities: { mail: {} }, consent: { allow: ['mail.sned'] } } },
     })
-    expect(hub.agents.seat('worker').view().report()).toMatchObject([
+    expect(hub.agents.session('worker').view().report()).toMatchObject([
       { state: 'granted', reason: 'A person is asked first: mail.send.' },
     ])
     expect(hub.agents.problems('worker')).toMatchObject([
@@ -420,7 +420,7 @@ describe('agents', () => {
 
   it('that do not exist are told apart with a suggestion', async () => {
     const hub = await createHub({ agents: { researcher: { capabilities: {} } } })
-    expect(() => hub.agents.seat('reseacher')).toThrow(
+    expect(() => hub.agents.session('reseacher')).toThrow(
       expect.objectContaining({ code: 'AGENT_NOT_FOUND', message: expect.stringContaining('researcher') }),
     )
   })

@@ -24,7 +24,7 @@ import {
   type Resource,
 } from '../catalogue/index.ts'
 import { fewIssues, type Log } from '../kernel/index.ts'
-import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import {
   type CapabilityIssue,
   checkResolved,
@@ -36,7 +36,7 @@ import {
 } from './resolve-capabilities.ts'
 
 /** Makes the in-process MCP server through which a run reaches the tools that one capability gives a seat. */
-export type ServerFactory = (options: { key: string; seat: Seat }) => McpServerConfig
+export type ServerFactory = (options: { key: string; session: AgentSession }) => McpServerConfig
 
 /** What capabilities exist and what they resolve to. Made by a factory; there is no global one. */
 export interface CapabilityRegistry {
@@ -50,7 +50,7 @@ export interface CapabilityRegistry {
   knownCapabilities(): CapabilityDescriptor[]
 }
 
-export interface RegistryDeps extends Omit<SeatDeps, 'catalogue'> {
+export interface RegistryDeps extends Omit<AgentSessionDeps, 'catalogue'> {
   readonly catalogue: Pick<Catalogue, 'current' | 'register'>
   readonly createServer: ServerFactory
   readonly mount?: Mount | undefined
@@ -60,9 +60,9 @@ export interface RegistryDeps extends Omit<SeatDeps, 'catalogue'> {
 export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry {
   const { catalogue, createServer, log } = deps
 
-  function runSeat(context: ResolverContext, resolve: (generation: Generation) => Resolution): Seat {
+  function runSession(context: ResolverContext, resolve: (generation: Generation) => Resolution): AgentSession {
     const { name } = context.agent
-    return createSeat(
+    return createAgentSession(
       {
         caller: { kind: 'agent', organisation: DEFAULT_ORGANISATION, name, workspace: name },
         callbacks: context.callbacks,
@@ -85,13 +85,13 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       const { issues, grants, prompts, resources } = resolveIn(catalogue.current())
       refuseIssues(issues)
       // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
-      const seat = runSeat(context, resolveIn)
-      const view = seat.view()
+      const session = runSession(context, resolveIn)
+      const view = session.view()
       const report = view.report()
       // What is shown beside the tools of an agent has servers too: whoever is handed a handle must be able to ask about it.
       const granted = [...grants.values(), ...prompts.values(), ...resources.values(), ...view.presented]
       const keys = new Set(granted.map(grant => grant.capability))
-      const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, seat })]))
+      const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, session })]))
       return { mcpServers, report }
     },
     resolveInjections(modeInput, contextInput) {
@@ -104,8 +104,8 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
           resolveInjection(injection.key, context, catalogue.current(), log).grants.size === 0
         )
           continue
-        const seat = runSeat(context, generation => resolveInjection(injection.key, context, generation, log))
-        servers[injection.key] = createServer({ key: injection.key, seat })
+        const session = runSession(context, generation => resolveInjection(injection.key, context, generation, log))
+        servers[injection.key] = createServer({ key: injection.key, session })
       }
       return servers
     },

@@ -1,15 +1,15 @@
 import { type AgentConfig, type Caller, type ResolverContext } from '../../contracts/index.ts'
-import { createSeat, type Seat, type SeatDeps } from './agent-session.ts'
+import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import { type Resolution } from './resolve-capabilities.ts'
 
 /** Those who have a place in the organisation and no file here: they run elsewhere, and have the platform's tools and no others. */
-interface Guests {
+interface RemoteSessions {
   /** The seat of whoever has this workspace; the same object each time. Nobody's file counts for it. */
-  seat(place: Pick<Caller, 'organisation' | 'workspace'>): Seat
+  session(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession
 }
 
 /** Which workspaces are there, known without asking the store: every request needs it. */
-export interface GuestBook {
+export interface RemoteAgents {
   has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   /** Whether somebody has joined the first organisation under this name. */
   hasJoined(name: string): boolean
@@ -17,22 +17,22 @@ export interface GuestBook {
   onLeft(listener: () => void): void
 }
 
-interface GuestsDeps extends SeatDeps {
+interface RemoteSessionsDeps extends AgentSessionDeps {
   resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
   /** Who is there; nobody when absent. */
-  readonly guests?: GuestBook | undefined
+  readonly guests?: RemoteAgents | undefined
 }
 
 /** What everybody has who has a workspace: to reach others, to be reached, and to remember. */
 const CONFIG: AgentConfig = { capabilities: { delegation: {}, inbox: {}, history: {}, user: {}, memory: {} } }
 
-export function createGuests(deps: GuestsDeps): Guests {
-  const seats = new Map<string, Seat>()
+export function createRemoteSessions(deps: RemoteSessionsDeps): RemoteSessions {
+  const sessions = new Map<string, AgentSession>()
 
   // Workspaces come and go for as long as this runs.
   deps.guests?.onLeft(() => {
-    for (const [key, { caller }] of seats) if (!deps.guests?.has(caller)) seats.delete(key)
+    for (const [key, { caller }] of sessions) if (!deps.guests?.has(caller)) sessions.delete(key)
   })
 
   function resolve(name: string): Resolution {
@@ -41,16 +41,16 @@ export function createGuests(deps: GuestsDeps): Guests {
   }
 
   return {
-    seat({ organisation, workspace }) {
+    session({ organisation, workspace }) {
       const key = `${organisation}/${workspace}`
-      const known = seats.get(key)
+      const known = sessions.get(key)
       if (known) return known
       const caller: Caller = { kind: 'agent', organisation, name: workspace, workspace }
-      const made = createSeat(
-        { caller, isGuest: true, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
+      const made = createAgentSession(
+        { caller, isRemote: true, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
         deps,
       )
-      seats.set(key, made)
+      sessions.set(key, made)
       return made
     },
   }

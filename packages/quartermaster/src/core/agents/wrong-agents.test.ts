@@ -27,7 +27,7 @@ it('an agent that is given a capability that does not exist keeps the others, an
     ['walk', 'run'],
     ['walk', 'run'],
   ])
-  const view = hub.agents.seat('ada').view()
+  const view = hub.agents.session('ada').view()
   const reason = 'There is no capability "othr". Did you mean "other"?'
   expect(view.report()).toContainEqual({ capability: 'othr', tool: '*', state: 'unavailable', reason })
   expect(view.facts().unseen).toEqual([{ capability: 'othr', reason }])
@@ -38,7 +38,7 @@ it('a `tools` list with a wrong name gives the others, and says which name was m
   const hub = await createHub({ units, agents: { ada: { capabilities: { main, other: {} } } } })
   expect(hub.toolNamesFor('ada')).toEqual(['walk', 'swim'])
   expect(hub.agents.problems()).toHaveLength(1)
-  const { facts, report } = hub.agents.seat('ada').view()
+  const { facts, report } = hub.agents.session('ada').view()
   const reason = 'Capability "main" has no tool "rn". Did you mean "run"?'
   expect(facts().withheld).toEqual([{ tool: 'rn', capability: 'main', reason }])
   expect(report()).toContainEqual({ capability: 'main', tool: 'rn', state: 'unavailable', reason })
@@ -50,7 +50,7 @@ it('a `tools` list that names a tool twice gives it, and its owner is told', asy
   const hub = await createHub({ units, agents: { ada: { capabilities: { main, other: {} } } } })
   expect(hub.toolNamesFor('ada')).toEqual(['walk', 'swim'])
   expect(hub.agents.problems()).toMatchObject([{ message: '"walk" is listed twice.' }])
-  expect(hub.agents.seat('ada').view().facts()).not.toHaveProperty('withheld')
+  expect(hub.agents.session('ada').view().facts()).not.toHaveProperty('withheld')
 })
 
 it.each([
@@ -60,7 +60,7 @@ it.each([
 ])('%s gives nothing of its capability and everything of the others', async (_what, main, text) => {
   const hub = await createHub({ units, agents: { ada: { capabilities: { main, other: {} } } } })
   expect(hub.toolNamesFor('ada')).toEqual(['swim'])
-  expect(hub.agents.seat('ada').view().report()).toContainEqual(
+  expect(hub.agents.session('ada').view().report()).toContainEqual(
     expect.objectContaining({ capability: 'main', state: 'unavailable', reason: expect.stringContaining(text) }),
   )
 })

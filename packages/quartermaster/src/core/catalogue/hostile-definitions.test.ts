@@ -118,7 +118,7 @@ describe('a source that takes its time', () => {
       { severity: 'warning', message: expect.stringContaining('still loading') },
     ])
     expect(hub.agents.problems('worker')).toEqual([])
-    expect(hub.agents.seat('worker').view().report()).toMatchObject([{ capability: 'good', state: 'unavailable' }])
+    expect(hub.agents.session('worker').view().report()).toMatchObject([{ capability: 'good', state: 'unavailable' }])
     const swapped = new Promise(resolve => hub.emitter.on('generation.swapped', resolve))
     hub.hurry()
     await swapped

@@ -16,7 +16,7 @@ async function hubWith(
   const unit = { capabilities: [simpleCapability('server', tools, more)] }
   const agents = { coder: { capabilities: { server: {} } } }
   const hub = await createHub({ kind, units: { server: unit }, agents, ...options })
-  const report = () => hub.agents.seat('coder').view().report()
+  const report = () => hub.agents.session('coder').view().report()
   return { hub, report, tool: (name: string) => hub.catalogue.current().tools.get(name) }
 }
 

@@ -239,7 +239,7 @@ export interface Readable extends UnitReader {
  * An agent: of tools and capabilities it sees those it was granted, held back or not, of directions those it has all tools
  * for. What it has not was never said to be there.
  */
-export function agentReader({ grants, withheld, health, isOffered, has, isGuest }: Readable): Reader {
+export function agentReader({ grants, withheld, health, isOffered, has, isRemote }: Readable): Reader {
   const byCapability = grantedTools(grants)
   // By capability too: another one may have a tool of the same name that it was never given.
   const held = new Map(
@@ -254,7 +254,7 @@ export function agentReader({ grants, withheld, health, isOffered, has, isGuest 
   return {
     isOwner: false,
     sees({ of }) {
-      if ('unit' in of) return seesUnit(of.unit, { has, isGuest })
+      if ('unit' in of) return seesUnit(of.unit, { has, isRemote })
       if ('tool' in of) return isOffered(of.tool.name) || whyHeld(of.tool) !== undefined
       if ('withheld' in of) return whyHeld(of.withheld) !== undefined
       return byCapability.has(of.capability.key) || heldIn(of.capability.key).length > 0

@@ -150,7 +150,7 @@ async function allowAll(world: World, hub: Awaited<ReturnType<typeof start>>): P
   const once = { decision: 'allow', lasting: 'once' } as const
   for (const { id } of open)
     void hub
-      .consentDesks('default')
+      .consentServices('default')
       .answer(id, once, { name: 'owner', via: 'owner' })
       .catch(() => {})
   await settle(world)

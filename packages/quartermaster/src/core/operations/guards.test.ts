@@ -80,7 +80,7 @@ async function guardedHub(weight: 'moderate' | 'high') {
   const call = () => hub.callAs('ada', 'delete_file')
   const asked = async () => {
     for (let i = 0; i < 20; i++) await hub.clock.breathe()
-    return (await hub.consentDesks('default').open()).at(-1)?.id ?? ''
+    return (await hub.consentServices('default').open()).at(-1)?.id ?? ''
   }
   return { hub, store, runs, call, asked }
 }
@@ -89,7 +89,7 @@ describe('what was allowed', () => {
   it('does not run when it is taken back after its record and before its run', async () => {
     const { hub, store, runs, call, asked } = await guardedHub('moderate')
     const first = call()
-    await hub.consentDesks('default').answer(await asked(), { decision: 'allow', lasting: 'always' }, OWNER)
+    await hub.consentServices('default').answer(await asked(), { decision: 'allow', lasting: 'always' }, OWNER)
     await first
     const { commit } = store
     const isRecord = (writes: readonly Write[]) =>
@@ -97,7 +97,7 @@ describe('what was allowed', () => {
     Object.assign(store, {
       async commit(writes: readonly Write[]) {
         const outcome = await commit(writes)
-        if (isRecord(writes)) await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+        if (isRecord(writes)) await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
         return outcome
       },
     })
@@ -110,9 +110,9 @@ describe('what was allowed', () => {
     void call().catch(() => {})
     const id = await asked()
     const client = { name: 'the client of ada', via: 'client' } as const
-    const answer = hub.consentDesks('default').answer(id, { decision: 'allow', lasting: 'once' }, client)
+    const answer = hub.consentServices('default').answer(id, { decision: 'allow', lasting: 'once' }, client)
     expect(await failureOf(answer)).toMatchObject({ code: 'REQUEST_REFUSED' })
-    expect([runs, await hub.consentDesks('default').open()]).toMatchObject([[], [{ id, state: 'open' }]])
+    expect([runs, await hub.consentServices('default').open()]).toMatchObject([[], [{ id, state: 'open' }]])
   })
 })
 

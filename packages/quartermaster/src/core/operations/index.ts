@@ -3,9 +3,9 @@ export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
 export {
   type Answerer,
   type ConsentAnswer,
-  type ConsentDesk,
-  type ConsentDesks,
-  createConsentDesks,
+  type ConsentService,
+  type ConsentServices,
+  createConsentServices,
   type GrantFilter,
   type LiveGrant,
 } from './consent/consent-service.ts'
@@ -70,7 +70,7 @@ export type {
 } from './readings/read-plan.ts'
 export { createReadings, type ReadingsDeps } from './readings/read-requests.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
-export { createOperationDesk, type OperationDesk } from './record/operation-admin.ts'
+export { createOperationAdmin, type OperationAdmin } from './record/operation-admin.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
 export { createOperationSeal, type OperationSeal } from './record/operation-row.ts'
 export {

@@ -39,12 +39,12 @@ async function twoAdas() {
   })
   hub.work()
   async function call(organisation: string, tool: string, more: Partial<CallRequest> = {}) {
-    const seat = hub.agents.seatOf({ organisation, workspace: 'ada' })
-    if (!seat) throw new Error(`nobody is ada in ${organisation}`)
-    const calling = hub.calls.call({ seat, tool, input: {}, ...more })
+    const session = hub.agents.findSession({ organisation, workspace: 'ada' })
+    if (!session) throw new Error(`nobody is ada in ${organisation}`)
+    const calling = hub.calls.call({ session, tool, input: {}, ...more })
     calling.catch(() => {})
     await hub.clock.advance(0)
-    return { ...(await calling), caller: seat.caller }
+    return { ...(await calling), caller: session.caller }
   }
   return { hub, storage, ran, told, call }
 }
@@ -53,13 +53,13 @@ describe('callers of the same name in two organisations', () => {
   it('have seats of their own, and none where there is nobody', async () => {
     const { hub } = await twoAdas()
     const [ours, theirs] = ['default', 'acme'].map(organisation =>
-      hub.agents.seatOf({ organisation, workspace: 'ada' }),
+      hub.agents.findSession({ organisation, workspace: 'ada' }),
     )
-    expect(ours).toBe(hub.agents.seat('ada'))
+    expect(ours).toBe(hub.agents.session('ada'))
     expect(theirs?.caller).toEqual({ kind: 'agent', organisation: 'acme', name: 'ada', workspace: 'ada' })
-    expect(hub.agents.seatOf({ organisation: 'acme', workspace: 'ada' })).toBe(theirs)
-    expect(hub.agents.seatOf({ organisation: 'third', workspace: 'ada' })).toBeUndefined()
-    expect(hub.agents.seatOf({ organisation: 'default', workspace: 'bob' })).toBeUndefined()
+    expect(hub.agents.findSession({ organisation: 'acme', workspace: 'ada' })).toBe(theirs)
+    expect(hub.agents.findSession({ organisation: 'third', workspace: 'ada' })).toBeUndefined()
+    expect(hub.agents.findSession({ organisation: 'default', workspace: 'bob' })).toBeUndefined()
   })
 
   it('use the same idempotency key for two calls', async () => {
@@ -104,7 +104,7 @@ describe('callers of the same name in two organisations', () => {
     const { hub, call, ran, told } = await twoAdas()
     const ours = await call('default', 'pay')
     const theirs = await call('acme', 'pay')
-    const [here, there] = [hub.consentDesks('default'), hub.consentDesks('acme')]
+    const [here, there] = [hub.consentServices('default'), hub.consentServices('acme')]
     expect((await here.open()).map(({ id }) => id)).toEqual([ours.operationId])
     expect((await there.open('ada')).map(({ id }) => id)).toEqual([theirs.operationId])
     const id = theirs.operationId
@@ -145,7 +145,7 @@ describe('callers of the same name in two organisations', () => {
       storage,
     })
     next.work()
-    await next.consentDesks('acme').answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
+    await next.consentServices('acme').answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
     await settle(next)
     await next.clock.advance(0)
     expect(ran).toEqual([])

@@ -1,5 +1,5 @@
 export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
-export { createLeases, type Lease, type LeasePlace, type LeaseStanding, type Leases, whileHeld } from './leases.ts'
+export { createLeases, type Lease, type LeasePlace, type LeaseStatus, type Leases, whileHeld } from './leases.ts'
 export {
   type ChangedRows,
   createSharedTime,

@@ -11,7 +11,7 @@ export interface Lease {
   /** Finds out who has it, and leaves it there. */
   look(): Promise<void>
   /** As of the last look, and held for no longer than its time. */
-  standing(): LeaseStanding
+  standing(): LeaseStatus
   /** Calls back whenever somebody else has it than before. */
   onChange(listener: () => void): Cancel
   /** Gives it back, for good. */
@@ -19,7 +19,7 @@ export interface Lease {
 }
 
 /** Who has it: this process, for whoever came before in it (`inUse`), another one, nobody; or that is not known. */
-export type LeaseStanding =
+export type LeaseStatus =
   | { readonly kind: 'held' | 'inUse' | 'free' | 'unknown' }
   | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
 
@@ -43,9 +43,9 @@ interface LeaseDeps {
   place(): Promise<LeasePlace | undefined>
 }
 
-const FREE: LeaseStanding = { kind: 'free' }
-const HELD: LeaseStanding = { kind: 'held' }
-const UNKNOWN: LeaseStanding = { kind: 'unknown' }
+const FREE: LeaseStatus = { kind: 'free' }
+const HELD: LeaseStatus = { kind: 'held' }
+const UNKNOWN: LeaseStatus = { kind: 'unknown' }
 
 function createLease(deps: LeaseDeps): Lease {
   const { id, clock, log, leaseMs } = deps
@@ -60,14 +60,14 @@ function createLease(deps: LeaseDeps): Lease {
   let placed: LeasePlace | undefined
   const now = () => Math.round(clock.now())
 
-  function stand(next: LeaseStanding): void {
+  function stand(next: LeaseStatus): void {
     const isSame = JSON.stringify(next) === JSON.stringify(standing)
     standing = next
     if (!isSame) for (const listener of [...listeners]) listener()
   }
 
   /** By the time and not by the timer: a process that was stopped gets to requests before it gets to its timers. */
-  function current(): LeaseStanding {
+  function current(): LeaseStatus {
     return standing.kind === 'held' && now() >= heldUntil ? UNKNOWN : standing
   }
 
@@ -211,7 +211,7 @@ interface User {
   begin(): void
 }
 
-const IN_USE: LeaseStanding = { kind: 'inUse' }
+const IN_USE: LeaseStatus = { kind: 'inUse' }
 
 /** The lease as it is for one of them. */
 function inTurn({ lease, users }: Queue, onLast: () => void): Lease {

@@ -30,7 +30,7 @@ export function createPersons({ random, store, note }: PersonsDeps): Persons {
   }
 
   async function revoke(hub: Hub): Promise<void> {
-    await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER).catch(ignore)
+    await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER).catch(ignore)
   }
 
   /** In the middle of what was allowed. */
@@ -50,29 +50,29 @@ export function createPersons({ random, store, note }: PersonsDeps): Persons {
       )
       // Some run out before the next try of what they allow.
       const minutes = random.pick([0.05, 5])
-      await hub.consentDesks('default').answer(id, { decision, lasting, minutes }, OWNER).catch(ignore)
+      await hub.consentServices('default').answer(id, { decision, lasting, minutes }, OWNER).catch(ignore)
       if (decision === 'allow' && random.chance(lasting === 'once' ? 0.5 : 0.2)) await thinkBetter(hub)
     },
     revoke,
     async cancel(hub) {
       const row = await pick(['queued', 'waitingForApproval', 'leased'])
-      if (row) await hub.operationDesk.cancel(row.id).catch(ignore)
+      if (row) await hub.operationAdmin.cancel(row.id).catch(ignore)
     },
     async retry(hub) {
       const row = await pick([...IN_DOUBT, 'queued'])
       if (!row) return
       note({ kind: 'wanted', operation: row.id, what: 'retry' })
-      await hub.operationDesk.retry(row.id).catch(ignore)
+      await hub.operationAdmin.retry(row.id).catch(ignore)
     },
     async verify(hub) {
       const row = await pick([...IN_DOUBT, 'queued'])
       if (!row) return
       note({ kind: 'wanted', operation: row.id, what: 'verify' })
-      await hub.operationDesk.verify(row.id).catch(ignore)
+      await hub.operationAdmin.verify(row.id).catch(ignore)
     },
     async drop(hub) {
       const row = await pick(IN_DOUBT)
-      if (row) await hub.operationDesk.drop(row.id).catch(ignore)
+      if (row) await hub.operationAdmin.drop(row.id).catch(ignore)
     },
   }
 }

@@ -20,7 +20,9 @@ export function frontOf(hub: Hub, limits: Partial<FrontLimits> = {}, log: Log = 
     limits,
     authenticate(token) {
       const agent = /^token-of-(\w+)$/.exec(token)?.[1]
-      return agent === undefined || revoked.has(agent) ? undefined : { tokenId: token, seat: hub.agents.seat(agent) }
+      return agent === undefined || revoked.has(agent)
+        ? undefined
+        : { tokenId: token, session: hub.agents.session(agent) }
     },
   })
   onTestFinished(() => front.close())

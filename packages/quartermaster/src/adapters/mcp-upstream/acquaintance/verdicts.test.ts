@@ -108,7 +108,7 @@ describe('a name that an upstream has', () => {
         fix: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }.'),
       },
     ])
-    expect(hub.agents.seat('coder').view().report()).toContainEqual({
+    expect(hub.agents.session('coder').view().report()).toContainEqual({
       capability: 'a',
       tool: 'b_c',
       calledAs: 'a_b_c',
@@ -194,7 +194,7 @@ describe('a name that an upstream has', () => {
     expect(hub.catalogue.problems()).toContainEqual(expect.objectContaining({ where: 'upstream:a', message }))
     expect(clashWith(hub.catalogue.current(), wanted)).toMatchObject({ message })
     expect(clashWith(hub.catalogue.current(), { ...wanted, unit: 'upstream:a_b' })).toBeUndefined()
-    const told = () => hub.agents.seat('coder').withheld('a_b_c')
+    const told = () => hub.agents.session('coder').withheld('a_b_c')
     expect(told()).toMatchObject({ capability: 'a_b', reason: expect.stringContaining('The server changed it') })
     await ab.decides('reject')
     expect(await read(a, ab)).toEqual({ a_x: 'a' })
@@ -234,7 +234,7 @@ describe('a name that an upstream has', () => {
     await ab.lists({ resources })
     await a.lists({ resources })
     await read(a, ab)
-    const [grant] = hub.agents.seat('coder').view().resources
+    const [grant] = hub.agents.session('coder').view().resources
     expect(grant?.capability).toBe('a_b')
     expect(hub.agents.problems()).toMatchObject([{ message: expect.stringContaining('reads those of "a_b"') }])
   })

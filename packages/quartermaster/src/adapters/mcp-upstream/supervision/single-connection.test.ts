@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Lease, LeaseStanding } from '../../../core/store/index.ts'
+import type { Lease, LeaseStatus } from '../../../core/store/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import type { Session } from '../session/session.ts'
@@ -13,7 +13,7 @@ const SIGNAL = new AbortController().signal
 /** A lease that a test gives and takes, and servers that take their time to end. */
 function situation() {
   const clock = createFakeClock()
-  let standing: LeaseStanding = { kind: 'held' }
+  let standing: LeaseStatus = { kind: 'held' }
   let tell = () => {}
   const lease: Lease = {
     // Whoever has it in this process keeps it.

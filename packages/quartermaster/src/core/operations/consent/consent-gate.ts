@@ -5,7 +5,7 @@ import {
   type OperationRow,
   type PersonQuestion,
 } from '../../../contracts/index.ts'
-import { type Seat } from '../../agents/index.ts'
+import { type AgentSession } from '../../agents/index.ts'
 import { allowableForGood, type Catalogue, type ConsentOperationDefinition, type Tool } from '../../catalogue/index.ts'
 import { type Clock, escapeLine, toVisibleJson } from '../../kernel/index.ts'
 import { type StorageAccess } from '../record/operation-storage.ts'
@@ -17,7 +17,7 @@ import { type ConsentedOnce, findGrants } from './grants.ts'
 /** A call that may need a person's consent. */
 interface GatedCall {
   readonly operationId: string
-  readonly seat: Pick<Seat, 'caller' | 'agent'>
+  readonly session: Pick<AgentSession, 'caller' | 'agent'>
   readonly tool: Tool
   /** What the tool's handler gets as its configuration. */
   readonly config: unknown
@@ -61,7 +61,7 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
 
   return {
     async decide(call) {
-      const { operationId, seat, tool, digest, consented } = call
+      const { operationId, session, tool, digest, consented } = call
       const { store } = await storage.open()
       const asks = await asksOf(call)
       const now = Math.round(clock.now())
@@ -70,22 +70,24 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
         tool: tool.name,
         digest,
         asks,
-        standing: new Set(allowableForGood(seat.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)),
+        standing: new Set(
+          allowableForGood(session.agent()?.consent?.allow ?? [], catalogue.current().consentOperations),
+        ),
         // An answer to other arguments is no answer: allowing one deletion must not allow any.
         allowedNow: new Set(consented?.digest === digest ? consented.operations : []),
         grants: await findGrants(
           store,
-          { caller: seat.caller, asks, operationId },
+          { caller: session.caller, asks, operationId },
           { expiresAt: { above: now }, revokedAt: null },
         ),
         now,
       })
     },
-    async isTakenBack({ operationId, seat }, asks, since) {
+    async isTakenBack({ operationId, session }, asks, since) {
       const { store } = await storage.open()
       // From the moment before on: what was taken back in it may be what this call was begun with.
       const where = { decision: 'allow' as const, revokedAt: { above: since - 1 } }
-      const grants = await findGrants(store, { caller: seat.caller, asks, operationId }, where)
+      const grants = await findGrants(store, { caller: session.caller, asks, operationId }, where)
       return isTakenBack({ operationId, asks, grants }, since)
     },
   }

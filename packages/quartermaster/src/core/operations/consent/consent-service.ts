@@ -28,10 +28,10 @@ export type LiveGrant = GrantRow & {
 }
 
 /** The desk of each organisation. What another one's calls ask for is not there. */
-export type ConsentDesks = (organisation: string) => ConsentDesk
+export type ConsentServices = (organisation: string) => ConsentService
 
 /** Where persons of an organisation answer what its agents' calls ask for, and take back what they allowed. */
-export interface ConsentDesk {
+export interface ConsentService {
   /**
    * What waits for an answer, oldest first, equal calls of one caller as one; of more than a thousand as many of each agent as of
    * any other.
@@ -49,19 +49,22 @@ export interface ConsentDesk {
   revoke(filter: GrantFilter, by: Answerer): Promise<number>
 }
 
-interface ConsentDeskDeps extends AnsweringDeps {
+interface ConsentServiceDeps extends AnsweringDeps {
   readonly storage: StorageAccess
 }
 
 /** Longer lists are nobody's to read. */
 const MOST_GRANTS = 1_000
 
-export function createConsentDesks(deps: ConsentDeskDeps): ConsentDesks {
+export function createConsentServices(deps: ConsentServiceDeps): ConsentServices {
   const answering = createAnswering(deps)
-  return organisation => createConsentDesk(organisation, { ...deps, answering })
+  return organisation => createConsentService(organisation, { ...deps, answering })
 }
 
-function createConsentDesk(organisation: string, deps: ConsentDeskDeps & { answering: Answering }): ConsentDesk {
+function createConsentService(
+  organisation: string,
+  deps: ConsentServiceDeps & { answering: Answering },
+): ConsentService {
   const { storage, clock, ids, emitter, catalogue, answering } = deps
 
   function whereOf({ id, agent, operation, by }: GrantFilter): Where<'grants'> {

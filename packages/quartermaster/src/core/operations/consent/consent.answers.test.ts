@@ -78,9 +78,9 @@ describe('an answer', () => {
       const first = await asked(one)
       await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
       await first.answer
-      const [grant] = await one.hub.consentDesks('default').grants({ agent: 'ada' })
+      const [grant] = await one.hub.consentServices('default').grants({ agent: 'ada' })
       const which = Object.keys(filter).length > 0 ? filter : { id: grant?.id }
-      expect(await one.hub.consentDesks('default').revoke(which, OWNER)).toBe(1)
+      expect(await one.hub.consentServices('default').revoke(which, OWNER)).toBe(1)
       expect((await asked(one)).request).toMatchObject({ state: 'open' })
       expect(one.runs).toHaveLength(1)
     }
@@ -100,7 +100,7 @@ describe('an answer', () => {
     const first = await asked(one)
     await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
     expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
-    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.hub.clock.advance(60_000)
     expect(await one.row(first.id)).toMatchObject({ state: 'denied', attempts: 2, error: { code: 'CONSENT_DENIED' } })
   })

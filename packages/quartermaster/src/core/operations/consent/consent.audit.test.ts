@@ -22,9 +22,9 @@ async function answered(answer: ConsentAnswer) {
   const call = hub.callAs('ada', 'delete_file', { path: 'a' })
   call.catch(() => {})
   for (let i = 0; i < 20; i++) await hub.clock.breathe()
-  const [request] = await hub.consentDesks('default').open()
+  const [request] = await hub.consentServices('default').open()
   const id = request?.id ?? ''
-  await hub.consentDesks('default').answer(id, answer, EVE)
+  await hub.consentServices('default').answer(id, answer, EVE)
   await call.catch(() => {})
   const lines = (code: string) => storage.store.find('audit', { where: { code }, limit: 1_000 })
   return { hub, storage, id, lines }
@@ -60,7 +60,7 @@ describe('the audit', () => {
     const { hub, id, lines } = await answered({ decision: 'allow', lasting: 'always' })
     const told: unknown[] = []
     hub.emitter.on('grants.revoked', event => told.push(event))
-    expect(await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
+    expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
     expect(await lines('GRANT_REVOKED')).toMatchObject([
       {
         operationId: id,
@@ -79,7 +79,7 @@ describe('the audit', () => {
     const [grant] = await storage.store.find('grants', {})
     const copies = Array.from({ length: 450 }, (_, i) => ({ ...grant, id: `grant_${i}` }) as NonNullable<typeof grant>)
     await storage.store.commit(copies.map(row => ({ kind: 'insert', table: 'grants', row }) as const))
-    expect(await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)).toBe(451)
+    expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(451)
     expect(await lines('GRANT_REVOKED')).toHaveLength(451)
   })
 })

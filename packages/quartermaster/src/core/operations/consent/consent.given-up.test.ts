@@ -21,7 +21,7 @@ async function desk() {
     storage,
   })
   hub.work()
-  const allow = (id: string) => hub.consentDesks('default').answer(id, ONCE, OWNER)
+  const allow = (id: string) => hub.consentServices('default').answer(id, ONCE, OWNER)
   return { hub, allow, runs: () => runs, row: (id: string) => storage.store.get('operations', id) }
 }
 
@@ -31,8 +31,8 @@ async function waiting({ hub }: { hub: Hub }, tool = 'delete_file') {
   const answer = hub.callAs('ada', tool, {}, { signal: holder.signal })
   // Whoever looks at it later takes its rejection.
   answer.catch(() => {})
-  await expect.poll(() => hub.consentDesks('default').open()).toHaveLength(1)
-  const [request] = await hub.consentDesks('default').open()
+  await expect.poll(() => hub.consentServices('default').open()).toHaveLength(1)
+  const [request] = await hub.consentServices('default').open()
   return { answer, id: request?.id ?? '', end: (reason: AppError) => holder.abort(reason) }
 }
 
@@ -47,7 +47,7 @@ describe('a call that waits for a person', () => {
     end(new AppError(code, 'It is over.'))
     expect(await failureOf(answer)).toMatchObject({ code })
     expect(await one.row(id)).toMatchObject({ state: 'cancelled', arguments: null })
-    expect(await one.hub.consentDesks('default').open()).toEqual([])
+    expect(await one.hub.consentServices('default').open()).toEqual([])
     expect(await failureOf(one.allow(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
     await one.hub.clock.advance(5_000)
     expect(one.runs()).toBe(0)

@@ -39,7 +39,7 @@ async function desk(options: Omit<HubOptions, 'storage' | 'units'> = {}) {
     return await calling
   }
   const state = async (id: string) => (await storage.store.get('operations', id))?.state
-  const { open, answer, grants, revoke } = hub.consentDesks('default')
+  const { open, answer, grants, revoke } = hub.consentServices('default')
   return { hub, store: storage.store, runs, call, state, open, answer, grants, revoke }
 }
 
@@ -156,7 +156,7 @@ describe('an answer that lasts', () => {
     // Asked in the same millisecond, so in any order.
     expect((await one.open()).map(({ id }) => id).toSorted()).toEqual(apart.toSorted())
     expect(one.runs).toHaveLength(2)
-    expect(await one.hub.consentDesks('default').request(second.operationId)).toMatchObject({
+    expect(await one.hub.consentServices('default').request(second.operationId)).toMatchObject({
       state: 'allowed',
       answeredBy: 'owner',
       lasting: 'always',

@@ -37,7 +37,7 @@ async function desk({ failing = 1, settings = {} }: { failing?: number; settings
     for (let i = 0; i < 20; i++) await hub.clock.breathe()
   }
   const call = () => hub.callAs('ada', 'delete_file', { path: 'a' })
-  const { open, answer, argumentsOf } = hub.consentDesks('default')
+  const { open, answer, argumentsOf } = hub.consentServices('default')
   const row = (id: string) => store.get('operations', id)
   /** A call that was allowed for a while, and by then waits to be tried again unless it was done. */
   async function allowed(minutes: number): Promise<string> {
@@ -124,7 +124,7 @@ describe('an answer that has run out before the next try', () => {
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     await answer(id, brief(10), OWNER)
-    expect(await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
+    expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
     await settle()
     expect(await row(id)).toMatchObject({ state: 'denied', error: { code: 'CONSENT_DENIED' } })
     expect(await open()).toEqual([])

@@ -38,18 +38,18 @@ async function desk(facts: Partial<AnyTool> = {}, settings: Partial<Settings> = 
   const calling = hub.callAs('ada', 'make').catch(() => {})
   await hub.clock.advance(0)
   await calling
-  const [request] = await hub.consentDesks('default').open()
+  const [request] = await hub.consentServices('default').open()
   const id = request?.id ?? ''
   /** A moment later. */
   const takeBackOnLease = () => {
     state.onLease = async () => {
       state.onLease = async () => {}
       state.skipped += 5
-      expect(await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
+      expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
     }
   }
   const allow = async () => {
-    await hub.consentDesks('default').answer(id, ONCE, OWNER)
+    await hub.consentServices('default').answer(id, ONCE, OWNER)
     await hub.clock.advance(5_000)
   }
   return { hub, service, state, id, takeBackOnLease, allow, row: () => store.get('operations', id) }
@@ -64,7 +64,7 @@ it('a yes that is taken back between the lease of a call that waited and its run
   takeBackOnLease()
   await allow()
   expect(await row()).toMatchObject({ state: 'denied', error: { code: 'CONSENT_DENIED' } })
-  expect(await hub.consentDesks('default').open()).toEqual([])
+  expect(await hub.consentServices('default').open()).toEqual([])
   expect(state.runs).toBe(0)
 })
 
@@ -72,9 +72,9 @@ it('a yes for one call can be taken back as long as a person can have that tried
   const { hub, allow, id, row } = await desk({ handler: cutOff })
   await allow()
   expect(await row()).toMatchObject({ state: 'unknown', attempts: 1 })
-  expect(await hub.consentDesks('default').grants({})).toMatchObject([{ askedFor: id }])
-  expect(await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
-  await hub.operationDesk.retry(id)
+  expect(await hub.consentServices('default').grants({})).toMatchObject([{ askedFor: id }])
+  expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
+  await hub.operationAdmin.retry(id)
   await hub.clock.advance(1_000)
   expect(await row()).toMatchObject({ state: 'waitingForApproval' })
 })
@@ -92,12 +92,12 @@ it('a yes that is taken back after a person’s word to try again is a no to it,
   hub.health.reportFailure('post', 'It hung up.')
   await hub.clock.advance(11_000)
   takeBackOnLease()
-  await hub.operationDesk.retry(id)
+  await hub.operationAdmin.retry(id)
   await hub.clock.advance(1_000)
   expect(await row()).toMatchObject({ state: 'queued', attempts: 0, error: { code: 'TOOL_DISABLED' } })
   service.verdict = UP
   await hub.health.recheck('make', { force: true })
   await hub.clock.advance(1_000)
   expect(await row()).toMatchObject({ state: 'unknown', error: { details: { because: 'CONSENT_DENIED' } } })
-  expect(await hub.consentDesks('default').open()).toEqual([])
+  expect(await hub.consentServices('default').open()).toEqual([])
 })

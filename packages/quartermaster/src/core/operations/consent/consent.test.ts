@@ -130,7 +130,7 @@ describe('a call that a person has to allow', () => {
     await answer
     await one.hub.clock.advance(25 * 3_600_000)
     expect(await one.row(id)).toMatchObject({ state: 'expired', arguments: null })
-    expect(await failureOf(one.hub.operationDesk.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await failureOf(one.hub.operationAdmin.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
     expect(one.told).toMatchObject([{ id, state: 'expired' }])
     expect(await one.open()).toEqual([])
     expect(await failureOf(one.answer(id, ONCE, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED' })

@@ -45,13 +45,13 @@ async function desk({ during = async () => {} }: { during?: () => Promise<void> 
     storage,
     runs: () => runs,
     setScope: (next: string) => void (scope = next),
-    allow: (id: string) => hub.consentDesks('default').answer(id, ONCE, OWNER),
+    allow: (id: string) => hub.consentServices('default').answer(id, ONCE, OWNER),
     row: (id: string) => storage.store.get('operations', id),
     async asked(tool = 'remove', options = {}) {
       const answered = hub.callAs('ada', tool, {}, options)
       answered.catch(() => {})
       await settled(hub)
-      return { answered, id: (await hub.consentDesks('default').open()).at(-1)?.id ?? '' }
+      return { answered, id: (await hub.consentServices('default').open()).at(-1)?.id ?? '' }
     },
   }
 }
@@ -127,7 +127,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
       if (writes.some(({ table }) => table === 'approvals')) beforeReading(one.storage, busy)
       return undefined
     }
-    await one.hub.consentDesks('default').answer(id, { decision: 'deny', lasting: 'once' }, OWNER)
+    await one.hub.consentServices('default').answer(id, { decision: 'deny', lasting: 'once' }, OWNER)
     expect((await answered).waiting).toMatchObject({ operationId: id })
   })
 
@@ -170,7 +170,7 @@ describe('a call inside another one that was allowed and could not be taken', ()
     await one.hub.clock.advance(2_000)
     expect((await answered).result).toMatchObject({ content: [{ text: 'CONSENT_REQUIRED' }] })
     expect(await one.row(id)).toMatchObject({ state: 'cancelled' })
-    expect(await one.hub.consentDesks('default').open()).toEqual([])
+    expect(await one.hub.consentServices('default').open()).toEqual([])
     expect(one.runs()).toBe(0)
   })
 
@@ -289,7 +289,7 @@ describe('a call that the queue runs while its caller waits', () => {
     const { waiting, operationId: id } = await answered
     expect(waiting).toBeDefined()
     expect(one.runs()).toBe(1)
-    await one.hub.operationDesk.cancel(id)
+    await one.hub.operationAdmin.cancel(id)
     await settled(one.hub)
     expect((await one.row(id))?.endedAt).not.toBeNull()
     gate.resolve()

@@ -25,7 +25,7 @@ async function desk(storage: FaultyStorage = faultyStorage()) {
   })
   hub.work()
   const call = (options = {}) => hub.callAs('ada', 'remove', { path: 'a' }, options)
-  const answer = (id: string, how: ConsentAnswer) => hub.consentDesks('default').answer(id, how, OWNER)
+  const answer = (id: string, how: ConsentAnswer) => hub.consentServices('default').answer(id, how, OWNER)
   return {
     hub,
     storage,
@@ -55,7 +55,7 @@ async function settled(hub: Hub): Promise<void> {
 
 async function openRequest(hub: Hub): Promise<string> {
   await settled(hub)
-  return (await hub.consentDesks('default').open()).at(-1)?.id ?? ''
+  return (await hub.consentServices('default').open()).at(-1)?.id ?? ''
 }
 
 /** Does something before the next time that grants are read. */
@@ -119,7 +119,7 @@ describe('a grant that is taken back between the decision and the record', () =>
   async function takenBack() {
     const one = await desk()
     await one.allow()
-    aroundTheRecord(one.storage, 'before', () => one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER))
+    aroundTheRecord(one.storage, 'before', () => one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER))
     return one
   }
 
@@ -151,7 +151,8 @@ describe('a no after the record and before the run', () => {
     await one.allow()
     aroundTheRecord(one.storage, 'after', async () => {
       const [grant] = await one.store.find('grants', {})
-      if (how === 'taken back' || !grant) return await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+      if (how === 'taken back' || !grant)
+        return await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
       return await one.store.commit([insert('grants', { ...grant, id: 'grant_no', decision: 'deny' })])
     })
     expect(await failureOf(one.call())).toMatchObject({ code: 'CONSENT_DENIED' })
@@ -201,7 +202,7 @@ describe('a call of which its caller was told that it was not run', () => {
     expect(await failureOf(one.call())).toMatchObject({ message: expect.stringContaining('was not run') })
     one.storage.fault = () => undefined
     await settled(one.hub)
-    expect(await one.hub.consentDesks('default').open()).toEqual([])
+    expect(await one.hub.consentServices('default').open()).toEqual([])
     await one.hub.clock.advance(5_000)
     expect(await one.store.find('operations', { columns: ['state'] })).toEqual([{ state: 'cancelled' }])
     expect(one.runs()).toBe(0)

@@ -19,22 +19,22 @@ import {
   consentRequired,
   mayAskClient,
 } from '../consent/consent-gate.ts'
-import type { ConsentDesks } from '../consent/consent-service.ts'
+import type { ConsentServices } from '../consent/consent-service.ts'
 import { consentWrites } from '../consent/requests.ts'
 import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
-import type { OperationDesk } from '../record/operation-admin.ts'
+import type { OperationAdmin } from '../record/operation-admin.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
 import { namingOperation } from '../record/verify-after-failure.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { Deadline } from './deadline.ts'
-import { type Journey, whetherHeard } from './journey.ts'
+import { type CallState, whetherHeard } from './journey.ts'
 
 /** A call that is to be let in. */
 interface Applicant {
-  readonly journey: Journey
+  readonly callState: CallState
   readonly tool: Tool
   readonly record: OperationRecord
   readonly deadline: Deadline
@@ -49,9 +49,9 @@ export interface Admission {
 interface AdmissionDeps {
   readonly gate: ConsentGate
   readonly approvals: Approvals
-  readonly desks: ConsentDesks
+  readonly consentServices: ConsentServices
   readonly operations: Pick<OperationLog, 'begin' | 'adopt'>
-  readonly operationDesk: Pick<OperationDesk, 'cancel'>
+  readonly operationAdmin: Pick<OperationAdmin, 'cancel'>
   readonly idempotency: Pick<Idempotency, 'answerOf'>
   readonly compiler: SchemaCompiler
   readonly clock: Clock
@@ -77,46 +77,47 @@ const MOST_PAUSES = 7
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { gate, approvals, operations, clock } = deps
 
-  const decide = ({ journey, tool, deadline }: Applicant) => {
-    const { operationId, config, digest, request } = journey
-    const { seat, input, consented } = request
-    return deadline.race(gate.decide({ operationId, seat, tool, config, digest, input, consented }))
+  const decide = ({ callState, tool, deadline }: Applicant) => {
+    const { operationId, config, digest, request } = callState
+    const { session, input, consented } = request
+    return deadline.race(gate.decide({ operationId, session, tool, config, digest, input, consented }))
   }
 
   async function admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined> {
-    const { journey, tool, record } = applicant
+    const { callState, tool, record } = applicant
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       const decision = await decide(applicant)
       if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
       if (decision.kind === 'missing') return await waitForPersons(applicant, decision.asks)
-      journey.consent = decision.consent
+      callState.consent = decision.consent
       // One that waited was leased with what it runs on.
-      if (journey.resumed) return undefined
+      if (callState.resumed) return undefined
       const now = Math.round(clock.now())
-      const begun = await operations.begin(record, consentWrites(decision.grants, journey.operationId, now))
+      const begun = await operations.begin(record, consentWrites(decision.grants, callState.operationId, now))
       if (begun === 'known') return 'known'
-      if (begun !== 'unallowed') return recorded(journey)
+      if (begun !== 'unallowed') return recorded(callState)
     }
     throw new AppError('STORE_BUSY', `What allows "${tool.name}" changes all the time. Call again.`)
   }
 
-  function recorded(journey: Journey): undefined {
-    journey.isRecorded = true
-    journey.request.onRecorded?.(journey.operationId)
+  function recorded(callState: CallState): undefined {
+    callState.isRecorded = true
+    callState.request.onRecorded?.(callState.operationId)
   }
 
   async function waitForPersons(
     applicant: Applicant,
     asks: readonly ConsentAsk[],
   ): Promise<CallAnswer | 'known' | undefined> {
-    const { journey, tool, record, deadline } = applicant
-    if (journey.resumed || journey.request.unallowed === 'refuse') throw consentRequired(tool, asks, journey.digest)
-    const asksClient = mayAsk(journey, asks)
+    const { callState, tool, record, deadline } = applicant
+    if (callState.resumed || callState.request.unallowed === 'refuse')
+      throw consentRequired(tool, asks, callState.digest)
+    const asksClient = mayAsk(callState, asks)
     const budgetMs = (asksClient ? ANSWER_SECONDS : deps.settings.consentWaitSeconds) * 1000
     const call: UnallowedCall = { record, asks, deadline, budgetMs }
     if ((await approvals.open(call)) === 'known') return 'known'
-    journey.isParked = true
-    journey.request.onRecorded?.(journey.operationId)
+    callState.isParked = true
+    callState.request.onRecorded?.(callState.operationId)
     const withdraw = asksClient ? askClient(applicant, asks) : () => {}
     let answer: (() => CallAnswer) | undefined
     try {
@@ -125,15 +126,15 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       return await interrupted(applicant, error)
     } finally {
       withdraw()
-      approvals.leave(journey.operationId)
+      approvals.leave(callState.operationId)
     }
     // Its own end, which may be an error, and is told as it is.
     return answer?.()
   }
 
   async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<(() => CallAnswer) | undefined> {
-    const { journey, tool, record } = applicant
-    const { operationId: id } = journey
+    const { callState, tool, record } = applicant
+    const { operationId: id } = callState
     if (state === undefined) return await outOfPatience(applicant)
     const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
     if (taken === 'later') {
@@ -149,23 +150,23 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
     if (!taken) return await byOthers(applicant)
     operations.adopt(record, taken.standing, { isAwaited: true })
-    journey.consent = taken.consent
-    journey.isRecorded = true
+    callState.consent = taken.consent
+    callState.isRecorded = true
     return undefined
   }
 
   /** It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say. */
-  async function byOthers({ journey, tool, deadline }: Applicant): Promise<() => CallAnswer> {
-    const known = await deadline.race(deps.idempotency.answerOf(journey.operationId, whetherHeard(journey)))
+  async function byOthers({ callState, tool, deadline }: Applicant): Promise<() => CallAnswer> {
+    const known = await deadline.race(deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)))
     // A handle is no answer to the tool around it.
-    if (journey.depth > 0 && !known.hasEnded) throw unallowed(tool)
+    if (callState.depth > 0 && !known.hasEnded) throw unallowed(tool)
     return known.answer
   }
 
   /** Nothing where it is not this caller's to run; later where nobody can tell now, and whoever looks next can. */
   async function takeAllowed(applicant: Applicant): Promise<Allowed | 'later' | undefined> {
-    const { journey, deadline } = applicant
-    const { operationId: id, depth } = journey
+    const { callState, deadline } = applicant
+    const { operationId: id, depth } = callState
     try {
       const decision = await decide(applicant)
       const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
@@ -183,11 +184,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
   async function outOfPatience(applicant: Applicant): Promise<() => CallAnswer> {
-    const { journey, tool } = applicant
-    if (journey.depth > 0) throw unallowed(tool)
+    const { callState, tool } = applicant
+    if (callState.depth > 0) throw unallowed(tool)
     // Another process may have done it meanwhile, without a word that was heard here.
     const known = await heardOf(applicant)
-    return known?.hasEnded ? known.answer : () => stillOpen(journey, tool)
+    return known?.hasEnded ? known.answer : () => stillOpen(callState, tool)
   }
 
   /**
@@ -196,14 +197,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
    * after that.
    */
   async function interrupted(applicant: Applicant, error: unknown): Promise<CallAnswer> {
-    const { journey, tool, deadline } = applicant
-    const { operationId: id, depth } = journey
+    const { callState, tool, deadline } = applicant
+    const { operationId: id, depth } = callState
     const reason = deadline.reason()
     const isOver = reason !== undefined && !OUT_OF_TIME.has(reason.code)
     if (depth === 0 && !isOver) {
       if (error !== reason)
         deps.log.warn('nobody can tell how a call stands', { operation: id, error: messageOf(error) })
-      return stillOpen(journey, tool)
+      return stillOpen(callState, tool)
     }
     // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
     deadline.cancel(toAppError(error))
@@ -216,14 +217,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** How it stands, which its caller hears with the answer; nothing where nobody can tell. */
-  async function heardOf({ journey }: Applicant): Promise<KnownCall | undefined> {
-    return await deps.idempotency.answerOf(journey.operationId, whetherHeard(journey)).catch(() => undefined)
+  async function heardOf({ callState }: Applicant): Promise<KnownCall | undefined> {
+    return await deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)).catch(() => undefined)
   }
 
   /** What it came to with somebody else. Where nobody can tell, it may be done. */
   async function endOf(applicant: Applicant, error: unknown): Promise<CallAnswer> {
     const known = await heardOf(applicant)
-    if (!known?.hasEnded) throw notGivenUp(applicant.tool, applicant.journey.operationId, error)
+    if (!known?.hasEnded) throw notGivenUp(applicant.tool, applicant.callState.operationId, error)
     return known.answer()
   }
 
@@ -233,7 +234,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
    */
   async function giveUp(id: string): Promise<GivenUp> {
     for (let looks = 0, pause = FIRST_PAUSE_MS; ; looks++, pause *= 2) {
-      const came = await deps.operationDesk.cancel(id).catch(toAppError)
+      const came = await deps.operationAdmin.cancel(id).catch(toAppError)
       if (!isAppError(came)) return came === 'cancelled' ? 'notRun' : 'byOthers'
       if (came.code === 'REQUEST_REFUSED') return 'byOthers'
       if (came.code === 'NAME_UNKNOWN') return 'notRun'
@@ -247,8 +248,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   /** A client is asked beside everybody else; whoever answers first counts, and the others need not any more. */
   function askClient(applicant: Applicant, asks: readonly ConsentAsk[]): () => void {
-    const { journey, tool, deadline } = applicant
-    const { request, operationId } = journey
+    const { callState, tool, deadline } = applicant
+    const { request, operationId } = callState
     const over = new AbortController()
     const question = clientQuestion({ operationId, tool: tool.name, asks, input: request.input })
     const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
@@ -257,9 +258,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     askWhileWanted(question, asking, { signal: over.signal })
       .then(async given => {
         const answer = clientAnswer(given)
-        const by = { name: `the client of ${request.seat.caller.name}`, via: 'client' as const }
+        const by = { name: `the client of ${request.session.caller.name}`, via: 'client' as const }
         if (!answer) return waitForOthers()
-        await deps.desks(request.seat.caller.organisation).answer(operationId, answer, by)
+        await deps.consentServices(request.session.caller.organisation).answer(operationId, answer, by)
       })
       .catch(error => {
         if (over.signal.aborted) return
@@ -269,7 +270,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return () => over.abort(new AppError('CANCELLED', 'Somebody else has answered.'))
   }
 
-  function stillOpen({ operationId: id, startedAt }: Journey, { name: tool }: Tool): CallAnswer {
+  function stillOpen({ operationId: id, startedAt }: CallState, { name: tool }: Tool): CallAnswer {
     const expiresAt = Math.round(startedAt) + deps.settings.approvalHours * HOUR_MS
     return waitingAnswer({ id, tool, state: 'waitingForApproval', dueAt: null, expiresAt }, clock.now())
   }
@@ -293,7 +294,7 @@ function notGivenUp({ name: tool }: Tool, id: string, cause: unknown): AppError 
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'STOPPING'])
 
 /** Only where the owner wrote that this agent's clients may be asked. */
-function mayAsk({ request }: Journey, asks: readonly ConsentAsk[]): boolean {
-  const { seat } = request
-  return seat.agent()?.consent?.askClient === true && mayAskClient(asks) && canAnswer(request, 'person')
+function mayAsk({ request }: CallState, asks: readonly ConsentAsk[]): boolean {
+  const { session } = request
+  return session.agent()?.consent?.askClient === true && mayAskClient(asks) && canAnswer(request, 'person')
 }

@@ -13,7 +13,7 @@ import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 
 interface AskParts {
-  readonly request: Pick<CallRequest, 'seat' | 'ask'>
+  readonly request: Pick<CallRequest, 'session' | 'ask'>
   /** Who asks, for messages: the tool. */
   readonly subject: string
   readonly signal: AbortSignal
@@ -22,10 +22,10 @@ interface AskParts {
 
 /** Whether there is anybody who can answer questions of this kind. */
 export function canAnswer(
-  { seat, ask, canAnswer: can }: Pick<CallRequest, 'seat' | 'ask' | 'canAnswer'>,
+  { session, ask, canAnswer: can }: Pick<CallRequest, 'session' | 'ask' | 'canAnswer'>,
   kind: QuestionKind,
 ): boolean {
-  return ask ? (can?.(kind) ?? true) : seat.callbacks?.ask !== undefined
+  return ask ? (can?.(kind) ?? true) : session.callbacks?.ask !== undefined
 }
 
 interface Asking extends Omit<AskParts, 'signal'> {
@@ -110,7 +110,7 @@ function answerValidator(question: Question, compiler: SchemaCompiler): (answer:
 
 async function askSomebody(question: Question, { request, subject, signal }: AskParts): Promise<Answer> {
   if (request.ask) return request.ask(question, signal)
-  const callback = request.seat.callbacks?.ask
+  const callback = request.session.callbacks?.ask
   if (callback) return callback(question, { tool: subject, signal })
   const message = `"${subject}" has a question, and no person is there to answer it: "${questionText(question)}"`
   throw new AppError('ANSWER_UNAVAILABLE', message)

@@ -6,7 +6,7 @@ import type { Operations } from '../record/operations.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
-import { type Journey, whetherHeard } from './journey.ts'
+import { type CallState, whetherHeard } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 
 export interface ContextParts {
@@ -25,7 +25,7 @@ export interface ContextParts {
 }
 
 // No private fields: what a handler derives from its context inherits the getters, and these look there.
-const JOURNEY = Symbol('journey')
+const CALL_STATE = Symbol('journey')
 const PARTS = Symbol('parts')
 
 /**
@@ -47,13 +47,13 @@ export class RunContext implements CallContext {
   readonly waitingOperations: CallContext['waitingOperations']
   readonly resultPage: CallContext['resultPage']
   readonly missingEffects: CallContext['missingEffects']
-  readonly [JOURNEY]: Journey
+  readonly [CALL_STATE]: CallState
   readonly [PARTS]: ContextParts
 
-  constructor(journey: Journey, parts: ContextParts) {
-    const { request, operationId } = journey
+  constructor(callState: CallState, parts: ContextParts) {
+    const { request, operationId } = callState
     const { tool, log, records, results } = parts
-    const { caller } = request.seat
+    const { caller } = request.session
     this.caller = caller
     this.client = request.client ?? operationId
     this.config = parts.config
@@ -64,11 +64,11 @@ export class RunContext implements CallContext {
     this.ask = askOf(request, parts)
     this.canAnswer = canAnswerOf(request)
     this.call = parts.nested
-    this.operation = operationOf(journey, records)
+    this.operation = operationOf(callState, records)
     this.waitingOperations = waitingOf(caller, records)
     this.resultPage = resultPageOf(caller, results)
     this.missingEffects = parts.missingEffects
-    this[JOURNEY] = journey
+    this[CALL_STATE] = callState
     this[PARTS] = parts
   }
 
@@ -89,7 +89,7 @@ export class RunContext implements CallContext {
   }
 
   get log(): Log {
-    const { request, operationId } = this[JOURNEY]
+    const { request, operationId } = this[CALL_STATE]
     const { tool, log } = this[PARTS]
     const facts = { tool: tool.name, operationId }
     const { trace, onLog } = request
@@ -116,9 +116,9 @@ const canAnswerOf =
     canAnswer(request, kind)
 
 const operationOf =
-  (journey: Journey, records: ContextParts['records']): CallContext['operation'] =>
+  (callState: CallState, records: ContextParts['records']): CallContext['operation'] =>
   id =>
-    records.show(journey.request.seat.caller, id, whetherHeard(journey))
+    records.show(callState.request.session.caller, id, whetherHeard(callState))
 
 const waitingOf =
   (caller: Caller, records: ContextParts['records']): CallContext['waitingOperations'] =>
@@ -131,12 +131,12 @@ const resultPageOf =
     results.page(caller, id, offset)
 
 /** Progress is a courtesy: neither a bad value nor a listener that fails may change how the call ends. */
-function passProgress(update: unknown, { onProgress, seat }: CallRequest, tool: Tool, log: Log): void {
+function passProgress(update: unknown, { onProgress, session }: CallRequest, tool: Tool, log: Log): void {
   const parsed = Progress.safeParse(update)
   if (!parsed.success) return log.warn('progress that is none was dropped', { tool: tool.name })
   try {
     onProgress?.(parsed.data)
-    seat.callbacks?.progress?.({ tool: tool.name, ...parsed.data })
+    session.callbacks?.progress?.({ tool: tool.name, ...parsed.data })
   } catch (error) {
     log.warn('a listener to progress failed', { tool: tool.name, error: messageOf(error) })
   }

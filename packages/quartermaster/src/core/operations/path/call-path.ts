@@ -1,5 +1,5 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
-import type { Seat } from '../../agents/index.ts'
+import type { AgentSession } from '../../agents/index.ts'
 import type { Catalogue, Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import {
@@ -24,7 +24,7 @@ import { createEntrance, type EntranceDeps } from './entrance.ts'
 import { afterFailedCall, type FailedCallDeps } from './failed-call.ts'
 import { awaitHealth, isReady } from './health-stage.ts'
 import { checkInput } from './input-stage.ts'
-import type { Journey } from './journey.ts'
+import type { CallState } from './journey.ts'
 import { followForward, permit } from './permission-stage.ts'
 import { progressText } from './progress-text.ts'
 import { type RecordedRunDeps, runRecorded } from './recorded-run.ts'
@@ -54,24 +54,24 @@ export function createCalls(deps: CallPathDeps): Calls {
   const { catalogue, health, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const callTimeoutMs = settings.callTimeoutSeconds * 1000
-  const underWay = new Map<string, { readonly journey: Journey; readonly deadline: Deadline }>()
+  const underWay = new Map<string, { readonly callState: CallState; readonly deadline: Deadline }>()
   const spans = createCallSpans(deps)
   const entrance = createEntrance(deps)
   const draining = createCancellation()
   const stopping = createCancellation()
   let onDrained = () => {}
 
-  async function travel(journey: Journey): Promise<CallAnswer> {
+  async function travel(callState: CallState): Promise<CallAnswer> {
     let answer: CallAnswer
     try {
-      answer = await walk(journey)
+      answer = await walk(callState)
     } catch (error) {
-      return await afterFailedCall(journey, toSendableError(error), deps)
+      return await afterFailedCall(callState, toSendableError(error), deps)
     }
-    if (journey.resumed && answer.result.isError) answer = await orDoneEarlier(journey.resumed, answer)
+    if (callState.resumed && answer.result.isError) answer = await orDoneEarlier(callState.resumed, answer)
     // It has not ended, and whoever ends it will say so.
-    if (answer.waiting && journey.repeatOf === undefined) return answer
-    const writing = settle(journey, { answer }, deps)
+    if (answer.waiting && callState.repeatOf === undefined) return answer
+    const writing = settle(callState, { answer }, deps)
     // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
     if (writing) await writing
     return answer
@@ -83,55 +83,56 @@ export function createCalls(deps: CallPathDeps): Calls {
     return result ? { operationId: resumed.id, result } : answer
   }
 
-  async function walk(journey: Journey): Promise<CallAnswer> {
+  async function walk(callState: CallState): Promise<CallAnswer> {
     // A nested call belongs to a handler that is allowed to end.
-    const over = journey.depth > 0 ? stopping.signal : draining.signal
+    const over = callState.depth > 0 ? stopping.signal : draining.signal
     throwIfCancelled(over)
-    const meeting = meet(journey.request, over)
+    const meeting = meet(callState.request, over)
     if (meeting) await meeting
-    journey.request = followForward(journey.request)
-    const forwarded = meet(journey.request, over)
+    callState.request = followForward(callState.request)
+    const forwarded = meet(callState.request, over)
     if (forwarded) await forwarded
-    const { request } = journey
-    const { tool, config } = permit(request.seat, request.tool)
-    journey.tool = tool
-    journey.config = config
-    const deadline = deadlineFor(journey, tool)
-    underWay.set(journey.operationId, { journey, deadline })
+    const { request } = callState
+    const { tool, config } = permit(request.session, request.tool)
+    callState.tool = tool
+    callState.config = config
+    const deadline = deadlineFor(callState, tool)
+    underWay.set(callState.operationId, { callState, deadline })
     try {
       const checked = checkInput(tool, request.input)
       const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked), clock) : checked
-      journey.digest = digestOf(tool, request.input, digest)
-      if (journey.resumed) refuseChanged(journey.resumed, tool)
-      const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(journey, deadline)
+      callState.digest = digestOf(tool, request.input, digest)
+      if (callState.resumed) refuseChanged(callState.resumed, tool)
+      const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(callState, deadline)
       if (first) return first
       if (request.whenDisabled !== 'run' && !isReady(tool, health)) {
         const passing = passHealth(tool, deadline)
-        const waiting = await passing.catch(error => entrance.waitForTool(journey, tool, error, deadline))
+        const waiting = await passing.catch(error => entrance.waitForTool(callState, tool, error, deadline))
         if (waiting) return waiting
       }
-      const entering = entrance.enter(journey, tool, deadline)
+      const entering = entrance.enter(callState, tool, deadline)
       const instead = entering && (await entering)
       if (instead) return instead
-      const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
-      return await runRecorded({ journey, tool, config, input, deadline }, nested, deps)
+      const nested = (name: string, given: unknown) => callNested(callState, deadline, name, given)
+      return await runRecorded({ callState, tool, config, input, deadline }, nested, deps)
     } finally {
       // One that waited for a person may be run by the queue meanwhile, under the same id.
-      if (underWay.get(journey.operationId)?.deadline === deadline) underWay.delete(journey.operationId)
+      if (underWay.get(callState.operationId)?.deadline === deadline) underWay.delete(callState.operationId)
       deadline.release()
       if (running() === 0) onDrained()
     }
   }
 
   function meet(
-    { seat, tool, signal, timeoutMs = callTimeoutMs }: Meeting,
+    { session, tool, signal, timeoutMs = callTimeoutMs }: Meeting,
     over: CancelSignal = draining.signal,
   ): Promise<void> | undefined {
-    if (seat.grant(tool)) return undefined
+    if (session.grant(tool)) return undefined
     const withinMs = Math.min(timeoutMs, callTimeoutMs)
-    const unit = seat.unseen(tool)
-    const isLoading = catalogue.current().isPartial && seat.withheld(tool) !== undefined
-    const meeting = unit === undefined ? isLoading && loaded(seat, tool, withinMs) : deps.meetUnseen?.(unit, withinMs)
+    const unit = session.unseen(tool)
+    const isLoading = catalogue.current().isPartial && session.withheld(tool) !== undefined
+    const meeting =
+      unit === undefined ? isLoading && loaded(session, tool, withinMs) : deps.meetUnseen?.(unit, withinMs)
     if (!meeting) return undefined
     // Whoever waits for it would be cut off by the end of this process, and told nothing.
     const meetingHere = unlessCancelled(meeting, over).then(() => throwIfCancelled(over))
@@ -139,7 +140,7 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   /** Right after a start, code may still be read: resolves when the tool is there, or all is read, or the time is over. */
-  function loaded(seat: Seat, tool: string, withinMs: number): Promise<void> {
+  function loaded(session: AgentSession, tool: string, withinMs: number): Promise<void> {
     return new Promise(resolve => {
       const end = () => {
         cancel()
@@ -148,13 +149,13 @@ export function createCalls(deps: CallPathDeps): Calls {
       }
       const cancel = clock.after(withinMs, end)
       const off = deps.emitter.on('generation.swapped', () => {
-        if (seat.grant(tool) || !catalogue.current().isPartial) end()
+        if (session.grant(tool) || !catalogue.current().isPartial) end()
       })
     })
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
-  function deadlineFor({ request, outer }: Journey, tool: Tool): Deadline {
+  function deadlineFor({ request, outer }: CallState, tool: Tool): Deadline {
     const ms = request.timeoutMs ?? Number.POSITIVE_INFINITY
     return createDeadline({ clock, ms, parent: request.signal, outer, what: `The call of "${tool.name}"` })
   }
@@ -163,18 +164,28 @@ export function createCalls(deps: CallPathDeps): Calls {
     return deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
   }
 
-  async function callNested(around: Journey, outer: Deadline, tool: string, input: unknown) {
+  async function callNested(around: CallState, outer: Deadline, tool: string, input: unknown) {
     const depth = around.depth + 1
     if (depth >= settings.nestedCallDepth) {
       const most = `${settings.nestedCallDepth} is the most.`
       throw new AppError('LIMIT_EXCEEDED', `"${around.request.tool}" calls "${tool}" at depth ${depth + 1}; ${most}`)
     }
-    const { seat, ask, canAnswer, trace, unallowed, client = around.operationId } = around.request
-    const request: CallRequest = { seat, tool, input, signal: outer.signal(), ask, canAnswer, client, trace, unallowed }
+    const { session, ask, canAnswer, trace, unallowed, client = around.operationId } = around.request
+    const request: CallRequest = {
+      session,
+      tool,
+      input,
+      signal: outer.signal(),
+      ask,
+      canAnswer,
+      client,
+      trace,
+      unallowed,
+    }
     return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 
-  function begin(given: CallRequest, around: Around = OUTERMOST): Journey {
+  function begin(given: CallRequest, around: Around = OUTERMOST): CallState {
     const operationId = ids.next('op')
     const request = given.asTask ? followed(given, text => operations.progress(operationId, text)) : given
     const trace = spans.begin(request, operationId)
@@ -201,21 +212,21 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   /** An operation that waited goes the whole way: what was allowed then may not be allowed now. */
-  async function resume(row: OperationRow, { seat, input, effects }: ResumeRequest): Promise<void> {
+  async function resume(row: OperationRow, { session, input, effects }: ResumeRequest): Promise<void> {
     const { id, tool, parentId } = row
     const around = { depth: 0, outer: undefined, parentId: parentId ?? undefined }
-    const request = { seat, tool, input }
-    const journey: Journey = { ...begin(request, around), operationId: id, resumed: row, isRecorded: true, effects }
+    const request = { session, tool, input }
+    const callState: CallState = { ...begin(request, around), operationId: id, resumed: row, isRecorded: true, effects }
     operations.adopt(recordOf(row, input), row)
-    await travel(journey).catch(() => {
+    await travel(callState).catch(() => {
       // It is on record, and whoever asked for it is told of its end.
     })
   }
 
-  const isRunning = ({ depth, hasRun }: Journey) => depth === 0 && hasRun
+  const isRunning = ({ depth, hasRun }: CallState) => depth === 0 && hasRun
 
   function running(): number {
-    return [...underWay.values()].filter(({ journey }) => isRunning(journey)).length
+    return [...underWay.values()].filter(({ callState }) => isRunning(callState)).length
   }
 
   return {
@@ -230,11 +241,11 @@ export function createCalls(deps: CallPathDeps): Calls {
       deadline.cancel(reason)
       return 'told'
     },
-    target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
+    target: ({ session, tool, input }) => permit(session, followForward({ session, tool, input }).tool),
     drain() {
       draining.cancel(stopped())
-      for (const { journey, deadline } of underWay.values())
-        if (journey.depth === 0 && !journey.hasRun) deadline.cancel(stopped())
+      for (const { callState, deadline } of underWay.values())
+        if (callState.depth === 0 && !callState.hasRun) deadline.cancel(stopped())
       return new Promise(resolve => {
         onDrained = resolve
         if (running() === 0) resolve()
@@ -278,7 +289,7 @@ function refuseChanged(row: OperationRow, tool: Tool): void {
 }
 
 /** The call around a call, as far as the inner one has to know. */
-type Around = Pick<Journey, 'depth' | 'outer' | 'parentId'>
+type Around = Pick<CallState, 'depth' | 'outer' | 'parentId'>
 
 const OUTERMOST: Around = { depth: 0, outer: undefined, parentId: undefined }
 

@@ -9,7 +9,7 @@ import {
   WHEN_DISABLED_META,
   WhenDisabled,
 } from '../../../contracts/index.ts'
-import type { Grant, Seat } from '../../agents/index.ts'
+import type { AgentSession, Grant } from '../../agents/index.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
 import type { ConsentedOnce } from '../consent/grants.ts'
 import type { Audience } from '../exchange/audience.ts'
@@ -19,7 +19,7 @@ import type { OpenedEffects } from '../record/stored-results.ts'
 
 /** One call, as every adapter makes it. */
 export interface CallRequest {
-  readonly seat: Seat
+  readonly session: AgentSession
   readonly tool: string
   readonly input: unknown
   readonly signal?: CancelSignal | undefined
@@ -51,14 +51,14 @@ export interface CallRequest {
 }
 
 /** A call that its client comes back for, after the process that asked it something is gone. */
-export interface RejoinRequest extends Pick<CallRequest, 'seat' | 'tool' | 'input' | 'isHeard'> {
+export interface RejoinRequest extends Pick<CallRequest, 'session' | 'tool' | 'input' | 'isHeard'> {
   readonly operationId: string
   /** What the person in front of the client said when asked to allow this call, and when that was asked. */
   readonly answered: { readonly answer: Answer; readonly askedAt: number } | undefined
 }
 
 /** What an operation that waited is run with. */
-export interface ResumeRequest extends Pick<CallRequest, 'seat' | 'input'> {
+export interface ResumeRequest extends Pick<CallRequest, 'session' | 'input'> {
   /** What earlier runs were to leave behind; empty when there was none. */
   readonly effects: OpenedEffects
 }
@@ -72,9 +72,9 @@ export interface Calls extends RunningCalls {
    * started, or code that is still read, and waits for it within the call's time. Nothing has to be waited for where the tool is
    * there, or nobody may have it.
    */
-  meet(request: Pick<CallRequest, 'seat' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
+  meet(request: Pick<CallRequest, 'session' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
-  target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
+  target(request: Pick<CallRequest, 'session' | 'tool' | 'input'>): Grant
   /** Goes on with a call that is on record, for a client whose exchange is gone with its process. Throws `CURSOR_GONE`. */
   rejoin(request: RejoinRequest): Promise<CallAnswer>
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
@@ -91,12 +91,15 @@ export interface Calls extends RunningCalls {
 }
 
 /** What an agent's call gave as `whenDisabled`. Running a disabled tool takes the word of the agent's file. */
-export function checkWhenDisabled(given: unknown, seat: Pick<Seat, 'agent' | 'caller'>): WhenDisabled | undefined {
+export function checkWhenDisabled(
+  given: unknown,
+  session: Pick<AgentSession, 'agent' | 'caller'>,
+): WhenDisabled | undefined {
   if (given === undefined) return undefined
   const { data } = WhenDisabled.safeParse(given)
   if (data === undefined)
     throw new AppError('INPUT_INVALID', `"${WHEN_DISABLED_META}" must be "fail", "wait" or "run".`)
-  if (data !== 'run' || seat.agent()?.runDisabled === true) return data
-  const message = `"${seat.caller.name}" may not run disabled tools. Its file allows that with "runDisabled": true.`
+  if (data !== 'run' || session.agent()?.runDisabled === true) return data
+  const message = `"${session.caller.name}" may not run disabled tools. Its file allows that with "runDisabled": true.`
   throw new AppError('REQUEST_REFUSED', message)
 }

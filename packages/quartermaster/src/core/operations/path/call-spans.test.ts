@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditEntry, TraceContext } from '../../../contracts/index.ts'
-import type { Seat } from '../../agents/index.ts'
+import type { AgentSession } from '../../agents/index.ts'
 import { createEmitter, type Span, type SpanStart, type Tracer } from '../../kernel/index.ts'
 import { createCallSpans } from './call-spans.ts'
 
 const emitter = () => createEmitter({ onError: error => expect.fail(String(error)) })
-const seat = { caller: { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' } } as Seat
+const session = {
+  caller: { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' },
+} as AgentSession
 const PARENT: TraceContext = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
 const OWN: TraceContext = { traceparent: `00-${'a'.repeat(32)}-${'c'.repeat(16)}-01` }
 
@@ -24,7 +26,7 @@ function noting() {
 const settled = (end: Pick<AuditEntry, 'outcome'> & { code?: string }): AuditEntry => ({
   at: 0,
   operationId: 'op_1',
-  caller: seat.caller,
+  caller: session.caller,
   tool: 'add',
   digest: '',
   decision: 'allowed',
@@ -37,7 +39,7 @@ describe('the span of a call', () => {
   it('hangs below whoever calls, and says who and which, never with what', () => {
     const { tracer, begun } = noting()
     const spans = createCallSpans({ tracer, emitter: emitter() })
-    expect(spans.begin({ seat, tool: 'add', input: { secret: 1 }, trace: PARENT }, 'op_1')).toBe(OWN)
+    expect(spans.begin({ session, tool: 'add', input: { secret: 1 }, trace: PARENT }, 'op_1')).toBe(OWN)
     expect(begun).toEqual([
       {
         name: 'execute_tool add',
@@ -60,7 +62,7 @@ describe('the span of a call', () => {
   ])('ends once, as the audit says: %j', (end, error) => {
     const { tracer, ended } = noting()
     const events = emitter()
-    createCallSpans({ tracer, emitter: events }).begin({ seat, tool: 'add', input: {} }, 'op_1')
+    createCallSpans({ tracer, emitter: events }).begin({ session, tool: 'add', input: {} }, 'op_1')
     events.emit('call.settled', settled(end))
     events.emit('call.settled', settled(end))
     expect(ended).toEqual([{ facts: { 'gen_ai.tool.name': 'add', 'quartermaster.outcome': end.outcome }, error }])
@@ -68,6 +70,6 @@ describe('the span of a call', () => {
 
   it('is not made where nobody traces, and the trace goes through as it came', () => {
     const spans = createCallSpans({ emitter: emitter() })
-    expect(spans.begin({ seat, tool: 'add', input: {}, trace: PARENT }, 'op_1')).toBe(PARENT)
+    expect(spans.begin({ session, tool: 'add', input: {}, trace: PARENT }, 'op_1')).toBe(PARENT)
   })
 })

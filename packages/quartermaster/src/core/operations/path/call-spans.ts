@@ -17,15 +17,15 @@ export function createCallSpans({ tracer, emitter }: { tracer?: Tracer | undefin
     open.delete(operationId)
   })
   return {
-    begin({ seat, tool, trace }, operationId) {
+    begin({ session, tool, trace }, operationId) {
       const span = tracer.start({
         name: `execute_tool ${tool.slice(0, LONGEST_NAME)}`,
         kind: 'internal',
         parent: trace,
         facts: {
           'gen_ai.operation.name': 'execute_tool',
-          'quartermaster.organisation': seat.caller.organisation,
-          'quartermaster.agent': seat.caller.name,
+          'quartermaster.organisation': session.caller.organisation,
+          'quartermaster.agent': session.caller.name,
           'quartermaster.operation_id': operationId,
         },
       })

@@ -133,7 +133,7 @@ describe('results', () => {
     // Whether its status can be asked for.
     expect(kept).not.toHaveProperty('isRecorded')
     expect((await hub.callAs('worker', 'change')).kept).toMatchObject({ isRecorded: true })
-    const caller = hub.agents.seat('worker').caller
+    const caller = hub.agents.session('worker').caller
     let read = (result.content[0] as { text: string }).text
     for (let offset = kept?.nextOffset; offset !== undefined; ) {
       const page = await hub.results.page(caller, kept?.resultId ?? '', offset)
@@ -147,9 +147,9 @@ describe('results', () => {
     const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
     const { kept } = await hub.callAs('worker', 'long')
     const id = kept?.resultId ?? ''
-    await expect(hub.results.page(hub.agents.seat('stranger').caller, id, 0)).rejects.toThrow('No result')
+    await expect(hub.results.page(hub.agents.session('stranger').caller, id, 0)).rejects.toThrow('No result')
     await hub.clock.advance(16 * 60_000)
-    await expect(hub.results.page(hub.agents.seat('worker').caller, id, 0)).rejects.toThrow('No result')
+    await expect(hub.results.page(hub.agents.session('worker').caller, id, 0)).rejects.toThrow('No result')
   })
 
   it('keeps no more than the bound, the newest first', async () => {
@@ -161,7 +161,7 @@ describe('results', () => {
       await hub.callAs('worker', 'long'),
       await hub.callAs('worker', 'long'),
     ]
-    const { caller } = hub.agents.seat('worker')
+    const { caller } = hub.agents.session('worker')
     const reading = answers.map(({ kept }) => hub.results.page(caller, kept?.resultId ?? '', 0))
     const isKept = (await Promise.allSettled(reading)).map(({ status }) => status === 'fulfilled')
     expect(isKept).toEqual([false, true, true])

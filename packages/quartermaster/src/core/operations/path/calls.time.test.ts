@@ -19,7 +19,7 @@ describe('limits', () => {
     const hub = await workerHub([simpleTool('big', { maxResultBytes: 1024, handler: () => result })])
     const answer = await hub.callAs('worker', 'big')
     expect(JSON.stringify(answer.result).length).toBeLessThan(3_000)
-    const { caller } = hub.agents.seat('worker')
+    const { caller } = hub.agents.session('worker')
     let whole = ''
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const page: ResultPage = await hub.results.page(caller, answer.operationId, offset)

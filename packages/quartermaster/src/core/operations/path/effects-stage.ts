@@ -11,11 +11,11 @@ import {
 } from '../effects/verify-effects.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import type { Deadline } from './deadline.ts'
-import type { Journey } from './journey.ts'
+import type { CallState } from './journey.ts'
 
 /** A call whose tool leaves something behind outside. */
 export interface EffectfulRun {
-  readonly journey: Journey
+  readonly callState: CallState
   readonly tool: Tool
   readonly config: unknown
   readonly input: unknown
@@ -40,23 +40,23 @@ interface EffectsStageDeps {
 
 export function createEffectsStage({ effectKinds, clock, operations }: EffectsStageDeps): EffectsStage {
   /** Looked at once, before the first run: later ones are held against the world as it was before any of them. */
-  async function takeFirstLook({ journey, tool, config, input, deadline }: EffectfulRun): Promise<void> {
-    const { operationId } = journey
+  async function takeFirstLook({ callState, tool, config, input, deadline }: EffectfulRun): Promise<void> {
+    const { operationId } = callState
     const kinds = kindsFor(effectKinds, tool)
     const effects = concreteEffects(tool.effects, { input, config, operationId }, kinds)
     const kept = await deadline.race(takeBaseline(effects, kinds, { clock, signal: deadline.signal() }))
     await operations.keepEffects(operationId, kept)
-    journey.effects = kept
+    callState.effects = kept
   }
 
-  function look({ journey, tool }: EffectfulRun): Promise<EffectReport> {
-    return verifyEffects(journey.effects, kindsFor(effectKinds, tool), { clock })
+  function look({ callState, tool }: EffectfulRun): Promise<EffectReport> {
+    return verifyEffects(callState.effects, kindsFor(effectKinds, tool), { clock })
   }
 
   return {
     async before(run) {
-      const { journey, tool } = run
-      if (journey.effects.length === 0) {
+      const { callState, tool } = run
+      if (callState.effects.length === 0) {
         await takeFirstLook(run)
         return NOTHING_MISSING
       }

@@ -7,19 +7,19 @@ import { giveUpAt } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
 import type { Admission } from './admission.ts'
 import type { Deadline } from './deadline.ts'
-import { type Journey, whetherHeard } from './journey.ts'
+import { type CallState, whetherHeard } from './journey.ts'
 
 /** Where a call gets on record, or is found to be there already. */
 interface Entrance {
   /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
-  firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined>
+  firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined>
   /**
    * Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. Nothing
    * has to be waited for when the call has no record and needs nobody's consent.
    */
-  enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
+  enter(callState: CallState, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
   /** Records the call of a disabled tool as one that runs when the tool is active again, if it asks for that; else throws `reason`. */
-  waitForTool(journey: Journey, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
+  waitForTool(callState: CallState, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
 }
 
 export interface EntranceDeps {
@@ -31,67 +31,71 @@ export interface EntranceDeps {
 }
 
 export function createEntrance({ operations, idempotency, admission, clock, settings }: EntranceDeps): Entrance {
-  async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
-    const { seat, tool, idempotencyKey: key } = journey.request
+  async function firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined> {
+    const { session, tool, idempotencyKey: key } = callState.request
     if (key === undefined) return undefined
-    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest }, whetherHeard(journey))
+    const first = idempotency.first(
+      { caller: session.caller, tool, key, digest: callState.digest },
+      whetherHeard(callState),
+    )
     const known = await deadline.race(first)
-    journey.repeatOf = known?.operationId
+    callState.repeatOf = known?.operationId
     return known?.answer()
   }
 
   /** Somebody else was faster with the same key. */
-  async function beaten(journey: Journey, deadline: Deadline): Promise<CallAnswer> {
-    const first = await firstAnswer(journey, deadline)
+  async function beaten(callState: CallState, deadline: Deadline): Promise<CallAnswer> {
+    const first = await firstAnswer(callState, deadline)
     if (first) return first
     throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
   }
 
   async function orBeaten(
     entering: Promise<CallAnswer | 'known' | undefined>,
-    journey: Journey,
+    callState: CallState,
     deadline: Deadline,
   ): Promise<CallAnswer | undefined> {
     const answer = await entering
-    return answer === 'known' ? await beaten(journey, deadline) : answer
+    return answer === 'known' ? await beaten(callState, deadline) : answer
   }
 
   return {
     firstAnswer,
-    enter(journey, tool, deadline) {
-      const record = recordFor(journey, tool)
-      if (record.needsConsent) return orBeaten(admission.admit({ journey, tool, record, deadline }), journey, deadline)
-      const writing = journey.resumed ? undefined : operations.begin(record)
-      return writing && orBeaten(entered(journey, writing), journey, deadline)
+    enter(callState, tool, deadline) {
+      const record = recordFor(callState, tool)
+      if (record.needsConsent)
+        return orBeaten(admission.admit({ callState, tool, record, deadline }), callState, deadline)
+      const writing = callState.resumed ? undefined : operations.begin(record)
+      return writing && orBeaten(entered(callState, writing), callState, deadline)
     },
-    async waitForTool(journey, tool, reason, deadline) {
+    async waitForTool(callState, tool, reason, deadline) {
       const isDisabled = isAppError(reason) && reason.code === 'TOOL_DISABLED'
-      if (!isDisabled || journey.request.whenDisabled !== 'wait') throw reason
-      const { operationId: id, startedAt } = journey
+      if (!isDisabled || callState.request.whenDisabled !== 'wait') throw reason
+      const { operationId: id, startedAt } = callState
       const createdAt = Math.round(startedAt)
       const expiresAt = giveUpAt({ createdAt, startedAt: null, expiresAt: null }, settings)
       const waiting = { error: reason.toJSON(), expiresAt }
-      if ((await operations.queue(recordFor(journey, tool), waiting)) === 'known')
-        return await beaten(journey, deadline)
-      journey.request.onRecorded?.(id)
+      if ((await operations.queue(recordFor(callState, tool), waiting)) === 'known')
+        return await beaten(callState, deadline)
+      callState.request.onRecorded?.(id)
       return waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null, ...waiting }, clock.now())
     },
   }
 }
 
 /** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
-async function entered(journey: Journey, writing: Promise<Begun>): Promise<'known' | undefined> {
+async function entered(callState: CallState, writing: Promise<Begun>): Promise<'known' | undefined> {
   if ((await writing) !== 'begun') return 'known'
-  journey.isRecorded = true
-  journey.request.onRecorded?.(journey.operationId)
+  callState.isRecorded = true
+  callState.request.onRecorded?.(callState.operationId)
   return undefined
 }
 
-function recordFor({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
-  const { seat, input, asTask, idempotencyKey } = request
+function recordFor({ request, operationId, digest, startedAt, parentId }: CallState, tool: Tool): OperationRecord {
+  const { session, input, asTask, idempotencyKey } = request
   return {
     id: operationId,
-    caller: seat.caller,
+    caller: session.caller,
     tool: tool.name,
     definitionHash: tool.definitionHash,
     mutates: tool.mutates,

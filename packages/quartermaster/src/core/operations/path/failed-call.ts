@@ -5,7 +5,7 @@ import type { EndState } from '../record/operation-log.ts'
 import { giveUpAt } from '../record/operation-storage.ts'
 import { afterFailure, type RetryTerms, waitingAnswer } from '../record/running-calls.ts'
 import { isNo, type LastLook, namingOperation } from '../record/verify-after-failure.ts'
-import type { Journey } from './journey.ts'
+import type { CallState } from './journey.ts'
 import { putOff, type SettleDeps, settle } from './settle-stage.ts'
 
 export interface FailedCallDeps extends SettleDeps {
@@ -15,71 +15,79 @@ export interface FailedCallDeps extends SettleDeps {
 }
 
 /** Ends a call that could not be run and throws why, unless it is tried again by itself: then its caller gets a handle on it. */
-export async function afterFailedCall(journey: Journey, thrown: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
-  const failure = named(journey, thrown)
+export async function afterFailedCall(
+  callState: CallState,
+  thrown: AppError,
+  deps: FailedCallDeps,
+): Promise<CallAnswer> {
+  const failure = named(callState, thrown)
   // What waited for a person was ended, and put on record, by whoever ended it.
-  if (journey.isParked && !journey.isRecorded) throw failure
-  if (wasStopped(journey, failure) || isUnallowed(journey, failure)) return await putBack(journey, failure, deps)
-  const { tool } = journey
-  const next = nextStep(journey, failure, deps)
-  if (next.kind === 'end' || !tool || !journey.isRecorded) {
-    const done = next.kind === 'end' ? await doneEarlier(journey, next.state, deps) : undefined
+  if (callState.isParked && !callState.isRecorded) throw failure
+  if (wasStopped(callState, failure) || isUnallowed(callState, failure)) return await putBack(callState, failure, deps)
+  const { tool } = callState
+  const next = nextStep(callState, failure, deps)
+  if (next.kind === 'end' || !tool || !callState.isRecorded) {
+    const done = next.kind === 'end' ? await doneEarlier(callState, next.state, deps) : undefined
     if (done) return done
-    await settle(journey, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
+    await settle(callState, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
     throw failure
   }
-  return await tryLater(journey, { failure, dueAt: next.dueAt }, deps)
+  return await tryLater(callState, { failure, dueAt: next.dueAt }, deps)
 }
 
 /** Whoever does not know whether it was done has to know what to look at. */
-function named({ isRecorded, operationId: id, effects }: Journey, failure: AppError): AppError {
+function named({ isRecorded, operationId: id, effects }: CallState, failure: AppError): AppError {
   return isRecorded ? namingOperation(failure, { id, hasEffects: effects.length > 0 }) : failure
 }
 
 /** Ends one that is to end as not done, and that an earlier run had done all the same. */
-async function doneEarlier(journey: Journey, state: EndState, deps: FailedCallDeps): Promise<CallAnswer | undefined> {
-  const { resumed, operationId } = journey
+async function doneEarlier(
+  callState: CallState,
+  state: EndState,
+  deps: FailedCallDeps,
+): Promise<CallAnswer | undefined> {
+  const { resumed, operationId } = callState
   const result = resumed && isNo(state) ? await deps.lastLook.resultOf(resumed) : undefined
   if (!result) return undefined
   const answer = { operationId, result }
-  await settle(journey, { answer }, deps)
+  await settle(callState, { answer }, deps)
   return answer
 }
 
 /** What was allowed, or is to be tried again, and had not begun when the process stopped. */
-function wasStopped({ hasRun, isRecorded, isParked, resumed, depth }: Journey, { code }: AppError): boolean {
+function wasStopped({ hasRun, isRecorded, isParked, resumed, depth }: CallState, { code }: AppError): boolean {
   // The tool around a nested call stops as well, and could not come back for it.
   return code === 'STOPPING' && !hasRun && isRecorded && depth === 0 && (isParked || resumed !== undefined)
 }
 
 /** What allowed it has run out since it was taken from the queue, which has a person asked again. */
-function isUnallowed({ hasRun, resumed }: Journey, { code }: AppError): boolean {
+function isUnallowed({ hasRun, resumed }: CallState, { code }: AppError): boolean {
   return code === 'CONSENT_REQUIRED' && !hasRun && resumed !== undefined
 }
 
 /** Whoever takes it next begins with it. */
-function putBack(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
-  return tryLater(journey, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
+function putBack(callState: CallState, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
+  return tryLater(callState, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
 }
 
 async function tryLater(
-  journey: Journey,
+  callState: CallState,
   delay: { failure: AppError; dueAt: number | undefined },
   deps: FailedCallDeps,
 ): Promise<CallAnswer> {
-  await putOff(journey, delay, deps)
-  const { operationId: id, request, startedAt, resumed } = journey
+  await putOff(callState, delay, deps)
+  const { operationId: id, request, startedAt, resumed } = callState
   const now = deps.clock.now()
   const expiresAt = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
   const { failure: error, dueAt = null } = delay
   return waitingAnswer({ id, tool: request.tool, state: 'queued', dueAt, expiresAt, error }, now)
 }
 
-function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
-  const { tool, resumed, hasRun, startedAt, request } = journey
+function nextStep(callState: CallState, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
+  const { tool, resumed, hasRun, startedAt, request } = callState
   const { attempts } = resumed ?? FIRST
   const by = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
-  const policy = tool ? (resumed?.retry ?? policyOf(tool, journey)) : 'manual'
+  const policy = tool ? (resumed?.retry ?? policyOf(tool, callState)) : 'manual'
   const mutates = tool?.mutates ?? false
   const waits = request.whenDisabled === 'wait' || resumed?.error?.code === 'TOOL_DISABLED'
   const now = deps.clock.now()
@@ -87,7 +95,7 @@ function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): Re
 }
 
 /** The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed. */
-function policyOf({ retry }: Pick<Tool, 'retry'>, { depth }: Journey): RetryPolicy {
+function policyOf({ retry }: Pick<Tool, 'retry'>, { depth }: CallState): RetryPolicy {
   return depth > 0 ? 'manual' : retry
 }
 

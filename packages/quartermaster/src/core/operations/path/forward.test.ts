@@ -146,8 +146,8 @@ describe('a call through a forwarding tool', () => {
 
   it('can be looked through before it is made', async () => {
     const { hub } = await desk()
-    const seat = hub.agents.seat('ada')
-    const target = (tool: string, input: unknown) => hub.calls.target({ seat, tool, input }).tool.name
+    const session = hub.agents.session('ada')
+    const target = (tool: string, input: unknown) => hub.calls.target({ session, tool, input }).tool.name
     expect(target('quick', {})).toBe('quick')
     expect(target('relay', { name: 'shred' })).toBe('shred')
     expect(() => target('relay', { name: 'secret' })).toThrow(expect.objectContaining({ code: 'TOOL_NOT_FOUND' }))

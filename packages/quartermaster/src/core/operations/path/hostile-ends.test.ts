@@ -43,8 +43,8 @@ describe('an error whose details JSON cannot say', () => {
 
   it('reaches whoever reads as well', async () => {
     const { hub } = await hubWith([], [simplePrompt('prints', { render: fails({ n: 1n }) })])
-    const seat = hub.agents.seat('ada')
-    expect(await failureOf(hub.readings.renderPrompt({ seat, name: 'prints' }))).toMatchObject(LEFT_OUT)
+    const session = hub.agents.session('ada')
+    expect(await failureOf(hub.readings.renderPrompt({ session, name: 'prints' }))).toMatchObject(LEFT_OUT)
   })
 
   it('keeps those that it can say', async () => {
@@ -187,10 +187,10 @@ describe('a value with a hundred thousand faults', () => {
       [],
       [simplePrompt('odd', { render: () => Array.from({ length: MANY }, () => ({ role: 'odd' })) as never })],
     )
-    const seat = hub.agents.seat('ada')
-    expect((await told(hub.readings.renderPrompt({ seat, name: 'odd' }))).text.length).toBeLessThan(SHORT)
+    const session = hub.agents.session('ada')
+    expect((await told(hub.readings.renderPrompt({ session, name: 'odd' }))).text.length).toBeLessThan(SHORT)
     const given = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`n${i}`, 'x']))
-    const { issues } = await told(hub.readings.renderPrompt({ seat, name: 'odd', arguments: given }))
+    const { issues } = await told(hub.readings.renderPrompt({ session, name: 'odd', arguments: given }))
     expect(issues).toHaveLength(20)
   })
 })

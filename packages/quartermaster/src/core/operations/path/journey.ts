@@ -8,7 +8,7 @@ import type { Deadline } from './deadline.ts'
 import type { WholeResult } from './result-pages.ts'
 
 /** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
-export interface Journey {
+export interface CallState {
   /** What was asked for; after forwarding, what that came to. */
   request: CallRequest
   readonly operationId: string
@@ -42,7 +42,7 @@ export interface Journey {
 }
 
 /** Who can tell whether the caller has got how it ended. The tool around a nested call has an end of its own that is told. */
-export function whetherHeard({ request, depth }: Pick<Journey, 'request' | 'depth'>): IsHeard | undefined {
+export function whetherHeard({ request, depth }: Pick<CallState, 'request' | 'depth'>): IsHeard | undefined {
   const { isHeard, signal, asTask } = request
   if (depth > 0) return undefined
   if (isHeard) return isHeard
@@ -54,14 +54,14 @@ const NOT_HEARD = () => false
 
 /** What the audit says about a call that has ended. */
 export function auditOf(
-  journey: Journey,
+  callState: CallState,
   end: { at: number; outcome: AuditEntry['outcome']; code?: string },
 ): AuditEntry {
-  const { request, operationId, tool, digest, consent, hasRun, startedAt, repeatOf } = journey
+  const { request, operationId, tool, digest, consent, hasRun, startedAt, repeatOf } = callState
   const entry: AuditEntry = {
     at: Math.round(end.at),
     operationId: repeatOf ?? operationId,
-    caller: request.seat.caller,
+    caller: request.session.caller,
     tool: request.tool,
     digest,
     // One that an earlier run had done was allowed as well, and is not run.

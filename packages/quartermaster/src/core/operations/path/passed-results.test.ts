@@ -269,10 +269,10 @@ describe('what was read at someone else’s server', () => {
       agents: { coder: { capabilities: { up: {} } } },
       settings: { maxResultBytes: 1024, maxBinaryBytes: 5_000 },
     })
-    const seat = hub.agents.seat('coder')
+    const session = hub.agents.session('coder')
     return {
-      read: () => hub.readings.readResource({ seat, uri: 'far://a' }),
-      render: () => hub.readings.renderPrompt({ seat, name: 'far' }),
+      read: () => hub.readings.readResource({ session, uri: 'far://a' }),
+      render: () => hub.readings.renderPrompt({ session, name: 'far' }),
     }
   }
 

@@ -16,14 +16,14 @@ import { type ContextParts, RunContext } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
 import type { EffectfulRun, EffectsStage } from './effects-stage.ts'
 import { refuseDisabled } from './health-stage.ts'
-import type { Journey } from './journey.ts'
+import type { CallState } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 import { permit } from './permission-stage.ts'
 import { runTool } from './run-stage.ts'
 
 /** A call that was let through. The configuration belongs to the tool's own generation. */
 interface ReadyCall {
-  readonly journey: Journey
+  readonly callState: CallState
   readonly tool: Tool
   readonly config: unknown
   readonly input: unknown
@@ -47,33 +47,33 @@ export async function runRecorded(
   nested: ContextParts['nested'],
   deps: RecordedRunDeps,
 ): Promise<CallAnswer> {
-  const { journey, tool, config, input, deadline } = ready
+  const { callState, tool, config, input, deadline } = ready
   const { log, compiler, records, results } = deps
-  const { operationId } = journey
+  const { operationId } = callState
   const looking = refuseOutdated(ready, deps)
   if (looking) await looking
   deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
   const effectful = tool.effects.length > 0 ? ready : undefined
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
   if (missingEffects === 'done') return doneBefore(tool, operationId)
-  refuseOneTooMany(journey, deps.settings)
+  refuseOneTooMany(callState, deps.settings)
   const late = deadline.reason()
   if (late) throw late
-  journey.hasRun = true
+  callState.hasRun = true
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
-  const context = new RunContext(journey, parts)
+  const context = new RunContext(callState, parts)
   const running = runTool({ tool, input, context, deadline }, deps)
   const result = await (effectful ? confirmed(running, effectful, deps.effects) : running).catch(error => {
-    journey.wasHeldBack = heldBackBy(context) !== undefined
+    callState.wasHeldBack = heldBackBy(context) !== undefined
     throw error
   })
-  const { isRecorded, request } = journey
-  const { caller } = request.seat
+  const { isRecorded, request } = callState
+  const { caller } = request.session
   const { maxResultBytes: maxBytes, maxBinaryBytes } = tool
   const isPromised = tool.validateOutput !== undefined
   const limiting = results.limit(result, { maxBytes, maxBinaryBytes, isPromised, caller, operationId, isRecorded })
   const limited = limiting instanceof Promise ? await limiting : limiting
-  journey.whole = limited.whole
+  callState.whole = limited.whole
   return { operationId, result: limited.result, kept: limited.kept }
 }
 
@@ -81,19 +81,19 @@ const NOTHING: readonly never[] = Object.freeze([])
 
 /** Time, permission, health and grant. Nothing has to be waited for where nobody has to allow it. */
 function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Promise<void> | undefined {
-  const { journey, tool, deadline } = ready
+  const { callState, tool, deadline } = ready
   const late = deadline.reason()
   if (late) throw late
-  permit(journey.request.seat, tool.name)
-  if (journey.request.whenDisabled !== 'run') refuseDisabled(tool, health)
+  permit(callState.request.session, tool.name)
+  if (callState.request.whenDisabled !== 'run') refuseDisabled(tool, health)
   return tool.consent.length > 0 ? refuseRevoked(ready, gate) : undefined
 }
 
 /** Whoever allowed it may have thought better of it since. */
-async function refuseRevoked({ journey, tool, config, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
-  const { operationId, digest, request, resumed, startedAt } = journey
-  const { seat, input, consented } = request
-  const call = { operationId, seat, tool, config, digest, input, consented }
+async function refuseRevoked({ callState, tool, config, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
+  const { operationId, digest, request, resumed, startedAt } = callState
+  const { session, input, consented } = request
+  const call = { operationId, session, tool, config, digest, input, consented }
   const decision = await deadline.race(gate.decide(call))
   if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
   if (decision.kind === 'allowed') return
@@ -104,7 +104,7 @@ async function refuseRevoked({ journey, tool, config, deadline }: ReadyCall, gat
 }
 
 /** An operation whose last run was lost comes back once more, to be looked at and no more than that. */
-function refuseOneTooMany({ resumed, request }: Journey, { retryAttempts }: Pick<Settings, 'retryAttempts'>): void {
+function refuseOneTooMany({ resumed, request }: CallState, { retryAttempts }: Pick<Settings, 'retryAttempts'>): void {
   if (!resumed || resumed.attempts <= retryAttempts) return
   if (resumed.error) throw AppError.fromJSON(resumed.error)
   throw new AppError('OUTCOME_UNKNOWN', `"${request.tool}" was run ${retryAttempts} times, and may have done its work.`)
@@ -122,7 +122,7 @@ async function confirmed(
     return result
   } catch (error) {
     if (!isUncertain(error) || !(await effects.isDone(effectful))) throw error
-    return doneBefore(effectful.tool, effectful.journey.operationId).result
+    return doneBefore(effectful.tool, effectful.callState.operationId).result
   }
 }
 

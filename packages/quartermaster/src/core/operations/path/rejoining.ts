@@ -1,9 +1,9 @@
 import { AppError, type ApprovalRow, isAppError, type OperationRow } from '../../../contracts/index.ts'
-import type { Seat } from '../../agents/index.ts'
+import type { AgentSession } from '../../agents/index.ts'
 import { callerKey, type Digest } from '../../kernel/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { clientAnswer, mayAskClient } from '../consent/consent-gate.ts'
-import type { ConsentDesks } from '../consent/consent-service.ts'
+import type { ConsentServices } from '../consent/consent-service.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
 import { digestOf } from './arguments-digest.ts'
@@ -13,7 +13,7 @@ import { followForward, permit } from './permission-stage.ts'
 export interface RejoiningDeps {
   readonly storage: StorageAccess
   readonly idempotency: Pick<Idempotency, 'answerOf'>
-  readonly desks: ConsentDesks
+  readonly consentServices: ConsentServices
   readonly approvals: Pick<Approvals, 'hold'>
   readonly digest: Digest
 }
@@ -33,31 +33,31 @@ export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promi
 
 /** What was said counts where it is an answer to what is asked now: a person who is asked again has not answered yet. */
 async function take(
-  { operationId, seat, answered }: RejoinRequest,
+  { operationId, session, answered }: RejoinRequest,
   approval: ApprovalRow | undefined,
-  { desks, approvals }: RejoiningDeps,
+  { consentServices, approvals }: RejoiningDeps,
 ): Promise<void> {
   const answer = answered && clientAnswer(answered.answer)
   if (!answer || !approval || approval.createdAt > answered.askedAt) return
-  if (!isAsked(seat) || !mayAskClient(approval.asks)) return
-  const by = { name: `the client of ${seat.caller.name}`, via: 'client' as const }
+  if (!isAsked(session) || !mayAskClient(approval.asks)) return
+  const by = { name: `the client of ${session.caller.name}`, via: 'client' as const }
   // Who said no hears of the end here, and need not be told.
   const release = approvals.hold(operationId)
   // Whoever was faster has answered it, and that is what it goes on with.
-  const desk = desks(seat.caller.organisation)
+  const desk = consentServices(session.caller.organisation)
   await desk.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
 /** The same caller, the same tool, the same arguments: whoever asks for anything else asks for another call. */
 function isOwn(row: OperationRow, request: RejoinRequest, digest: Digest): boolean {
-  const { seat, tool: name, input } = followForward(request)
-  const { tool } = permit(seat, name)
-  const isTheirs = callerKey(callerOf(row)) === callerKey(seat.caller)
+  const { session, tool: name, input } = followForward(request)
+  const { tool } = permit(session, name)
+  const isTheirs = callerKey(callerOf(row)) === callerKey(session.caller)
   return isTheirs && row.tool === tool.name && row.digest === digestOf(tool, input, digest)
 }
 
-function isAsked(seat: Seat): boolean {
-  return seat.agent()?.consent?.askClient === true
+function isAsked(session: AgentSession): boolean {
+  return session.agent()?.consent?.askClient === true
 }
 
 function unlessRefused(error: unknown): void {

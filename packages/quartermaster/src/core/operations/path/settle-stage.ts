@@ -10,7 +10,7 @@ import {
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { namingOperation, outcomeAfter } from '../record/verify-after-failure.ts'
-import { auditOf, type Journey, whetherHeard } from './journey.ts'
+import { auditOf, type CallState, whetherHeard } from './journey.ts'
 import { pagesOf } from './result-pages.ts'
 
 export interface SettleDeps {
@@ -29,11 +29,11 @@ type Ending =
     }
 
 /** Writes down how a call ended and tells the audit. Nothing has to be waited for when the call has no record. */
-export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
+export function settle(callState: CallState, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
   const { operations, clock, emitter } = deps
-  const audit = auditOf(journey, auditEnd(journey, ending, clock.now()))
-  const writing = operations.end(endOf(journey, ending, audit))
-  if (writing) return written(journey, audit, writing, deps)
+  const audit = auditOf(callState, auditEnd(callState, ending, clock.now()))
+  const writing = operations.end(endOf(callState, ending, audit))
+  if (writing) return written(callState, audit, writing, deps)
   emitter.emit('call.settled', audit)
   return undefined
 }
@@ -43,12 +43,12 @@ export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Prom
  * later, or whoever takes over what was left finds it: the call goes on all the same, and its caller must not call again.
  */
 export async function putOff(
-  journey: Journey,
+  callState: CallState,
   { failure, dueAt }: { failure: AppError; dueAt: number | undefined },
   { operations, clock, emitter, log }: SettleDeps,
 ): Promise<void> {
-  const audit = auditOf(journey, auditEnd(journey, { failure }, clock.now()))
-  const { operationId: id, hasRun, effects } = journey
+  const audit = auditOf(callState, auditEnd(callState, { failure }, clock.now()))
+  const { operationId: id, hasRun, effects } = callState
   try {
     await operations.delay({ id, dueAt, error: failure.toJSON(), hasRun, audit })
   } catch (error) {
@@ -64,23 +64,28 @@ export async function putOff(
  * outcome is unknown, which is what the record would say after a crash: an answer that is given and then forgotten is
  * worse than one that sends the caller to look. Where it changed nothing the answer itself is all there is, and is given.
  */
-async function written(journey: Journey, audit: AuditEntry, writing: Promise<void>, deps: SettleDeps): Promise<void> {
+async function written(
+  callState: CallState,
+  audit: AuditEntry,
+  writing: Promise<void>,
+  deps: SettleDeps,
+): Promise<void> {
   const { emitter, log } = deps
   try {
     await writing
   } catch (error) {
-    const { operationId, tool, hasRun } = journey
+    const { operationId, tool, hasRun } = callState
     log.error('the end of a call is not on record', { operationId, error: messageOf(error) })
     if (tool?.mutates && hasRun) {
       emitter.emit('call.settled', { ...audit, outcome: 'unknown', code: 'OUTCOME_UNKNOWN' })
-      throw unwritten(journey, audit, error)
+      throw unwritten(callState, audit, error)
     }
   }
   emitter.emit('call.settled', audit)
 }
 
-function unwritten(journey: Journey, { outcome }: AuditEntry, cause: unknown): AppError {
-  const { operationId: id, effects, request } = journey
+function unwritten(callState: CallState, { outcome }: AuditEntry, cause: unknown): AppError {
+  const { operationId: id, effects, request } = callState
   const { tool } = request
   const ended = outcome === 'unknown' ? 'ran' : `ran and ${outcome}`
   const message = `"${tool}" ${ended}, but that could not be written down. Look before you call it again.`
@@ -88,16 +93,16 @@ function unwritten(journey: Journey, { outcome }: AuditEntry, cause: unknown): A
   return namingOperation(failure, { id, hasEffects: effects.length > 0 })
 }
 
-function auditEnd(journey: Journey, ending: Ending, at: number) {
+function auditEnd(callState: CallState, ending: Ending, at: number) {
   if ('answer' in ending) return { at, outcome: outcomeOf(ending.answer) }
   const { code } = ending.failure
-  if (!journey.hasRun) return { at, outcome: 'notRun' as const, code }
+  if (!callState.hasRun) return { at, outcome: 'notRun' as const, code }
   return { at, outcome: code === 'OUTCOME_UNKNOWN' ? ('unknown' as const) : ('failed' as const), code }
 }
 
-function endOf(journey: Journey, ending: Ending, audit: AuditEntry): OperationEnd {
-  const { operationId: id, hasRun, wasHeldBack, isRecorded, whole } = journey
-  const isHeard = whetherHeard(journey)
+function endOf(callState: CallState, ending: Ending, audit: AuditEntry): OperationEnd {
+  const { operationId: id, hasRun, wasHeldBack, isRecorded, whole } = callState
+  const isHeard = whetherHeard(callState)
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
     const pages = isRecorded && whole ? pagesOf(whole) : undefined

@@ -37,7 +37,7 @@ describe('an end', () => {
     await hub.clock.advance(5_000)
     expect(told).toEqual(['exhausted'])
     work.fails = false
-    await hub.operationDesk.retry(operationId)
+    await hub.operationAdmin.retry(operationId)
     await hub.clock.advance(4_000)
     expect(await store.get('operations', operationId)).toMatchObject({ state: 'succeeded' })
     gate.resolve()

@@ -23,10 +23,10 @@ async function twoDesks(options: readonly [DeskOptions?, DeskOptions?] = []) {
   const clock = createFakeClock()
   const [here, there] = await sharedStorages(['here', 'there'], { clock })
   if (!here || !there) throw new Error('Two were asked for.')
-  const desks = await Promise.all(
+  const consentServices = await Promise.all(
     [here, there].map((storage, i) => deletionDesk({ storage, owner: storage.owner, clock, ...options[i] })),
   )
-  return { clock, storages: { here, there }, here: desks[0] as Desk, there: desks[1] as Desk }
+  return { clock, storages: { here, there }, here: consentServices[0] as Desk, there: consentServices[1] as Desk }
 }
 
 describe('a call whose caller waits in another process', () => {
@@ -45,7 +45,7 @@ describe('a call whose caller waits in another process', () => {
     await here.answer(denied.id, NO, OWNER)
     expect(await failureOf(denied.answer)).toMatchObject({ code: 'CONSENT_DENIED' })
     const cancelled = await asked(there)
-    await here.hub.operationDesk.cancel(cancelled.id)
+    await here.hub.operationAdmin.cancel(cancelled.id)
     expect(await failureOf(cancelled.answer)).toMatchObject({ code: 'CANCELLED' })
     expect([here.runs, there.runs]).toEqual([[], []])
   })
@@ -166,7 +166,7 @@ describe('what runs in another process', () => {
     const call = there?.callAs('worker', 'dig')
     await running.promise
     const [id = ''] = there?.operations.running().map(({ record }) => record.id) ?? []
-    expect(await here?.operationDesk.cancel(id)).toBe('told')
+    expect(await here?.operationAdmin.cancel(id)).toBe('told')
     const message = expect.stringContaining('was cancelled while it ran')
     expect(await failureOf(call ?? Promise.resolve())).toMatchObject({ code: 'OUTCOME_UNKNOWN', message })
   })

@@ -74,7 +74,7 @@ describe('a queue whose store is busy for a moment', () => {
 
   async function openRequest(hub: Hub): Promise<string> {
     for (let i = 0; i < 40; i++) await hub.clock.breathe()
-    return (await hub.consentDesks('default').open())[0]?.id ?? ''
+    return (await hub.consentServices('default').open())[0]?.id ?? ''
   }
 
   it('ends no operation because what allows it could not be read once', async () => {
@@ -92,7 +92,7 @@ describe('a queue whose store is busy for a moment', () => {
       },
     })
     await hub
-      .consentDesks('default')
+      .consentServices('default')
       .answer(id, { decision: 'allow', lasting: 'once' }, { name: 'the owner', via: 'owner' })
     await hub.clock.advance(MINUTE_MS)
     expect(failures).toBeLessThan(1)

@@ -1,5 +1,5 @@
 import { AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
-import type { Agents, Seat } from '../../agents/index.ts'
+import type { AgentSession, Agents } from '../../agents/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
@@ -30,7 +30,7 @@ interface WaitedOperationsDeps
     | 'run'
   > {
   readonly emitter: Emitter
-  readonly agents: Pick<Agents, 'seatOf'>
+  readonly agents: Pick<Agents, 'findSession'>
   readonly catalogue: Definitions
   readonly health: Pick<Health, 'availability'>
   readonly calls: Pick<Calls, 'resume'>
@@ -61,7 +61,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (isAlone()) return false
     const tool = catalogue.current().tools.get(name)
     if (!tool || !isSameTool(row, tool) || !health.availability(tool).active) return true
-    return !agents.seatOf(callerOf(row))?.grant(name)
+    return !agents.findSession(callerOf(row))?.grant(name)
   }
 
   /**
@@ -72,13 +72,13 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (!isAlone()) return false
     const worth = worthOf(row, catalogue)
     if (worth !== 'sound') return worth === 'changed'
-    const seat = agents.seatOf(callerOf(row))
-    return seat?.agent() !== undefined && !seat.grant(row.tool) && !seat.withheld(row.tool)
+    const session = agents.findSession(callerOf(row))
+    return session?.agent() !== undefined && !session.grant(row.tool) && !session.withheld(row.tool)
   }
 
-  function seatFor(row: OperationRow): Seat {
-    const seat = agents.seatOf(callerOf(row))
-    if (seat) return seat
+  function sessionFor(row: OperationRow): AgentSession {
+    const session = agents.findSession(callerOf(row))
+    if (session) return session
     throw new AppError('AGENT_NOT_FOUND', `There is no agent "${row.callerName}" any more, for whom it was to be done.`)
   }
 
@@ -89,15 +89,15 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (!tool || tool.consent.length === 0 || !isSameTool(row, tool)) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
-    const seat = seatFor(row)
-    const granted = seat.grant(tool.name)
+    const session = sessionFor(row)
+    const granted = session.grant(tool.name)
     // The same holds for whoever does not have it any more.
     if (!granted) return { writes: [] }
     const { config } = granted
     const opened = openedArguments(row, sealer)
     // And for what nobody can read: that does not pass, as a store's troubles do.
     if (!opened) return { writes: [] }
-    const gated = { operationId, digest, tool, config, seat, input: opened.input, consented: undefined }
+    const gated = { operationId, digest, tool, config, session, input: opened.input, consented: undefined }
     const decision = await gate.decide(gated)
     if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
     if (decision.kind === 'allowed')
@@ -113,7 +113,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     let request: ResumeRequest
     try {
       request = {
-        seat: seatFor(row),
+        session: sessionFor(row),
         input: openArguments(row, sealer),
         effects: openEffects(row, sealer),
       }

@@ -88,7 +88,7 @@ describe('a call that waits for a disabled tool', () => {
     expect((await later()).waiting?.for).toBe('dependency')
     await back()
     expect([runs, await row()]).toMatchObject([[], { state: 'waitingForApproval' }])
-    await hub.consentDesks('default').answer((await row())?.id ?? '', ONCE, OWNER)
+    await hub.consentServices('default').answer((await row())?.id ?? '', ONCE, OWNER)
     await hub.clock.advance(0)
     expect(runs).toEqual([{ to: 'eve' }])
     expect(await row()).toMatchObject({ state: 'succeeded' })
@@ -119,7 +119,7 @@ describe('a call that waits for a disabled tool', () => {
   it('can be cancelled, and is never run then', async () => {
     const { hub, later, row, runs, back } = await desk()
     const { operationId } = await later()
-    await hub.operationDesk.cancel(operationId)
+    await hub.operationAdmin.cancel(operationId)
     await back()
     expect([runs, await row()]).toMatchObject([[], { state: 'cancelled' }])
   })

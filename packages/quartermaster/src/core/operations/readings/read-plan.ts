@@ -6,7 +6,7 @@ import {
   type PromptResult,
   type Suggestions,
 } from '../../../contracts/index.ts'
-import { type Seat } from '../../agents/index.ts'
+import { type AgentSession } from '../../agents/index.ts'
 import { type Prompt, type ReadingContext, type Resource, type Suggest } from '../../catalogue/index.ts'
 import { type Clock, didYouMean, type Emitter, type FoundIssue, fewIssues } from '../../kernel/index.ts'
 import { type CallRequest } from '../path/call-request.ts'
@@ -36,13 +36,13 @@ export interface PermittedReading<T> {
 }
 
 export function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
-  const { seat, name, arguments: given = {} } = request
+  const { session, name, arguments: given = {} } = request
   return {
     request,
     asked: `prompt:${name}`,
     input: given,
     permit() {
-      const { prompt, config } = findPrompt(seat, name)
+      const { prompt, config } = findPrompt(session, name)
       const values = checkArguments(prompt, given)
       return {
         address: `prompt:${name}`,
@@ -56,14 +56,14 @@ export function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
 }
 
 export function planResource(request: ResourceReadRequest): ReadingPlan<ReadResult> {
-  const { seat, uri } = request
+  const { session, uri } = request
   return {
     request,
     asked: `resource:${uri}`,
     input: { uri },
     permit() {
-      const found = seat.resource(uri)
-      if (!found) throw noResource(seat, uri)
+      const found = session.resource(uri)
+      if (!found) throw noResource(session, uri)
       const { resource, config } = found.grant
       return {
         address: `resource:${resource.key}`,
@@ -85,8 +85,8 @@ interface PermittedSuggestion {
 }
 
 /** Finds the help for an argument. Throws when the caller has no such prompt or template, or it has no such argument. */
-export function permitSuggestion({ seat, ref, argument }: SuggestRequest): PermittedSuggestion {
-  const found = 'prompt' in ref ? promptArguments(seat, ref.prompt) : templateNames(seat, ref.resource)
+export function permitSuggestion({ session, ref, argument }: SuggestRequest): PermittedSuggestion {
+  const found = 'prompt' in ref ? promptArguments(session, ref.prompt) : templateNames(session, ref.resource)
   const { names, address, item, config } = found
   if (!names.includes(argument.name)) {
     const message = `"${address}" has no argument "${argument.name}".${didYouMean(argument.name, names)}`
@@ -95,34 +95,37 @@ export function permitSuggestion({ seat, ref, argument }: SuggestRequest): Permi
   return { address, item, config, helper: item.suggest.get(argument.name) }
 }
 
-function promptArguments(seat: Seat, name: string) {
-  const { prompt, config } = findPrompt(seat, name)
+function promptArguments(session: AgentSession, name: string) {
+  const { prompt, config } = findPrompt(session, name)
   return { names: prompt.arguments.map(one => one.name), address: `prompt:${name}`, item: prompt, config }
 }
 
-function templateNames(seat: Seat, uriTemplate: string) {
-  const grant = seat.resourceTemplate(uriTemplate)
-  if (!grant) throw noResource(seat, uriTemplate)
+function templateNames(session: AgentSession, uriTemplate: string) {
+  const grant = session.resourceTemplate(uriTemplate)
+  if (!grant) throw noResource(session, uriTemplate)
   const { resource, config } = grant
   return { names: resource.params, address: `resource:${resource.key}`, item: resource, config }
 }
 
 /** A prompt that is not granted does not exist for the caller, and the two are answered alike. */
-function findPrompt(seat: Seat, name: string) {
-  const grant = seat.prompt(name)
+function findPrompt(session: AgentSession, name: string) {
+  const grant = session.prompt(name)
   if (grant) return grant
-  const visible = seat.view().prompts.map(({ prompt }) => prompt.name)
-  throw new AppError('PROMPT_NOT_FOUND', `"${seat.caller.name}" has no prompt "${name}".${didYouMean(name, visible)}`)
+  const visible = session.view().prompts.map(({ prompt }) => prompt.name)
+  throw new AppError(
+    'PROMPT_NOT_FOUND',
+    `"${session.caller.name}" has no prompt "${name}".${didYouMean(name, visible)}`,
+  )
 }
 
-function noResource(seat: Seat, uri: string): AppError {
-  const visible = seat.view().resources.map(({ resource }) => resource.key)
-  const message = `"${seat.caller.name}" has no resource at "${uri}".${didYouMean(uri, visible)}`
+function noResource(session: AgentSession, uri: string): AppError {
+  const visible = session.view().resources.map(({ resource }) => resource.key)
+  const message = `"${session.caller.name}" has no resource at "${uri}".${didYouMean(uri, visible)}`
   return new AppError('RESOURCE_NOT_FOUND', message, { details: { uri } })
 }
 
 /** One reading on its way. What it has met so far is what the audit tells, however it ends. */
-export interface ReadingJourney<T> {
+export interface ReadState<T> {
   readonly plan: ReadingPlan<T>
   readonly operationId: string
   readonly startedAt: number
@@ -139,17 +142,17 @@ interface SettleReadingDeps {
 
 /** Tells the audit how a reading ended. It is a line among those of the calls, under the address of what was read. */
 export function settleReading(
-  journey: ReadingJourney<unknown>,
+  readState: ReadState<unknown>,
   failure: AppError | undefined,
   { operations, clock, emitter }: SettleReadingDeps,
 ): void {
-  const audit = auditOf(journey, failure, clock.now())
+  const audit = auditOf(readState, failure, clock.now())
   const outcome = failure ? 'failed' : 'succeeded'
   // Nothing to wait for: what changes nothing has no record, and its audit is written in its own time.
   void operations.end({
-    id: journey.operationId,
+    id: readState.operationId,
     state: failure?.code === 'CANCELLED' ? 'cancelled' : outcome,
-    outcome: journey.hasRun ? outcome : undefined,
+    outcome: readState.hasRun ? outcome : undefined,
     result: undefined,
     error: failure?.toJSON(),
     audit,
@@ -157,12 +160,12 @@ export function settleReading(
   emitter.emit('call.settled', audit)
 }
 
-function auditOf(journey: ReadingJourney<unknown>, failure: AppError | undefined, now: number): AuditEntry {
-  const { plan, operationId, startedAt, digest, reading, hasRun } = journey
+function auditOf(readState: ReadState<unknown>, failure: AppError | undefined, now: number): AuditEntry {
+  const { plan, operationId, startedAt, digest, reading, hasRun } = readState
   const entry: AuditEntry = {
     at: Math.round(now),
     operationId,
-    caller: plan.request.seat.caller,
+    caller: plan.request.session.caller,
     tool: reading?.address ?? plan.asked,
     digest,
     decision: hasRun ? 'allowed' : 'refused',
@@ -209,7 +212,7 @@ function suggesting({ path, message }: Issue, names: readonly string[]): Issue {
 
 /** Who wants to read, and whom to tell meanwhile. */
 export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'canAnswer' | 'client' | 'onLog'> {
-  readonly seat: Seat
+  readonly session: AgentSession
 }
 
 /** One prompt to be filled in, as every adapter asks for it. */
@@ -224,7 +227,7 @@ export interface ResourceReadRequest extends ReadingRequest {
 }
 
 /** A word that is being typed, as every adapter asks what it may become. */
-export interface SuggestRequest extends Pick<ReadingRequest, 'seat' | 'signal' | 'client'> {
+export interface SuggestRequest extends Pick<ReadingRequest, 'session' | 'signal' | 'client'> {
   /** What it is an argument of: a prompt, or the template of a resource. */
   readonly ref: { readonly prompt: string } | { readonly resource: string }
   readonly argument: { readonly name: string; readonly value: string }

@@ -23,10 +23,10 @@ import {
   permitSuggestion,
   planPrompt,
   planResource,
-  type ReadingJourney,
   type ReadingPlan,
   type ReadingRequest,
   type Readings,
+  type ReadState,
   type SuggestRequest,
   settleReading,
 } from './read-plan.ts'
@@ -55,37 +55,37 @@ export function createReadings(deps: ReadingsDeps): Readings {
   let onDrained = () => {}
 
   async function travel<T>(plan: ReadingPlan<T>): Promise<T> {
-    const journey = begin(plan)
+    const readState = begin(plan)
     let answer: T
     try {
-      answer = await walk(journey)
+      answer = await walk(readState)
     } catch (error) {
       const failure = toSendableError(error)
-      settleReading(journey, failure, deps)
+      settleReading(readState, failure, deps)
       throw failure
     }
-    settleReading(journey, undefined, deps)
+    settleReading(readState, undefined, deps)
     return answer
   }
 
-  function begin<T>(plan: ReadingPlan<T>): ReadingJourney<T> {
+  function begin<T>(plan: ReadingPlan<T>): ReadState<T> {
     const operationId = ids.next('op')
     const digested = digest(canonicalJson(plan.input))
     return { plan, operationId, startedAt: clock.now(), digest: digested, reading: undefined, hasRun: false }
   }
 
-  async function walk<T>(journey: ReadingJourney<T>): Promise<T> {
-    const { plan } = journey
+  async function walk<T>(readState: ReadState<T>): Promise<T> {
+    const { plan } = readState
     const reading = plan.permit()
-    journey.reading = reading
+    readState.reading = reading
     return within(plan.request.signal, reading.address, async deadline => {
       if (!isReady(reading.item, health)) {
         await awaitDependencies(reading, deadline)
         // What was granted before is looked at once more, because waiting took time.
         plan.permit()
       }
-      void operations.begin(recordOf(journey, reading))
-      return run(journey, reading, deadline)
+      void operations.begin(recordOf(readState, reading))
+      return run(readState, reading, deadline)
     })
   }
 
@@ -114,7 +114,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
   }
 
   async function run<T>(
-    journey: ReadingJourney<T>,
+    readState: ReadState<T>,
     { address, item, config, ...reading }: PermittedReading<T>,
     deadline: Deadline,
   ): Promise<T> {
@@ -122,9 +122,9 @@ export function createReadings(deps: ReadingsDeps): Readings {
     if (late) throw late
     deadline.limitRun(timeoutMs, `"${address}"`)
     running.add(deadline)
-    journey.hasRun = true
-    const { request } = journey.plan
-    const { operationId } = journey
+    readState.hasRun = true
+    const { request } = readState.plan
+    const { operationId } = readState
     const context = createReadingContext({ ...deps, request, address, operationId, config, deadline })
     const output = await runDefinition({ address, item, deadline }, deps, () => reading.run(context))
     return reading.finish(output, {
@@ -138,11 +138,11 @@ export function createReadings(deps: ReadingsDeps): Readings {
   async function suggest(request: SuggestRequest): Promise<Suggestions> {
     const { address, item, config, helper } = permitSuggestion(request)
     if (!helper || !isReady(item, health)) return NO_SUGGESTIONS
-    const { seat, argument, arguments: others = {}, client = ids.next('op') } = request
+    const { session, argument, arguments: others = {}, client = ids.next('op') } = request
     return within(request.signal, address, async deadline => {
       deadline.limitRun(timeoutMs, `"${address}"`)
       running.add(deadline)
-      const context = { caller: seat.caller, client, config, signal: deadline.signal(), arguments: others }
+      const context = { caller: session.caller, client, config, signal: deadline.signal(), arguments: others }
       const output = await runDefinition({ address, item, deadline }, deps, () => helper(argument.value, context))
       return toSuggestions(output, address)
     })
@@ -172,11 +172,11 @@ function stopping(): AppError {
   return new AppError('STOPPING', 'Quartermaster is stopping.')
 }
 
-function recordOf<T>(journey: ReadingJourney<T>, { address, item }: PermittedReading<T>): OperationRecord {
-  const { plan, operationId, digest, startedAt } = journey
+function recordOf<T>(readState: ReadState<T>, { address, item }: PermittedReading<T>): OperationRecord {
+  const { plan, operationId, digest, startedAt } = readState
   return {
     id: operationId,
-    caller: plan.request.seat.caller,
+    caller: plan.request.session.caller,
     tool: address,
     definitionHash: item.hash,
     mutates: false,
@@ -212,7 +212,7 @@ interface ReadingContextParts {
 function createReadingContext(parts: ReadingContextParts): ReadingContext {
   const { request, address, operationId, config, deadline, log, compiler } = parts
   return {
-    caller: request.seat.caller,
+    caller: request.session.caller,
     client: request.client ?? operationId,
     config,
     get signal() {

@@ -67,7 +67,9 @@ describe('suggestions', () => {
 
   it('are given to those only who have the prompt, for arguments that it has', async () => {
     const { hub, suggest, stranger } = await openShelf({ prompts: [review], resources: [simpleResource('a://b')] })
-    await expect(hub.readings.suggest({ seat: stranger, ...ask })).rejects.toMatchObject({ code: 'PROMPT_NOT_FOUND' })
+    await expect(hub.readings.suggest({ session: stranger, ...ask })).rejects.toMatchObject({
+      code: 'PROMPT_NOT_FOUND',
+    })
     await expect(suggest({ ...ask, argument: { name: 'fiel', value: '' } })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: '"prompt:review" has no argument "fiel". Did you mean "file"?',

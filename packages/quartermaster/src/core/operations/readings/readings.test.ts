@@ -39,7 +39,7 @@ describe('a prompt', () => {
   it('that is not granted is answered as one that does not exist', async () => {
     const { hub, stranger } = await openShelf({ prompts: [review] })
     for (const name of ['review', 'nothing']) {
-      await expect(hub.readings.renderPrompt({ seat: stranger, name })).rejects.toMatchObject({
+      await expect(hub.readings.renderPrompt({ session: stranger, name })).rejects.toMatchObject({
         code: 'PROMPT_NOT_FOUND',
         message: `"stranger" has no prompt "${name}".`,
       })
@@ -121,7 +121,7 @@ describe('a resource', () => {
   it('that is not granted is answered as one that does not exist', async () => {
     const { hub, stranger } = await openShelf({ resources: [simpleResource('a://b')] })
     for (const uri of ['a://b', 'a://c']) {
-      await expect(hub.readings.readResource({ seat: stranger, uri })).rejects.toMatchObject({
+      await expect(hub.readings.readResource({ session: stranger, uri })).rejects.toMatchObject({
         code: 'RESOURCE_NOT_FOUND',
         message: `"stranger" has no resource at "${uri}".`,
       })
@@ -233,7 +233,7 @@ describe('a reading', () => {
     await render('review', { file: 'secret.ts' })
     await render('review').catch(() => {})
     await read('docs://secret')
-    await hub.readings.readResource({ seat: stranger, uri: 'docs://secret' }).catch(() => {})
+    await hub.readings.readResource({ session: stranger, uri: 'docs://secret' }).catch(() => {})
     expect(
       hub.audit.map(({ caller, tool, decision, outcome, code }) => [caller.name, tool, decision, outcome, code]),
     ).toEqual([

@@ -47,9 +47,9 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
   }
   const calling = hub.callAs('ada', 'make', { title: 'a' }).catch(error => error)
   await settle()
-  const [request] = await hub.consentDesks('default').open()
+  const [request] = await hub.consentServices('default').open()
   if (request)
-    await hub.consentDesks('default').answer(request.id, { decision: 'allow', lasting: 'time', minutes }, OWNER)
+    await hub.consentServices('default').answer(request.id, { decision: 'allow', lasting: 'time', minutes }, OWNER)
   const answer = await calling
   const [first] = await store.find('operations', {})
   const id = first?.id ?? ''
@@ -62,7 +62,7 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
 type Situation = Awaited<ReturnType<typeof cutOff>>
 
 const STOPPED: Record<string, (one: Situation) => Promise<unknown>> = {
-  'what allowed it is taken back': ({ hub }) => hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER),
+  'what allowed it is taken back': ({ hub }) => hub.consentServices('default').revoke({ agent: 'ada' }, OWNER),
   'its agent does not have the tool any more': ({ hub }) => hub.setAgents({ ada: { capabilities: {} } }),
   'its agent is gone': ({ hub }) => hub.setAgents({}),
   'its definition changes': ({ hub, make, consentOperations }) => {
@@ -78,7 +78,7 @@ const STOPPED: Record<string, (one: Situation) => Promise<unknown>> = {
     const set = { arguments: `s1.AAAAAAAA.${'A'.repeat(60)}` }
     return store.commit([update('operations', { where: { id }, set })])
   },
-  'a person cancels it': ({ hub, id }) => hub.operationDesk.cancel(id),
+  'a person cancels it': ({ hub, id }) => hub.operationAdmin.cancel(id),
 }
 
 describe('a call whose run was cut off, and that is stopped before it is looked at', () => {
@@ -112,13 +112,13 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
       expect(row?.error?.message).toContain(`quartermaster operations verify ${one.id}`)
       expect(row?.error?.message).not.toMatch(/Call it again|before it ran|before it could be done/)
       one.world.add('note a')
-      expect(await one.hub.operationDesk.verify(one.id)).toMatchObject({ verdict: 'verified', changedFrom: 'unknown' })
+      expect(await one.hub.operationAdmin.verify(one.id)).toMatchObject({ verdict: 'verified', changedFrom: 'unknown' })
     },
   )
 
   it('is unknown also where its tool does not say what it leaves behind', async () => {
     const one = await cutOff({ effects: [], retry: 'replay' })
-    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.next()
     expect(await one.row()).toMatchObject({
       state: 'unknown',
@@ -130,7 +130,7 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
 
   it('is what it was where its run is known to have failed', async () => {
     const one = await cutOff({}, { isDefinite: true })
-    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.next()
     expect(await one.row()).toMatchObject({ state: 'denied', outcome: 'failed', arguments: null })
   })
@@ -145,7 +145,7 @@ describe('a call whose run was cut off, and about which a person is asked again'
     await one.next()
     expect(await one.row()).toMatchObject({ state: 'waitingForApproval', outcome: 'unknown' })
     if (isThere) one.world.add('note a')
-    await one.hub.consentDesks('default').answer(one.id, { decision: 'deny', lasting: 'once' }, OWNER)
+    await one.hub.consentServices('default').answer(one.id, { decision: 'deny', lasting: 'once' }, OWNER)
     expect(await one.row()).toMatchObject({ state })
     expect((await one.row())?.sealedEffects === null).toBe(isThere)
   })
@@ -255,12 +255,12 @@ describe('trying again by a person’s word', () => {
     const one = await cutOff({}, { isDefinite: true })
     await one.hub.clock.advance(3_700_000)
     expect(await one.row()).toMatchObject({ state: 'exhausted' })
-    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.hub.clock.advance(10)
-    await one.hub.operationDesk.retry(one.id)
+    await one.hub.operationAdmin.retry(one.id)
     await one.settle()
     expect(await one.row()).toMatchObject({ state: 'waitingForApproval', arguments: expect.any(String) })
-    const failure = await failureOf(one.hub.operationDesk.retry(one.id))
+    const failure = await failureOf(one.hub.operationAdmin.retry(one.id))
     expect(failure).toMatchObject({ message: expect.stringContaining(`quartermaster approvals show ${one.id}`) })
   })
 })

@@ -22,7 +22,7 @@ import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './tra
 import { type LastLook, mayBeDone } from './verify-after-failure.ts'
 
 /** What a person can have done about an operation. Whoever it belongs to was asked before. */
-export interface OperationDesk {
+export interface OperationAdmin {
   /** Has one tried that waits for its time, or tried again that did not do what was asked for. */
   retry(id: string): Promise<void>
   /**
@@ -51,7 +51,7 @@ export interface RunningCalls {
   cancel(operationId: string, reason: AppError): 'told' | 'ending' | 'notHere'
 }
 
-interface OperationDeskDeps {
+interface OperationAdminDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids
@@ -64,7 +64,7 @@ interface OperationDeskDeps {
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
-export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
+export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
   const { storage, clock, ids, emitter, calls, lastLook, settings } = deps
 
   async function find(store: Store, id: string): Promise<OperationRow> {

@@ -26,7 +26,7 @@ async function desk(tool: Partial<AnyTool> = {}, more: HubOptions & { storage?: 
   })
   const send = async () => (await hub.callAs('ada', 'send_mail', { to: 'eve' })).operationId
   const row = (id: string) => storage.store.get('operations', id)
-  return { hub, storage, runs, state, send, row, desk: hub.operationDesk }
+  return { hub, storage, runs, state, send, row, desk: hub.operationAdmin }
 }
 
 describe('an operation that waits for its time', () => {
@@ -135,7 +135,7 @@ describe('an operation inside another', () => {
     const units = { main: { capabilities: [simpleCapability('main', [inner, outer])] } }
     const hub = await createHub({ units, agents: { ada: { capabilities: { main: {} } } }, storage })
     hub.work()
-    return { storage, runs, hub, desk: hub.operationDesk }
+    return { storage, runs, hub, desk: hub.operationAdmin }
   }
 })
 

@@ -40,7 +40,7 @@ async function desk(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
   const call = (options = {}) => hub.callAs('ada', 'make', { title: 'secret' }, options)
   const row = async () => (await storage.store.find('operations', {}))[0]
   const id = async () => (await row())?.id ?? ''
-  const verify = async () => hub.operationDesk.verify(await id())
+  const verify = async () => hub.operationAdmin.verify(await id())
   const audit = async () => (await hub.operations.audit({ organisation: 'default' })).lines
   return {
     hub,
@@ -124,7 +124,7 @@ describe('looking at what an operation in doubt was to leave behind', () => {
 
   it('is refused once it is dropped or done: what it was to leave behind is not kept', async () => {
     const one = await inDoubt()
-    await one.hub.operationDesk.drop(await one.id())
+    await one.hub.operationAdmin.drop(await one.id())
     expect(await one.row()).toMatchObject({ arguments: null, sealedEffects: null })
     expect(await failureOf(one.verify())).toMatchObject({
       code: 'REQUEST_REFUSED',
@@ -173,7 +173,7 @@ describe('looking at what an operation was to leave behind', () => {
     expect(await failureOf(plain.verify())).toMatchObject({
       message: expect.stringMatching(/does not say what it leaves behind/),
     })
-    expect(await failureOf(plain.hub.operationDesk.verify('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect(await failureOf(plain.hub.operationAdmin.verify('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
   })
 })
 

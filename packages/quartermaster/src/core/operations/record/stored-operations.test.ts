@@ -184,7 +184,7 @@ describe('a task', () => {
     const recorded: string[] = []
     const { operationId } = await hub.callAs('ada', 'look', {}, { asTask, onRecorded: id => recorded.push(id) })
     expect(recorded).toEqual([operationId])
-    const { caller } = hub.agents.seat('ada')
+    const { caller } = hub.agents.session('ada')
     expect(await hub.operations.show(caller, operationId)).toMatchObject({
       id: operationId,
       tool: 'look',
@@ -197,7 +197,7 @@ describe('a task', () => {
 
   it('is told apart from the record of any other call', async () => {
     const { hub, store } = await hubWith([sendMail()])
-    const { caller } = hub.agents.seat('ada')
+    const { caller } = hub.agents.session('ada')
     const { operationId } = await hub.callAs('ada', 'send_mail')
     expect(await hub.operations.show(caller, operationId)).not.toHaveProperty('ttlMs')
     const task = await hub.callAs('ada', 'send_mail', {}, { asTask })
@@ -214,7 +214,7 @@ describe('a task', () => {
       },
     })
     const { hub } = await hubWith([tool])
-    const { caller } = hub.agents.seat('ada')
+    const { caller } = hub.agents.session('ada')
     const id = await new Promise<string>(resolve => {
       void hub.callAs('ada', 'look', { at: 'x' }, { asTask, onRecorded: resolve })
     })

@@ -30,7 +30,7 @@ async function start(dir: string, tool: Partial<AnyTool> = {}, clock = createFak
   })
   hub.work()
   const page = (resultId: string, offset: number, agent = 'ada') =>
-    hub.results.page(hub.agents.seat(agent).caller, resultId, offset)
+    hub.results.page(hub.agents.session(agent).caller, resultId, offset)
   return {
     hub,
     store,
