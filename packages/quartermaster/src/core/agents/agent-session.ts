@@ -27,7 +27,7 @@ export interface AgentSession {
   grant(tool: string): Grant | undefined
   /** A tool that it was given and that is not offered now, by the name it would be called by, with the reason. */
   withheld(tool: string): ResolutionEntry | undefined
-  /** The unit that may have a tool of this name for it, and of which nobody knows yet what it has. */
+  /** The unit that may have a tool of this name for the agent and whose tools are not known yet. */
   unseen(tool: string): string | undefined
   /** A prompt it has, working or not. */
   prompt(name: string): PromptGrant | undefined
@@ -59,7 +59,7 @@ interface AgentSessionOptions {
   /** Whether it has no part in the project's own knowledge. */
   readonly isRemote?: boolean
   agent(): AgentConfig | undefined
-  /** Resolves anew; called at most once per generation and `key`. */
+  /** Resolves again; called at most once per generation and `key`. */
   resolve(): Resolution
   /** Another object when the agent's configuration is another. */
   key(): unknown
@@ -157,7 +157,7 @@ export function createAgentSession(
   }
 }
 
-/** Everything that whoever has this seat can do now, in words. */
+/** Everything the agent of this session can do now, in words. */
 export function agentViewOf(session: AgentSession): AgentView {
   return { agent: session.caller.name, ...session.view().facts() }
 }

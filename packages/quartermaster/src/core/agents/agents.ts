@@ -23,14 +23,14 @@ import {
   type ShadowedResources,
 } from './resolve-capabilities.ts'
 
-/** The configured agents, and the seats from which they call. */
+/** The configured agents and their sessions. */
 export interface Agents {
-  /** Reads the agents anew. */
+  /** Reads the agents again. */
   reload(): Promise<void>
   list(): AgentSummary[]
   names(): readonly string[]
   has(name: string): boolean
-  /** Whether an agent of the folder is here, and nobody else who has its name: one of another organisation, or one that has joined. */
+  /** Whether this is an agent of the folder, not one of the same name from another organisation or one that has joined. */
   isAgent(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
@@ -41,14 +41,14 @@ export interface Agents {
   placements(): Placements
   /** What would be wrong if an agent had this configuration. */
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
-  /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
+  /** The agent's session; the same object each time. Throws `AGENT_NOT_FOUND`. */
   session(name: string): AgentSession
   /**
-   * The seat of whoever is known by a credential or from the record: an agent of the folder, in the first organisation, or somebody
-   * who has a workspace in any and runs elsewhere, for whom no file counts. Nobody's when there is neither by now.
+   * The session of a caller known by a credential or from a record: an agent of the folder in the first organisation, or a
+   * remote agent with a workspace in any organisation, for which no file applies. `undefined` when neither exists any more.
    */
   findSession(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession | undefined
-  /** Calls back when what this seat can see changed, and says which lists. */
+  /** Calls back when what this session can see changed, and says which lists. */
   follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
 }
 
@@ -57,7 +57,7 @@ export interface AgentsDeps extends AgentSessionDeps {
   readonly emitter: Emitter
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
-  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  /** Agents with a workspace that run elsewhere; none when absent. */
   readonly guests?: RemoteAgents | undefined
   readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
   /** Where an agent lives, for resolvers. */
@@ -201,7 +201,7 @@ function issueProblem(name: string, file: string, { path, message }: CapabilityI
   }
 }
 
-/** It keeps the place it had; one that is new gets none. */
+/** An agent keeps its former place; a new agent gets none. */
 function misplaced(name: string, file: string, { problems }: Placements): Problem[] {
   const found = problems.get(name)
   if (!found) return []

@@ -3,7 +3,7 @@ import type { Cancel, Clock, Emitter } from '../kernel/index.ts'
 import type { AgentSession } from './agent-session.ts'
 import type { View } from './view.ts'
 
-/** Tells those who follow a view that it changed: the first time at once, then at most once per interval. */
+/** Notifies followers of a view that it changed: the first time at once, then at most once per interval. */
 export interface Announcer {
   follow(session: AgentSession, listener: (change: ViewChange) => void): Cancel
   stop(): void
@@ -22,7 +22,7 @@ interface Follower {
   readonly session: AgentSession
   readonly listener: (change: ViewChange) => void
   told: Versions
-  /** What has changed since, also if it is as before by now: whoever has listed in between has to list again. */
+  /** What has changed since, even if it has changed back: a client that listed in between has to list again. */
   owed: ViewChange
   quietUntil: number
   cancel: Cancel | undefined

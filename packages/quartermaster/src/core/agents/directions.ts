@@ -44,7 +44,7 @@ export function withDirections(resolution: Resolution, deps: DirectionsDeps): Re
   return { ...resolution, prompts, resources, skills }
 }
 
-/** Of two with the same word the project's own counts, else the first: an update of ours takes no word away from anybody. */
+/** Of two with the same word the project's own wins, else the first: an update of ours takes no word away from a user. */
 function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
   const mine = shelfOf(generation).directions.filter(unit => seesUnit(unit, reader))
   const byWord = new Map<string, Directions>()
@@ -56,7 +56,7 @@ function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
 /** What is the same for all agents of a generation, of which there may be thousands. */
 interface DirectionsShelf {
   readonly directions: readonly Directions[]
-  /** By the paths of all that is in them: those who see the same of it share one. */
+  /** By the paths of all that is in them: readers who see the same share one. */
   readonly offers: Map<string, Offer>
 }
 
@@ -84,7 +84,7 @@ function offerOf(unit: Directions, { generation, reader, digest }: DirectionsDep
   return made
 }
 
-/** The text is put together when somebody reads it. What lists and announcements need is known without it. */
+/** The text is built when it is read. Lists and announcements do not need it. */
 function toOffer(unit: Directions, units: ReadonlyMap<string, Knowledge>, digest: Digest): Offer {
   const hash = digest([...units.values()].map(one => one.hash).join('\n'))
   const body = () => withIncludes(unit, path => units.get(path)).text

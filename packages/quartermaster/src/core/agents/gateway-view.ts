@@ -5,24 +5,24 @@ import type { Docs, UnitReader } from '../knowledge/index.ts'
 import type { Grant, Resolution } from './resolve-capabilities.ts'
 
 /**
- * What the handlers of the gateway view get as their configuration: what one seat has. It comes with the grant of that
- * seat, so there is nothing to look up and nothing to mix up, whatever two seats are called.
+ * The configuration of the gateway view's handlers: what one session has. It comes with that session's grant, so sessions with
+ * equal names cannot be mixed up.
  */
 export interface GatewayConfig extends UnitReader {
   /** What the agent has, working or not, in order of definition. */
   readonly grants: Resolution['grants']
   /** What it asked for and did not get, with the reason. */
   readonly withheld: Resolution['withheld']
-  /** Whether it can call a tool, working or not; also one that stands for others or comes beside them. */
+  /** Whether the agent can call a tool, working or not; gateway tools and companions included. */
   isOffered(tool: string): boolean
   /** All definitions; only those among the grants may be shown. */
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
-  /** All there is to read, for whoever may see it. */
+  /** All documents, for readers who may see them. */
   readonly docs: Docs
 }
 
-/** Whether an agent sees its tools through the gateway. Counts what it was granted, so that an outage changes nothing. */
+/** Whether an agent sees its tools through the gateway. Uses the number of granted tools, so that an outage changes nothing. */
 export function isGateway(
   agent: AgentConfig | undefined,
   grants: Resolution['grants'],
@@ -31,14 +31,14 @@ export function isGateway(
   return agent?.view === undefined ? grants.size > settings.gatewayViewOver : agent.view === 'gateway'
 }
 
-/** The tools that stand for all others of a seat, or nothing where no source brings any: then it sees its own. */
+/** The gateway tools that replace all others of a session, or nothing where no source brings any: then the agent sees its own tools. */
 export function standIns(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
   return injected(config, 'gateway')
 }
 
 /**
- * What comes beside an agent's tools. With those whose calls may have to wait: whoever has a handle must be able to ask about
- * it. With knowledge of the project's own: whoever wrote it meant it to be read.
+ * Tools added beside an agent's own. With tools whose calls may wait: an agent with a handle must be able to ask about it. With
+ * knowledge of the project: its author meant it to be read.
  */
 export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
   const waiting = [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined

@@ -35,7 +35,7 @@ import {
   resolveCapabilities,
 } from './resolve-capabilities.ts'
 
-/** Makes the in-process MCP server through which a run reaches the tools that one capability gives a seat. */
+/** Makes the in-process MCP server through which a run reaches the tools that one capability gives an agent session. */
 export type ServerFactory = (options: { key: string; session: AgentSession }) => McpServerConfig
 
 /** What capabilities exist and what they resolve to. Made by a factory; there is no global one. */
@@ -84,11 +84,11 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
         resolveCapabilities(capabilities, context, { generation, mount: deps.mount })
       const { issues, grants, prompts, resources } = resolveIn(catalogue.current())
       refuseIssues(issues)
-      // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
+      // One session for the whole run: a tool may call the agent's other tools, wherever they come from.
       const session = runSession(context, resolveIn)
       const view = session.view()
       const report = view.report()
-      // What is shown beside the tools of an agent has servers too: whoever is handed a handle must be able to ask about it.
+      // Companion tools have servers too: an agent with a handle must be able to ask about it.
       const granted = [...grants.values(), ...prompts.values(), ...resources.values(), ...view.presented]
       const keys = new Set(granted.map(grant => grant.capability))
       const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, session })]))
@@ -133,7 +133,7 @@ export function refuseIssues(issues: readonly CapabilityIssue[]): void {
   })
 }
 
-/** An injection whose own code fails is left out of the run, as one that says `null` is; its author finds out from the log. */
+/** An injection whose code fails is left out of the run, like an injection that returns `null`; its author finds out from the log. */
 function resolveInjection(key: string, context: ResolverContext, generation: Generation, log: Log): Resolution {
   const entry = generation.injections.find(({ injection }) => injection.key === key)
   if (!entry) return NOTHING_GRANTED

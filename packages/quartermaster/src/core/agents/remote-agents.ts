@@ -2,16 +2,16 @@ import { type AgentConfig, type Caller, type ResolverContext } from '../../contr
 import { type AgentSession, type AgentSessionDeps, createAgentSession } from './agent-session.ts'
 import { type Resolution } from './resolve-capabilities.ts'
 
-/** Those who have a place in the organisation and no file here: they run elsewhere, and have the platform's tools and no others. */
+/** Sessions of agents that have a place in the organisation and no file here: they run elsewhere and have only the platform's tools. */
 interface RemoteSessions {
-  /** The seat of whoever has this workspace; the same object each time. Nobody's file counts for it. */
+  /** The session of the agent with this workspace; the same object each time. No agent file applies to it. */
   session(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession
 }
 
 /** Which workspaces are there, known without asking the store: every request needs it. */
 export interface RemoteAgents {
   has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
-  /** Whether somebody has joined the first organisation under this name. */
+  /** Whether a remote agent has joined the first organisation under this name. */
   hasJoined(name: string): boolean
   /** Calls back when one is not there any more. */
   onLeft(listener: () => void): void
@@ -20,7 +20,7 @@ export interface RemoteAgents {
 interface RemoteSessionsDeps extends AgentSessionDeps {
   resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
-  /** Who is there; nobody when absent. */
+  /** The remote agents; none when absent. */
   readonly guests?: RemoteAgents | undefined
 }
 

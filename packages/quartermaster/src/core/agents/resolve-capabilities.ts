@@ -48,8 +48,8 @@ export function resolveCapabilities(
 }
 
 /**
- * Who has had an address for longest has it, whatever works just now: nobody is to read now from the one and then from the
- * other. What is not of a server of others goes first.
+ * The capability that has had an address longest keeps it, whatever works now: a reader must not get the one source first and
+ * then the other. Resources of external servers go last.
  */
 function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'resources' | 'shadowed'> {
   const resources = new Map<string, ResourceGrant>()
@@ -132,7 +132,7 @@ function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving):
   }
 }
 
-/** What comes along by itself has a name too, and people try it. */
+/** Capabilities that come along automatically have names too, and people try them. */
 function injectionHint(key: string, { injections }: Generation): string | undefined {
   const found = injections.find(({ injection }) => injection.key === key)
   if (!found) return undefined
@@ -203,7 +203,7 @@ function namedIssue({ path, message }: Issue, { key }: CatalogueCapability): Iss
 /** What a resolver gave, if it is anything it may give. */
 export function checkResolved(resolved: unknown): ResolvedCapability | null {
   if (resolved instanceof Promise) {
-    // Nobody waits for it, so nobody would take its rejection.
+    // The promise is not awaited, so its rejection has no other handler.
     resolved.catch(() => {})
     throw new TypeError('its resolver must answer at once, not with a promise')
   }
@@ -231,7 +231,7 @@ function grantAllowed(
     .map(tool => ({ tool, capability: key, config }))
   const callable = new Set(grants.map(({ tool }) => tool.ownName))
   const empty = [...offered].filter(name => !callable.has(name)).map(name => ({ name, reason: NOTHING_TO_CALL }))
-  // The list of tools is about tools: whoever has the capability may read what it brings.
+  // The list of tools is about tools: an agent with the capability may read what it brings.
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
   const missing = { withheld: unavailable(key, [...withheld, ...empty]), absent: unavailable(key, absent) }
@@ -264,7 +264,7 @@ function grantMounted(
   }
 }
 
-/** What the server does not have after all is told, and wrong in nobody's file: the list is of another's making. */
+/** Tools that the server turns out not to have are reported, but are not an error in the agent's file: the list is not the owner's. */
 function mountedAllowlist(tools: readonly string[] | undefined, found: CatalogueCapability): Allowlist {
   const allowlist = readAllowlist(tools, found)
   const told = new Set([...allowlist.offered, ...allowlist.withheld.map(({ name }) => name)])
@@ -336,10 +336,7 @@ export interface Resolution {
   readonly shadowed: readonly ShadowedResources[]
   /** What was asked for and is not there, with the reason. */
   readonly withheld: readonly ResolutionEntry[]
-  /**
-   * What those had once, or have left out, of which all was asked for, with the reason. Whoever calls one is told; nobody else
-   * asked for it.
-   */
+  /** Tools that the servers had once or that are left out, with the reason, where everything was asked for. Shown only to an agent that calls one. */
   readonly absent: readonly ResolutionEntry[]
   /** Capabilities and names in `tools` lists that the configuration asks for wrongly; nothing is granted for them. */
   readonly refused: readonly ResolutionEntry[]
@@ -379,7 +376,7 @@ interface Allowlist {
   readonly offered: ReadonlySet<string>
   /** Asked for and not offered now, each with the reason. */
   readonly withheld: readonly WithheldTool[]
-  /** What was there once or is left out, where all there is was asked for: told to whoever calls one. */
+  /** Tools that existed once or are left out, where everything was asked for: shown to an agent that calls one. */
   readonly absent: readonly WithheldTool[]
 }
 
@@ -393,14 +390,14 @@ interface CheckedList {
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
 function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CheckedList {
   const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
-  // A server that drops a tool, or an owner who leaves one out, must not take all others from whoever names it.
+  // A server that drops a tool, or an owner who leaves one out, must not take all other tools from an agent that names it.
   const isKnown = new Set([...known, ...absentTools(capability).map(({ name }) => name)])
   const seen = new Set<string>()
   const unknown = new Map<string, string>()
   const issues = (tools ?? []).flatMap((name, index) => {
     if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
     seen.add(name)
-    // What nobody has seen yet is neither right nor wrong.
+    // A name that has not been seen yet is neither right nor wrong.
     if (isKnown.has(name) || capability.unseen !== undefined) return []
     const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${someOf(known)}.`
     const message = `Capability "${capability.key}" has no tool "${name}".${hint}`
@@ -445,7 +442,7 @@ function issue(index: number, message: string): CapabilityIssue {
   return { code: 'CONFIG_INVALID', path: ['tools', index], message }
 }
 
-/** Whoever looks at an agent's tools sees the names they are called by, and writes those. */
+/** An owner who looks at an agent's tools sees the names they are called by, and writes those. */
 function calledAsHint(name: string, { descriptors }: CatalogueCapability): string {
   const meant = descriptors.find(({ calledAs }) => calledAs === name)
   return meant ? ` Here it is listed as its server calls it: "${meant.name}".` : ''

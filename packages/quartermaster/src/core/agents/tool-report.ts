@@ -33,7 +33,7 @@ interface ToolFilter {
   readonly along?: boolean | undefined
 }
 
-/** Those of a list that somebody wants to see. */
+/** Filters a list of tools. */
 export function filterTools(
   tools: readonly ToolSummary[],
   { state, section, along = false }: ToolFilter = {},

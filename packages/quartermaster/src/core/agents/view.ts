@@ -19,7 +19,7 @@ export interface View extends ReadingsView {
   /** Changes whenever a client that listed the tools should list them again. */
   readonly version: string
   readonly kind: ViewKind
-  /** What is shown to whoever lists: the tools themselves, or those that stand for them in the gateway view. */
+  /** What a client that lists is shown: the tools themselves, or the gateway tools that replace them. */
   readonly presented: readonly Grant[]
   /** Granted and callable, in order of definition, deprecated ones last; a recovering one is among them. */
   readonly tools: readonly Grant[]
@@ -29,11 +29,11 @@ export interface View extends ReadingsView {
   readonly refused: Resolution['refused']
   /** Every tool that was asked for, and what became of it. */
   report(): ResolutionEntry[]
-  /** All of it in words, for whoever explains to the agent what it has. */
+  /** The whole view in words, to explain to the agent what it has. */
   facts(): Omit<AgentView, 'agent'>
   /** What was granted, working or not, and behind it what comes along, each with its present state. */
   list(): ToolSummary[]
-  /** Everything about one that the agent has. */
+  /** Everything about one tool of the agent. */
   detail(tool: Tool): ToolDetail
 }
 
@@ -47,7 +47,7 @@ interface ViewParts {
   readonly beside: ReadonlyMap<string, Grant> | undefined
   readonly health: Pick<Health, 'availability' | 'missing'>
   readonly digest: Digest
-  /** Consent operations the owner allows for good. */
+  /** Consent operations the owner allows permanently. */
   readonly allowed: readonly string[]
 }
 
@@ -57,14 +57,14 @@ export function renderView({ resolution, generation, gateway, beside, health, di
   const presented = gateway ? divide(gateway.values(), health).active : withCompanions(tools, { beside, resolution })
   const kind = gateway ? 'gateway' : 'direct'
   return {
-    // What is behind the gateway may come and go: whoever listed its tools has nothing to list again.
+    // Tools behind the gateway may come and go: a client that listed the gateway tools need not list again.
     version: versionOf(presented, gateway ? [] : unavailable, digest),
     kind,
     presented,
     tools,
     refused: resolution.refused,
     ...renderReadings(resolution, { health, digest }),
-    // Reasons are for those who ask: most readers of a view only list and call.
+    // Reasons are computed on demand: most readers of a view only list and call.
     get unavailable() {
       return unavailable.map(grant => ({ grant, missing: health.missing(grant.tool) }))
     },
@@ -162,7 +162,7 @@ function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   }
 }
 
-/** A section that is a capability is called as that one, and what comes by itself as what brought it. */
+/** A section for a capability is titled after it; a section that comes along automatically is titled after what brought it. */
 function sectionTitle(section: string, grants: readonly Grant[], { capabilities, injections }: Generation): string {
   const known = capabilities.get(section)
   if (known) return known.title
@@ -251,7 +251,7 @@ function renderReadings(
   }
 }
 
-/** The resource at this address: the one that is exactly there, else the first whose template fits. */
+/** The resource at this address: the exact match, else the first whose template fits. */
 export function findResource(
   resources: Resolution['resources'],
   uri: string,
@@ -276,12 +276,12 @@ interface WithheldParts extends SeenParts {
   readonly absent: readonly ResolutionEntry[]
 }
 
-/** What an agent was given and cannot call now by this name, with the reason. For whoever calls it, so only when somebody has. */
+/** A tool the agent was given and cannot call now by this name, with the reason. Computed only when it is called. */
 export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
   const { withheld, absent, generation } = parts
   const isCalled = ({ tool: own, calledAs = own }: ResolutionEntry) => calledAs === tool
   const known = withheld.filter(entry => isCalled(entry) && entry.reason !== undefined)
-  // Whoever calls it means the one that has the name, also while nobody is offered under it.
+  // A call means the owner of the name, even while no tool is offered under it.
   const owner = generation.owners.get(`tool:${tool}`)?.unit
   const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
   const owned = owner === undefined ? undefined : known.find(isOwners)
@@ -298,7 +298,7 @@ function refusedTool(tool: string, { refused, generation }: SeenParts): Resoluti
   })
 }
 
-/** The unit that may have a tool of this name, where nobody knows yet what it has. */
+/** The unit that may have a tool of this name while its tools are not known yet. */
 export function unseenUnit(tool: string, parts: WithheldParts): string | undefined {
   const held = withheldTool(tool, parts)
   if (held && parts.refused.includes(held)) return undefined
@@ -306,12 +306,12 @@ export function unseenUnit(tool: string, parts: WithheldParts): string | undefin
   return capability?.unseen === undefined ? undefined : capability.unit
 }
 
-/** What nobody has seen yet may have any tool. That of a server has a name which begins with its own. */
+/** A unit that has not been seen yet may have any tool. The name of a server's tool begins with the server's name. */
 function perhapsOf(tool: string, parts: SeenParts): ResolutionEntry | undefined {
   const { withheld, generation } = parts
   const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) => {
     if (state !== 'unavailable' || reason === undefined) return false
-    // Of one that is still being read nobody knows whether it is a server's.
+    // While the code is still read it is unknown whether a capability is a server's.
     const prefixes = generation.capabilities.has(capability) ? [`${capability}_`] : [`${capability}_`, '']
     return prefixes.some(prefix => (own === '*' ? tool.startsWith(prefix) : tool === `${prefix}${own}`))
   }
@@ -336,7 +336,7 @@ function heldTools(parts: SeenParts): { tool: string; capability: string; reason
   )
 }
 
-/** The capabilities that an agent was given and of which nobody knows yet what they have, or that are asked for wrongly. */
+/** Capabilities granted to an agent whose tools are not known yet, or that are asked for wrongly. */
 function unseenCapabilities(parts: SeenParts): { capability: string; reason: string }[] {
   const keys = new Set(parts.withheld.map(({ capability }) => capability))
   const wrong = parts.refused.flatMap(({ capability, tool, reason }) =>

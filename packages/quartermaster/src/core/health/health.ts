@@ -168,7 +168,7 @@ export function createHealth(deps: HealthDeps): Health {
     adopt(generation) {
       records.adopt(generation)
       watcher.adopt(generation.dependencies.values())
-      // What is no longer defined is waited for by nobody.
+      // A dependency that is no longer defined is not waited for.
       tellWaiting()
     },
     probeNew: () => probeUnseen(catalogue.current().dependencies),
@@ -204,8 +204,8 @@ function needing({ tools, injections, capabilities }: Generation) {
 }
 
 /**
- * What an error says failed, if that is something its definition needs. Whoever asks to be come back to later is there: that
- * it has much to do is no reason to look after it, and takes it from nobody.
+ * The dependency that an error blames, if it is one that the definition needs. A dependency that asks callers to come back
+ * later is up: being busy is no reason to recheck it or to take it away.
  */
 export function blamedIn({ code, details }: AppError, { requires }: Pick<Needing, 'requires'>): string | undefined {
   if (code !== 'DEPENDENCY_UNAVAILABLE' || typeof details?.retryAfterMs === 'number') return undefined

@@ -198,7 +198,7 @@ export function requirementsOf({ kind, name }: Address, generation: Generation):
   return [...new Set(parts.flatMap(part => part.requires))]
 }
 
-/** Of what nobody has seen, no tool says yet what it needs. */
+/** No tool of an unseen unit says yet what it needs. */
 function dependenciesOf(own: string, { dependencies }: Generation): string[] {
   return [...dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)
 }

@@ -23,7 +23,7 @@ interface RecheckerDeps {
 export function createRechecker({ records, rounds, clock, settings, dependencies }: RecheckerDeps): Rechecker {
   // Only rechecks count for the cool-down. If the probe at start counted too, the first call after it would never look.
   const recheckedAt = new WeakMap<Dependency, number>()
-  // What was back in between is a new failure, and may be looked at anew.
+  // A dependency that was back in between has a new failure, and may be checked again.
   records.onChange(dependency => {
     if (records.record(dependency).state === 'up') recheckedAt.delete(dependency)
   })

@@ -7,7 +7,7 @@ import { type Clock, type Emitter } from '../kernel/index.ts'
  * What follows from it (which tools are active) is derived on reading and therefore never disagrees with it.
  */
 export interface Records {
-  /** Changes whenever a state or a reason does; whoever caches by it is never stale. */
+  /** Changes whenever a state or a reason does; a cache keyed by it is never stale. */
   version(): number
   record(dependency: Dependency): DependencyRecord
   /** What the dependency of the current generation is worth, parents considered. */
@@ -30,7 +30,7 @@ interface RecordsDeps {
 
 export function createRecords({ clock, emitter, settings, options }: RecordsDeps): Records {
   const records = new Map<string, DependencyRecord>()
-  /** The states that were told of. What the owner switches is another state for whoever looks first, and news for all. */
+  /** The states that were announced. A switch by the owner is a different state at the next look, and news for all listeners. */
   const told = new Map<string, DependencyState>()
   const listeners = new Set<(dependency: Dependency, from: DependencyState) => void>()
   let dependencies: ReadonlyMap<string, Dependency> = new Map()
@@ -252,7 +252,7 @@ interface Effective {
   readonly rootReason: string
 }
 
-/** What is known around one dependency. `effective` is remembered by whoever gives it: diamonds would take for ever otherwise. */
+/** What is known around one dependency. `effective` is cached by the caller that provides it: diamonds would take exponential time otherwise. */
 interface Surroundings {
   readonly record: DependencyRecord
   readonly parents: readonly string[]
@@ -280,7 +280,7 @@ function effectiveState(name: string, { record, parents, effective }: Surroundin
   return { state, reason: `It needs "${root}": ${rootReason}`, since, root, rootReason }
 }
 
-/** Up and recovering count as there: a client that has seen a tool vanish will not call it again. */
+/** Up and recovering both mean available: a client that has seen a tool vanish will not call it again. */
 export function isThere(state: DependencyState): boolean {
   return state === 'up' || state === 'recovering'
 }

@@ -20,8 +20,8 @@ function isLeft({ state }: DependencyRecord, { recovering }: { recovering?: bool
 }
 
 /**
- * The record after a real call failed because of this dependency. Only the first such failure says something new:
- * calls that were already under way when it fell would otherwise count as proof that it cannot recover.
+ * The record after a real call failed because of this dependency. Only the first such failure says something new: calls that
+ * were already under way when it failed would otherwise look like proof that it cannot recover.
  */
 export function afterCallFailure(record: DependencyRecord, reason: string, now: number): DependencyRecord {
   if (record.state !== 'up') return record
@@ -39,7 +39,7 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   const goodSince = successes === 1 ? now : record.goodSince
   const counted = { ...record, successes, goodSince, failures: 0, unknowns: 0, falls: recentFalls(record, now, policy) }
   if (record.state === 'up') return { ...counted, reason }
-  // While it is recovering its tools are listed, and nobody sees it come back but the calls that wait for it.
+  // While it is recovering its tools are listed, and only the calls that wait for it see it come back.
   if (record.state === 'recovering' || !isFlapping(counted)) return move(counted, 'up', reason, now)
   const needed = policy.successesAfterFlapping
   // Whose owner wants no more than one has nothing to prove.
@@ -49,7 +49,7 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   return { ...counted, reason: `It answers again, but it went away ${why}: ${proof}` }
 }
 
-/** When one that answers again will have done so for long enough, if it goes on. */
+/** When a dependency that answers again has done so for long enough, if it goes on. */
 export function provedAt({ state, successes, goodSince }: DependencyRecord): number | undefined {
   return state === 'down' && successes > 0 ? goodSince + STEADY_MS : undefined
 }
@@ -74,7 +74,7 @@ function afterFailure(
   return isPatient || record.state === 'down' ? { ...counted, reason } : move(counted, 'down', reason, now)
 }
 
-/** Only a person can bring it back: it has no time to come by itself, and whether it can stand is another question. */
+/** Only a person can bring it back: it has no time to come back automatically, and whether it can start is another question. */
 function afterRefusal(record: DependencyRecord, reason: string, now: number): DependencyRecord {
   if (record.state === 'down') return { ...record, reason, failures: record.failures + 1, unknowns: 0, successes: 0 }
   const falls = record.falls.filter(at => record.state !== 'recovering' || at !== record.since)
@@ -95,7 +95,7 @@ function afterSilence(record: DependencyRecord, reason: string, now: number, pol
   return record.state === 'up' || record.state === 'recovering' ? counted : { ...counted, reason }
 }
 
-/** A new state starts counting anew: how long it took to get there says nothing about how long it will last. */
+/** A new state starts its own counters: how long it took to get there says nothing about how long it will last. */
 function move(record: DependencyRecord, state: DependencyState, reason: string, now: number): DependencyRecord {
   return { ...record, state, reason, since: now, failures: 0, unknowns: 0, successes: 0 }
 }

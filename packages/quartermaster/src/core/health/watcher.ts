@@ -11,7 +11,7 @@ const RECOVERING_LOOK_MAX_MS = 1_000
 /** The first look at something that is down; doubled up to the watch interval. */
 const DOWN_LOOK_MS = 1_000
 
-/** Looks by itself: at what is recovering and at what tells of news always, at everything else while the watch is on. */
+/** Checks automatically: recovering dependencies and those with news always, all others while the watch is on. */
 interface Watcher {
   start(): void
   stop(): void

@@ -6,19 +6,19 @@ import { insert, remove, update, type Write } from './write.ts'
 
 /** Something that at most one of the processes on a store runs at a time. */
 export interface Lease {
-  /** Takes it as soon as nobody has it, now or later. Resolves when it is known who has it. */
+  /** Takes the lease as soon as it is free, now or later. Resolves when its holder is known. */
   want(): Promise<void>
   /** Finds out who has it, and leaves it there. */
   look(): Promise<void>
   /** As of the last look, and held for no longer than its time. */
   standing(): LeaseStatus
-  /** Calls back whenever somebody else has it than before. */
+  /** Calls back whenever the holder changes. */
   onChange(listener: () => void): Cancel
-  /** Gives it back, for good. */
+  /** Releases it permanently. */
   release(): Promise<void>
 }
 
-/** Who has it: this process, for whoever came before in it (`inUse`), another one, nobody; or that is not known. */
+/** The holder: this process, for an earlier user in it (`inUse`), another process, none, or unknown. */
 export type LeaseStatus =
   | { readonly kind: 'held' | 'inUse' | 'free' | 'unknown' }
   | { readonly kind: 'taken'; readonly by: Pick<LeaseRow, 'holder' | 'host'> }
@@ -37,7 +37,7 @@ interface LeaseDeps {
   readonly id: string
   readonly clock: Clock
   readonly log: Log
-  /** How long it is somebody's who says nothing more. */
+  /** How long a lease lasts that is not renewed. */
   readonly leaseMs: number
   /** Nowhere when this process has the store for itself: then everything is its own. */
   place(): Promise<LeasePlace | undefined>
@@ -117,7 +117,7 @@ function createLease(deps: LeaseDeps): Lease {
 
   const isAmong = (ids: readonly string[] | 'any') => ids === 'any' || ids.includes(id)
 
-  /** Whoever had this folder before is gone; whoever has it after this process is not. */
+  /** Earlier holders of this folder are gone; a later holder of the same process is not. */
   function isFree(row: LeaseRow, { self }: LeasePlace): boolean {
     if (row.holder === self.id || row.leaseUntil <= now()) return true
     return row.folder === self.folder && !wasHeld
@@ -144,7 +144,7 @@ function createLease(deps: LeaseDeps): Lease {
     wasHeld = true
     heldUntil = at + (leaseMs * 2) / 3
     const leftMs = heldUntil - now()
-    // Whoever was stopped for so long while it was written asks anew, before anything is begun.
+    // A process that was stopped for that long during the write starts over before anything is begun.
     if (leftMs <= 0) {
       stand(UNKNOWN)
       return lookIn(1)
@@ -171,7 +171,7 @@ function createLease(deps: LeaseDeps): Lease {
       await working
       stand(UNKNOWN)
       if (!placed || !isWanted) return
-      // If the store cannot be told, it is over by itself when its time is.
+      // If the store cannot be told, the lease expires at its time.
       const where = { id, holder: placed.self.id }
       await placed.store.commit([remove('leases', { where, rows: 'any' })]).catch(error => {
         log.debug('a lease could not be given back', { lease: id, error: messageOf(error) })
@@ -180,11 +180,11 @@ function createLease(deps: LeaseDeps): Lease {
   }
 }
 
-/** The leases of this process, each for as long as anybody in it needs it. */
+/** The leases of this process, each held for as long as a user in it needs it. */
 export interface Leases {
   /**
-   * Whoever asks for one that somebody in this process has already gets it when that one has released it: what replaces
-   * something begins when that is over. It is given back when all have released theirs.
+   * A second request for the same lease in this process gets it when the first has released it: a replacement begins when its
+   * predecessor is over. The lease is given back when all have released theirs.
    */
   of(id: string): Lease
 }
@@ -251,7 +251,7 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
       const place = users.indexOf(user)
       if (place < 0) return
       users.splice(place, 1)
-      // Whoever waits for its turn would do so for ever.
+      // A caller that waits for its turn would wait forever.
       begin()
       if (users.length === 0) {
         onLast()
@@ -263,7 +263,7 @@ function inTurn({ lease, users }: Queue, onLast: () => void): Lease {
 
 interface Holding {
   readonly clock: Clock
-  /** How long to wait for whoever has it now. */
+  /** How long to wait for the current holder. */
   readonly withinMs: number
   /** What is thrown when that takes longer. */
   late(): Error

@@ -8,7 +8,7 @@ export interface ChangedRows {
   readonly ids: readonly string[] | 'any'
 }
 
-/** What is told to whoever remembers something of the store, or waits for it. */
+/** Notified of changes by other processes: caches of the store, and code that waits for rows. */
 export interface NewsListener {
   /** Another process has changed rows. They are the truth; this only says where to look. */
   changed(rows: readonly ChangedRows[]): void
@@ -25,7 +25,7 @@ export interface StoreNews {
   isHeard(): boolean
 }
 
-/** Which rows a commit changes in a way that somebody in another process may wait for. */
+/** The rows a commit changes in a way that another process may wait for. */
 export function newsOf(writes: readonly Write[]): readonly ChangedRows[] {
   const rows: ChangedRows[] = []
   for (const write of writes) {
@@ -46,7 +46,7 @@ export function mergeNews(rows: readonly ChangedRows[]): readonly ChangedRows[] 
   return [...byTable].map(([table, ids]) => ({ table, ids: ids === 'any' ? ids : [...ids] }))
 }
 
-/** Nobody waits for these. */
+/** No process waits for these. */
 const QUIET: ReadonlySet<Table> = new Set<Table>([
   'audit',
   'results',
@@ -70,14 +70,14 @@ function isNews(write: Write): boolean {
   return write.table !== 'nodes' || write.kind !== 'update'
 }
 
-/** What a reader had that has gone is waited for as well; that somebody takes something is not. */
+/** A reader that is gone also gives back what it had, which is waited for; a reader that takes something is not news. */
 function isGivenBack(write: Extract<Write, { readonly table: 'inbox' }>): boolean {
   return write.kind === 'update' && write.set.leaseOwner === null && typeof write.where.leaseOwner === 'string'
 }
 
 /**
- * Most calls begin at once and end with their caller's answer, which is nobody else's business: to tell of them would cost every
- * call something. Whoever is to hear of an end that was not heard finds it when its time has come.
+ * Most calls begin at once and end with their caller's answer, which concerns no other process: announcing them would cost
+ * every call something. An end that did not reach its caller is found when its time has come.
  */
 function isStep(write: Extract<Write, { readonly table: 'operations' }>): boolean {
   if (write.kind === 'insert') return write.row.state !== 'leased'
@@ -96,7 +96,7 @@ function idsOf(write: Write): ChangedRows['ids'] {
   return id?.in ?? 'any'
 }
 
-/** Of logs and inboxes it is told whose have changed: whoever waits does so for a workspace, and has never heard of the row. */
+/** Of logs and inboxes the owning workspaces are announced: a process waits for a workspace, and has never seen the row. */
 function whoseIn(write: Extract<Write, { readonly table: 'activity' | 'inbox' }>): ChangedRows['ids'] {
   if (write.kind === 'insert') return [write.row.workspaceId]
   return typeof write.where.workspaceId === 'string' ? [write.where.workspaceId] : 'any'
@@ -104,7 +104,7 @@ function whoseIn(write: Extract<Write, { readonly table: 'activity' | 'inbox' }>
 
 /** The time that all processes on a store go by, which is the store's own: what one writes as a time the others judge. */
 export interface SharedTime {
-  /** Sets the clock of this process by it. Whoever is about to call a lease of another one over asks for this first. */
+  /** Sets the clock of this process by the store. Call it before treating another process's lease as expired. */
   align(): Promise<void>
 }
 

@@ -14,7 +14,7 @@ export interface Nodes {
   join(): Promise<void>
   /** Where this one listens. */
   tellUrl(url: string): Promise<void>
-  /** Those that run, the one that has done so for longest first. */
+  /** The running processes, the longest-running first. */
   running(): Promise<readonly NodeRow[]>
   /** Forgets those that were gone at that time. What they had in hand has to be settled before, and has been read since then. */
   forgetGone(at: number): Promise<void>
@@ -32,12 +32,12 @@ export interface NodesDeps {
   readonly clock: Clock
   readonly log: Log
   readonly self: Pick<NodeRow, 'id' | 'host' | 'folder' | 'version'>
-  /** How long a process counts as running that says nothing more. */
+  /** How long a process counts as running without a sign of life. */
   readonly leaseMs: number
   readonly news: StoreNews
   /** What leases are judged by; the clock alone when absent. */
   readonly time?: SharedTime | undefined
-  /** Told when others were there and are not any more, and with every look for as long as one that is gone is not forgotten. */
+  /** Called when other processes were there and are gone, and with every check for as long as a process that is gone is not forgotten. */
   onGone?: (() => void) | undefined
 }
 
@@ -71,7 +71,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
 
   const running = async () => (await all()).filter(isRunning)
 
-  /** This process has the folder for itself, so that whoever had it before is gone; and itself it is not, however long it slept. */
+  /** A process with the folder for itself means that earlier holders are gone; the process itself is running, however long it slept. */
   function isRunning({ id, folder, leaseUntil }: NodeRow): boolean {
     return id === self.id || (folder !== self.folder && leaseUntil > now())
   }
@@ -80,7 +80,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
   function look(): Promise<void> {
     const turn = looking.then(lookNow)
     looking = turn.catch(() => {
-      // Whoever asked for it is told, and the next one looks again.
+      // The caller gets the error, and the next check tries again.
     })
     return turn
   }
@@ -98,7 +98,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
     look().catch(error => log.warn('which processes run could not be read', { error: messageOf(error) }))
   }
 
-  /** Whoever was thought gone and forgotten is there again. */
+  /** A process that was thought gone and forgotten is back. */
   async function say(): Promise<void> {
     const { id, leaseUntil } = row()
     const { committed } = await store.commit([update('nodes', { where: { id }, set: { leaseUntil, url } })])
@@ -127,7 +127,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, time, onGo
     look,
     async join() {
       await store.commit([insert('nodes', row())])
-      // Whoever joins settles what it finds before it does anything else, and needs not be told.
+      // A process that joins settles what it finds before anything else, and needs no notification.
       known = await running()
       rest()
     },

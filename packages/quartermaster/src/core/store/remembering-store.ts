@@ -6,7 +6,7 @@ type Workspace = Row<'workspaces'>
 
 export interface RememberingStoreDeps {
   readonly store: Store
-  /** News of what other processes do; nobody else writes to the store when absent. */
+  /** News of what other processes do; no other process writes to the store when absent. */
   readonly news?: StoreNews | undefined
 }
 
@@ -14,16 +14,15 @@ export interface RememberingStoreDeps {
 const MOST_REMEMBERED = 2_000
 
 /**
- * A store that remembers the workspaces that are asked for one by one, by their ids and by their names. Each request looks at the
- * same two or three, several times over, and to ask for them costs more than all else that it does.
- *
- * Whatever is written to that table here is forgotten before its writer is answered, and whatever others write when it is heard
- * of: those rows alone, as heartbeats come all the time. While nothing is heard, nothing is remembered. What a commit needs to be
- * so is still for its guards to say: one that fails shows that something that is remembered is old.
+ * A store that caches workspaces asked for one by one, by id and by name. Each request looks at the same two or three several
+ * times, and asking for them costs more than everything else it does. Rows that this process writes are forgotten before their
+ * writer is answered, rows that others write when their news arrives: those rows alone, because heartbeats come all the time.
+ * While there is no news, nothing is cached. What a commit depends on is still checked by its guards: a failed guard shows that
+ * a cached row is stale.
  */
 export function createRememberingStore({ store, news }: RememberingStoreDeps): Store {
   const known = new Map<string, Workspace | undefined>()
-  /** What is read now counts only if nothing was forgotten meanwhile. */
+  /** What is read now is valid only if nothing was forgotten meanwhile. */
   let forgotten = 0
 
   function forget(ids: ChangedRows['ids'] = 'any'): void {
@@ -38,7 +37,7 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
   function keep(key: string, row: Workspace | undefined): void {
     const [oldest] = known.keys()
     if (known.size >= MOST_REMEMBERED && oldest !== undefined) known.delete(oldest)
-    // Whoever is handed it has it together with everybody else.
+    // The row is shared between all readers.
     known.set(key, row && Object.freeze(row))
   }
 
@@ -66,7 +65,7 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
         if (!written && !outcome.committed && outcome.failed.table === 'workspaces') forget()
         return outcome
       } finally {
-        // Also when it failed: nobody knows then whether it is written.
+        // Also when it failed: whether it was written is unknown then.
         if (written) forget(written.ids)
       }
     },
@@ -87,7 +86,7 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
 
 const BY_ID = 'id '
 
-/** A name that nobody has may be taken by another process, and asked for before that is heard here. Ids are never chosen. */
+/** A free name may be taken by another process, and asked for before that news arrives here. Ids are never chosen. */
 function isLasting(key: string, row: Workspace | undefined): boolean {
   return row !== undefined || key.startsWith(BY_ID)
 }

@@ -1,6 +1,6 @@
 import type { NewRow, Row, Table } from '../../contracts/index.ts'
 
-/** What a column must be: this value, or one that compares like this. */
+/** What a column must be: this value, or a value that compares like this. */
 export type Condition<V> =
   | V
   | { readonly in: readonly V[] }
@@ -79,7 +79,7 @@ export function insert<T extends Table>(table: T, row: NewRow<T>, guard?: string
 
 /**
  * Adds this row with the next number in a column, counted within the rows that share these columns with it. As commits happen
- * one after the other, whoever reads up to a number has seen all below it, as long as the row with the highest stays.
+ * one after the other, a reader that has read up to a number has seen all below it, as long as the row with the highest stays.
  */
 export function insertNext<T extends Table, C extends PlainColumn<T>>(
   table: T,

@@ -36,7 +36,7 @@ export interface AnsweringDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
-  /** Where whoever asked for it waits, and so hears of its end with the answer. */
+  /** Where the caller waits, and so gets the result as the answer. */
   readonly whereAwaited: WhereAwaited
   readonly lastLook: Pick<LastLook, 'resultOf'>
   readonly catalogue: Definitions
@@ -49,7 +49,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
 
   function dueTerms(row: OperationRow, now: number) {
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
-    // Whoever waits for it in another process is to run it there.
+    // A caller that waits in another process is to run it there.
     const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + LEFT_TO_OTHERS_MS : now
     return { dueAt, expiresAt }
   }
@@ -88,7 +88,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     throw voidAnswer(request, worth)
   }
 
-  /** Equal calls, or what a lasting answer covers. The answer counts by now; these can be answered one by one where this fails. */
+  /** Equal calls, or calls that a lasting answer covers. The answer is valid already; these can be answered one by one where this fails. */
   async function decideOthers(store: Store, given: GivenAnswer): Promise<void> {
     const { decision } = given.answer
     const now = Math.round(clock.now())
@@ -147,7 +147,7 @@ async function waiting(store: Store, request: ApprovalRow): Promise<OperationRow
   throw answeredAlready(request)
 }
 
-/** Somebody else was faster. */
+/** Another process or person was faster. */
 function unlessOver(error: unknown): void {
   if (!isAppError(error) || error.code !== 'REQUEST_REFUSED') throw error
 }

@@ -22,7 +22,7 @@ interface Bound {
   race<T>(work: Promise<T>): Promise<T>
 }
 
-/** A call that nobody has allowed yet. */
+/** A call that is not allowed yet. */
 export interface UnallowedCall {
   readonly record: OperationRecord
   readonly asks: readonly ConsentAsk[]
@@ -33,25 +33,26 @@ export interface UnallowedCall {
 
 /** Has persons asked about calls, and waits with those for as long as their callers do. */
 export interface Approvals {
-  /** Puts a call on record as one that waits, and asks. `known` when the caller's key is on record already. Throws `LIMIT_EXCEEDED`. */
+  /** Records a call as waiting, and asks. `known` when the caller's key is on record already. Throws `LIMIT_EXCEEDED`. */
   open(call: UnallowedCall): Promise<'begun' | 'known'>
   /**
-   * Asks again about one that is queued and that nothing allows any more, as long as it may wait at all; what was said before
-   * goes to the audit. Somebody else may have taken a step with it meanwhile: then nothing is asked.
+   * Asks again about a queued operation that is not allowed any more, as long as it may wait at all; the earlier answer goes to
+   * the audit. Another process may have changed the operation meanwhile: then nothing is asked.
    */
   askAgain(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
   /**
-   * The state it is in when it no longer waits, or nothing when the caller's patience is over. Rejects with the deadline. It is
-   * held from then on, however this ends, until its caller leaves it: what is being given up must not be run meanwhile.
+   * The state of the operation when it no longer waits, or nothing when the caller's patience is over. Rejects with the
+   * deadline. The operation is held from then on, however this ends, until its caller leaves it: an operation that is being
+   * cancelled must not be run meanwhile.
    */
   next(call: UnallowedCall): Promise<OperationState | undefined>
-  /** Has the caller of one that waits do so for this long from now on, where it would wait longer. */
+  /** Limits how long the caller waits from now on, where it would wait longer. */
   hurry(id: string, budgetMs: number): void
-  /** Takes what was allowed, for a caller who still waits; nothing when somebody else was faster. */
+  /** Takes an allowed operation for a caller who still waits; nothing when another process was faster. */
   take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<Standing | undefined>
   /** The caller does not wait for it any more, and takes nothing. */
   leave(id: string): void
-  /** Somebody hears of its end here, until this is called. */
+  /** The result is received here until this is called. */
   hold(id: string): () => void
   /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
   isHeld(id: string): boolean
@@ -77,7 +78,7 @@ interface Waiting {
   limit(ms: number): void
 }
 
-/** Its end is heard here without anybody waiting for it. */
+/** The result is received here without a waiting caller. */
 const NOBODY_WAITS: Waiting = { over() {}, limit() {} }
 
 const HOUR_MS = 3_600_000
@@ -87,7 +88,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   const room = createWaitingRoom(deps)
   const held = new Map<string, Waiting>()
   emitter.on('operation.changed', ({ id, from, to }) => {
-    // What was done elsewhere comes without its beginning. Whoever waits here looks at how it stands.
+    // A change in another process comes without its beginning. A caller that waits here checks the state.
     if (from === 'waitingForApproval' || (from === undefined && to !== 'waitingForApproval')) held.get(id)?.over(to)
   })
 
@@ -96,14 +97,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     let isOver = false
     const next = new Promise<OperationState | undefined>(over => {
       const limit = (ms: number) => {
-        // It is held until its caller leaves it, and somebody may be late to hurry it.
+        // The operation is held until its caller leaves it, and `hurry` may come late.
         if (!isOver) timers.add(clock.after(ms, () => over(undefined)))
       }
       held.set(id, { over, limit })
       limit(budgetMs)
     })
     try {
-      // Somebody may have answered before anybody listened.
+      // The answer may have come before there was a listener.
       const { store } = await storage.open()
       const { state } = (await store.get('operations', id)) ?? {}
       return state === 'waitingForApproval' ? await deadline.race(next) : state
@@ -113,14 +114,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  /** Whether no equal call waits that persons were told of already. They are told of one that cannot be looked up. */
+  /** Whether no equal call waits that people were notified of already. A call that cannot be looked up is announced. */
   async function isFirst(request: Parameters<typeof equalRequests>[1] & { readonly id: string }): Promise<boolean> {
     const { store } = await storage.open()
     const [first] = await equalRequests(store, request).catch(() => [])
     return first === undefined || first.id === request.id
   }
 
-  /** The request about one operation, opened anew or for the first time: a yes that lasted may have come before any. */
+  /** The request about one operation, opened again or for the first time: a lasting yes may have come before any. */
   function reopened(
     row: OperationRow,
     before: ApprovalRow | undefined,
@@ -230,7 +231,7 @@ export function auditOfAnswer(row: OperationRow, { asks }: ApprovalRow, { decisi
 
 const ANSWER_CODES = { allow: 'CONSENT_ALLOWED', deny: 'CONSENT_DENIED' } as const
 
-/** What the audit says about a grant that somebody took back. */
+/** The audit line of a grant that a person revoked. */
 export function auditOfRevocation(grant: GrantRow, { by, tool }: { by: string; tool: string }, at: number): AuditEntry {
   return {
     at,

@@ -17,7 +17,7 @@ export interface ConsentQuestion {
   readonly now: number
 }
 
-/** Who allowed a call, when anybody had to. */
+/** Who allowed a call, when consent was needed. */
 export type Consent = NonNullable<AuditEntry['consent']>
 
 export type ConsentDecision =
@@ -27,8 +27,8 @@ export type ConsentDecision =
   | { readonly kind: 'missing'; readonly asks: readonly ConsentAsk[] }
 
 /**
- * Whether persons allowed what a call does. Each thing it needs is judged by itself: what was allowed for one resource, tool
- * or set of arguments says nothing about another, and a no counts more than any yes.
+ * Whether people allowed what a call does. Each need is judged separately: what was allowed for one resource, tool or set of
+ * arguments says nothing about another, and a no outweighs any yes.
  */
 export function decideConsent(question: ConsentQuestion): ConsentDecision {
   const live = question.grants.filter(grant => isLive(grant, question))
@@ -78,20 +78,20 @@ function allowedBy(ask: ConsentAsk, live: readonly GrantRow[], { standing, allow
   if (standing.has(ask.operation) && !mayBeForbidden(ask, live)) return 'file'
   if (allowedNow.has(ask.operation)) return 'owner'
   const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
-  // One that lasts is not used up, so it goes first.
+  // A lasting grant is not used up, so it goes first.
   return fitting.find(({ lasting }) => lasting !== 'once') ?? fitting[0]
 }
 
-/** Where nobody can tell what a call is about, it may be what somebody forbade. */
+/** A call whose subject cannot be determined may be one that was forbidden. */
 function mayBeForbidden({ operation, grantable }: ConsentAsk, live: readonly GrantRow[]): boolean {
   return grantable === 'once' && live.some(grant => grant.decision === 'deny' && grant.operation === operation)
 }
 
-/** Whether it counts now, for this call. */
+/** Whether the grant is valid now, for this call. */
 function isLive(grant: GrantRow, { operationId, tool, digest, now }: ConsentQuestion): boolean {
   if (grant.revokedAt !== null || grant.expiresAt <= now) return false
   if (grant.lasting !== 'once') return true
-  // It was given to one operation, which may be tried again with it. Nobody else may use it, with the same arguments neither.
+  // It was given to one operation, which may be retried with it. No other operation may use it, not even with the same arguments.
   const isOwn = grant.askedFor === operationId && (grant.usedBy === null || grant.usedBy === operationId)
   return isOwn && grant.tool === tool && grant.digest === digest
 }
@@ -102,11 +102,11 @@ function covers({ operation, scope, lasting, decision, via }: GrantRow, ask: Con
   if (via === 'client' && decision === 'allow' && ask.weight === 'high') return false
   // What a call is about can change while it waits, with the agent's folders for example; that one was not allowed.
   if (scope !== ask.scope) return false
-  // What may be allowed once only is not allowed by anything that lasts, whoever wrote it down. A no may last.
+  // What may be allowed only once is not allowed by a lasting grant, whoever wrote it. A no may last.
   return lasting === 'once' || decision === 'deny' || ask.grantable === 'any'
 }
 
-/** Whoever answered, also where the file allows the rest: an answer is about this call. */
+/** The person who answered comes first, even where the file allows the rest: an answer is about this call. */
 function namedFirst(allowed: readonly Allowance[]): string {
   const grant = allowed.find(by => typeof by === 'object')
   if (grant) return byWhom({ via: grant.via, name: grant.grantedBy })
@@ -164,7 +164,7 @@ export async function scopeOf(
   return resource === undefined ? { scope: null, grantable: 'once' } : { scope: resource, grantable }
 }
 
-/** Whoever waits for consent to something else must not wait for code that does not come back. */
+/** A caller that waits for other consent must not wait for code that does not return. */
 const LONGEST_MS = 5_000
 /** About two paths of the longest that there are. */
 const LONGEST_TEXT = 8_192

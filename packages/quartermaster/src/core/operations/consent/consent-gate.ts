@@ -54,7 +54,7 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
 
   function definitionOf(tool: Tool, name: string): ConsentOperationDefinition {
     const operation = catalogue.current().consentOperations.get(name)
-    // Definitions are checked when they load; one that vanished meanwhile is no reason to ask less.
+    // Definitions are checked when they load; if one vanished meanwhile, consent is still required.
     if (!operation) throw new AppError('DEFINITION_INVALID', `"${tool.name}" needs "${name}", which nobody defines.`)
     return operation
   }
@@ -120,9 +120,9 @@ export function mayAskClient(asks: readonly ConsentAsk[]): boolean {
 }
 
 /**
- * What a person in front of a client is asked: everything at once, and shown as exactly as at a terminal. What others wrote
- * stands on one line each, so that none of it can be taken for a part of the question. The resource is left out: the answer
- * counts for these arguments alone, and a client need not know where on this machine they lead.
+ * What the person in front of a client is asked: everything at once, and as exactly as at a terminal. Text of others stands on
+ * one line each, so that none of it can pass for part of the question. The resource is left out: the answer is valid for these
+ * arguments alone, and a client need not know where on this machine they lead.
  */
 export function clientQuestion({ operationId, tool, asks, input }: AskedCall): PersonQuestion {
   const message = [

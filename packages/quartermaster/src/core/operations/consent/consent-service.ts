@@ -21,13 +21,13 @@ export interface GrantFilter {
   readonly by?: string | undefined
 }
 
-/** A grant as it counts now. */
+/** A valid grant. */
 export type LiveGrant = GrantRow & {
   /** Whether it is about calls that do not tell their resource, although their operation is about one; not about all. */
   readonly isUnnamed: boolean
 }
 
-/** The desk of each organisation. What another one's calls ask for is not there. */
+/** The consent service of each organisation. Requests of other organisations are not visible in it. */
 export type ConsentServices = (organisation: string) => ConsentService
 
 /** Where persons of an organisation answer what its agents' calls ask for, and take back what they allowed. */
@@ -39,11 +39,14 @@ export interface ConsentService {
   open(agent?: string): Promise<readonly SharedRequest[]>
   /** One request, answered or not. Throws `NAME_UNKNOWN`. */
   request(operationId: string): Promise<SharedRequest>
-  /** The arguments it is about, as they were given, for whoever decides; nothing once they are forgotten. */
+  /** The arguments as they were given, for the person who decides; nothing once they are forgotten. */
   argumentsOf(operationId: string): Promise<unknown>
-  /** The first answer counts, also for equal calls of the same caller that wait. Throws `REQUEST_REFUSED` when it has been answered, is over, or cannot be answered so. */
+  /**
+   * The first answer wins, also for equal waiting calls of the same caller. Throws `REQUEST_REFUSED` when it has been answered,
+   * is over, or cannot be answered so.
+   */
   answer(operationId: string, answer: ConsentAnswer, by: Answerer): Promise<void>
-  /** What counts now, oldest first; a thousand at most. */
+  /** The valid grants, oldest first; a thousand at most. */
   grants(filter?: GrantFilter): Promise<readonly LiveGrant[]>
   /** Takes grants back, from now on and for what waits; answers how many. */
   revoke(filter: GrantFilter, by: Answerer): Promise<number>
@@ -53,7 +56,7 @@ interface ConsentServiceDeps extends AnsweringDeps {
   readonly storage: StorageAccess
 }
 
-/** Longer lists are nobody's to read. */
+/** Upper bound of a list: longer ones are not readable. */
 const MOST_GRANTS = 1_000
 
 export function createConsentServices(deps: ConsentServiceDeps): ConsentServices {
@@ -127,7 +130,7 @@ function createConsentService(
 }
 
 interface Revocation {
-  /** Those that count now, or some of them. */
+  /** The valid grants, or some of them. */
   readonly where: Where<'grants'>
   readonly by: Answerer
   readonly now: number
@@ -144,7 +147,7 @@ async function revokeGrants(store: Store, { where, by, now, ids }: Revocation): 
     const meant = { ...where, id: { in: grants.map(({ id }) => id) } }
     const set = { revokedAt: now, revokedBy: by.name }
     const { committed } = await store.commit([
-      // One that somebody used or took back meanwhile would get a line that is not true: then all are looked at again.
+      // A grant that was used or revoked meanwhile would get a false audit line: then all are read again.
       update('grants', { where: meant, set, rows: grants.length, guard: 'grants.live' }),
       ...grants.map(grant => {
         const tool = tools.get(grant.askedFor ?? '') ?? ''

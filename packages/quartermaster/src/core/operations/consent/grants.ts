@@ -16,7 +16,7 @@ import { type Answerer } from './consent-decision.ts'
 
 const HOUR_MS = 3_600_000
 
-/** How long an answer counts at most. */
+/** The longest validity of an answer. */
 function longestMs({ grantHours }: Pick<Settings, 'grantHours'>): number {
   return grantHours * HOUR_MS
 }
@@ -78,7 +78,7 @@ export async function findGrants(
   const whose = { ...whoseRow(caller), ...more }
   const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
-      // Of what can be allowed for itself only, or of which nobody can tell what it is about, any no counts and no yes.
+      // For operations that can only be allowed per call, or whose subject is unknown, any no applies and no yes.
       where: {
         ...whose,
         operation,
@@ -104,8 +104,8 @@ const PAGE = 200
 const CAN_REPEAT = { state: { in: REPEATABLE }, arguments: { not: null } } as const
 
 /**
- * The grants among these that count for something, oldest first, a page at a time: what was given for one call counts for
- * as long as that may be run, used or not, be it because a person has it tried again.
+ * The grants among these that are still of use, oldest first, a page at a time: a grant for one call is, used or not, for as
+ * long as that call may be run, also because a person retries it.
  */
 export async function* liveGrants(store: Store, where: Where<'grants'>): AsyncGenerator<readonly GrantRow[]> {
   const query = { where, order: { by: ['createdAt', 'id'] as const }, limit: PAGE }
@@ -143,7 +143,7 @@ export interface ConsentedOnce {
 export interface ConsentAnswer {
   readonly decision: 'allow' | 'deny'
   readonly lasting: Lasting
-  /** Of one that lasts for a time: how long. */
+  /** For a lasting grant: how long. */
   readonly minutes?: number | undefined
 }
 

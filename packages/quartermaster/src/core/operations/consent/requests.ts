@@ -22,7 +22,7 @@ export async function findRequest(store: Store, organisation: string, id: string
   throw new AppError('NAME_UNKNOWN', `Nobody asked for consent to "${id}". See \`quartermaster approvals\`.`)
 }
 
-/** What whoever comes second is told, or comes after the end. */
+/** The error for an answer that comes second, or after the end. */
 export function answeredAlready({ id, state, answeredBy }: ApprovalRow): AppError {
   const how = answeredBy === null ? 'It is over.' : `It was ${state} by ${answeredBy}.`
   return new AppError('REQUEST_REFUSED', `"${id}" is not waiting for an answer any more. ${how}`, {
@@ -97,7 +97,7 @@ interface DecidedOptions {
   readonly now: number
 }
 
-/** What waits of the same caller, and what grants that last decide so by now: nobody need be asked about that any more. */
+/** Waiting requests of the same caller that lasting grants decide by now: they need no answer of a person any more. */
 export async function* decidedRequests(
   store: Store,
   answered: ApprovalRow,
@@ -178,7 +178,7 @@ export function voided(
   }
 }
 
-/** What whoever answers is told where an answer would be one to something else. */
+/** The error for an answer that would apply to something else. */
 export function voidAnswer({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth: 'changed' | 'gone'): AppError {
   const why =
     worth === 'gone' ? `There is no tool "${tool}" any more.` : `"${tool}" has changed since it was asked for.`
@@ -187,8 +187,8 @@ export function voidAnswer({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth
 }
 
 /**
- * What the commit that leases a run has to hold about the grants it runs on: those for one call are used up by it, and the
- * others are still there. So nobody can take one back, or use it, in between.
+ * The conditions on grants in the commit that leases a run: grants for one call are used up by it, and the others still exist.
+ * So a grant cannot be revoked, or used, in between.
  */
 export function consentWrites(grants: readonly GrantRow[], operationId: string, now: number): readonly Write[] {
   return grants.map(({ id, lasting, usedBy }) => {
@@ -199,7 +199,7 @@ export function consentWrites(grants: readonly GrantRow[], operationId: string, 
   })
 }
 
-/** Sees to it that nobody has more calls waiting for persons than persons can look through. */
+/** Limits how many calls of a caller wait for people, so that people can look through them. */
 interface WaitingRoom {
   /** Lets one more in, for as long as the work takes that puts it on record. Throws `LIMIT_EXCEEDED`. */
   enter<T>(caller: Caller, work: () => Promise<T>): Promise<T>

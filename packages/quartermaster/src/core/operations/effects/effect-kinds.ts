@@ -18,7 +18,7 @@ export interface EffectValues {
   readonly operationId: string
 }
 
-/** A spec whose placeholders are filled: plain JSON, to be kept until somebody looks again. */
+/** A spec whose placeholders are filled: plain JSON, kept until the next look. */
 export interface ConcreteEffect {
   readonly name: string
   readonly kind: string
@@ -37,11 +37,11 @@ export interface EffectKind {
   readonly kind: string
   /** The fields of a spec beside `name` and `kind`. */
   readonly fields: readonly string[]
-  /** Whether a thing that is there proves the effect, or one that is gone. */
+  /** Whether presence of a thing proves the effect, or absence. */
   readonly witness: 'presence' | 'absence'
   /** What is wrong with a spec, a sentence each; nothing when it can be used. */
   check(spec: EffectSpec, surroundings?: EffectSurroundings): string[]
-  /** Fills the placeholders. Throws `INPUT_INVALID` or `DEFINITION_INVALID` and names the one that cannot be filled. */
+  /** Fills the placeholders. Throws `INPUT_INVALID` or `DEFINITION_INVALID` and names the placeholder that cannot be filled. */
   concrete(spec: EffectSpec, values: EffectValues): ConcreteEffect
   /** Looks once. Throwing means "could not tell", which is not the same as "absent". */
   look(effect: ConcreteEffect, options: { readonly signal: AbortSignal }): Promise<Observation>
@@ -248,7 +248,7 @@ function shortened(text: string): string {
 
 function valueOf({ root, path, text }: Placeholder, values: EffectValues): Scalar {
   const found = path.reduce<unknown>(
-    // Only what is its own: nothing of a prototype is a value that somebody gave.
+    // Own properties only: nothing inherited from a prototype is a given value.
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     values[root],
   )

@@ -40,8 +40,8 @@ export function concreteEffects(
 }
 
 /**
- * Looks before the run, and gives what the record keeps. What cannot be looked at now is kept as unclear. Throws
- * `INPUT_INVALID` where nobody ever could: whatever the run did, it would stay unknown.
+ * Looks before the run, and returns what the record keeps. What cannot be looked at now is kept as unclear. Throws
+ * `INPUT_INVALID` where it could never be looked at: whatever the run did, it would stay unknown.
  */
 export async function takeBaseline(
   effects: readonly ConcreteEffect[],
@@ -115,7 +115,7 @@ function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }:
       cancelTimer()
       signal?.removeEventListener('abort', onAbort)
       resolve(sighting)
-      // Whoever is still looking may stop.
+      // A look still under way may stop.
       controller.abort()
     }
     const onAbort = () => end(BROKEN_OFF)

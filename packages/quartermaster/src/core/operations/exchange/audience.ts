@@ -3,7 +3,7 @@ import type { Log } from '../../kernel/index.ts'
 
 export type LogLevel = keyof Log
 
-/** Who hears of what happens on the way: whoever waits for the work just now. */
+/** Receives what happens during a call: progress and log lines for the client that waits now. */
 export interface Audience {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** What the tool writes to its log, for a client that wants to see it. */

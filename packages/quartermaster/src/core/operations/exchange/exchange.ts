@@ -9,7 +9,7 @@ export interface ExchangeContext {
   readonly onLog: NonNullable<Audience['onLog']>
   /** It is on record from now on, under this id. */
   onRecorded(operationId: string): void
-  /** Whether somebody has got how it ended; nothing while somebody may still come for that. */
+  /** Whether the result was delivered; `undefined` while a client may still come for it. */
   isHeard(): boolean | undefined
   /** The signal takes the question back: its answer is not wanted any more. */
   ask(question: Question, signal?: CancelSignal): Promise<Answer>
@@ -23,7 +23,7 @@ export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap
  * come back for each turn with another request; the work is the same.
  */
 export interface Exchange<T> {
-  /** Made when it is first asked for: most work asks nothing, and nobody has to come back to it. */
+  /** Made when first asked for: most work asks nothing, and no client has to come back to it. */
   id(): string
   /** Under which id it is on record, where it is. */
   operationId(): string | undefined
@@ -35,14 +35,14 @@ export interface Exchange<T> {
   version(): number
   /** Resolves when the question under this key is not asked any more, for whatever reason. */
   closed(key: string): Promise<void>
-  /** Somebody is shown these now, and can answer what has to be shown first. */
+  /** A client is shown these now, and can answer questions that have to be shown first. */
   show(questions: ReadonlyMap<string, Question>): void
-  /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
+  /** Hands over answers. Answers to other keys are ignored, and unanswered questions stay open. */
   answer(answers: Readonly<Record<string, Answer>>): void
   /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
   turn(signal: CancelSignal, audience?: Audience): Promise<Turn<T>>
   cancel(reason: AppError): void
-  /** Nobody will come for another turn. */
+  /** No client will come for another turn. */
   leave(): void
 }
 
@@ -54,7 +54,7 @@ export interface ExchangeOptions<T> {
   readonly early?: Readonly<Record<string, Answer>> | undefined
 }
 
-/** Whoever asks in every turn of the event loop is not waited for. */
+/** Upper bound on event-loop turns spent batching questions asked at the same time. */
 const MOST_TURNS = 16
 
 /** What a question is filed under when its tool does not say. */
@@ -73,7 +73,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
   // These are made when something is asked, which most work never does.
   let unused: Map<string, Answer> | undefined
   let shown: WeakSet<Question> | undefined
-  /** Those who take a turn now. */
+  /** Clients that take a turn now. */
   const waiting = new Set<() => void>()
   let isGathering = false
   let takenBack = 0
@@ -86,7 +86,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
   let id: string | undefined
 
   const close = () => {
-    // A map makes itself anew when it is cleared, also an empty one.
+    // A `Map` reallocates when cleared, even when empty.
     if (open.size > 0) open.clear()
   }
 
@@ -145,7 +145,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
       },
     }),
   )
-  // Whoever takes a turn takes the rejection; between two turns nobody does.
+  // A client that takes a turn handles the rejection; between two turns nothing does.
   done.then(close, close)
 
   return {
@@ -177,7 +177,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
       return new Promise((resolve, reject) => {
         const leave = () => {
           waiting.delete(tell)
-          // Whoever waited has gone; what happens between two turns is told to nobody.
+          // The waiting client is gone; what happens between two turns is reported to no client.
           if (heardBy === audience) heardBy = {}
           signal.removeEventListener('abort', abort)
         }
@@ -214,7 +214,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
 
 const NOTHING = () => {}
 
-/** Whether an answer counts only of somebody who saw what it is about. */
+/** Whether an answer is valid only from a client that was shown the question. */
 function isShownFirst(question: Question): boolean {
   return 'shownFirst' in question && question.shownFirst === true
 }

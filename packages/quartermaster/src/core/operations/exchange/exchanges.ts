@@ -23,8 +23,9 @@ export interface Exchanges {
   /** Cancels everything that was asked for with a credential. */
   end(holder: string): void
   /**
-   * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that nobody
-   * else can go on with it. Answers the number of the round, which the client brings back with its answers, and when it was asked.
+   * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that no other
+   * client can go on with it. Returns the number of the round, which the client brings back with its answers, and when it was
+   * asked.
    */
   park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): Asked
   /**
@@ -35,7 +36,7 @@ export interface Exchanges {
   resume<T>(id: string, owner: string, brought: Brought): Exchange<T>
   /** Whether an exchange whose client was asked something is still here. */
   has(id: string): boolean
-  /** The same for its owner, and for nobody else. */
+  /** The same, only for its owner. */
   of(id: string, owner: string): Exchange<unknown> | undefined
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
@@ -102,8 +103,8 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   }
 
   /**
-   * Its end is kept for a moment: a client whose connection broke asks for it again. One that has not come back yet, because
-   * its person still thinks about what others have decided, may do so for as long as if nothing had been.
+   * The result is kept for a moment: a client whose connection broke asks for it again. A client that has not come back yet,
+   * because its person still thinks about what others have decided, keeps its full time.
    */
   function keepEnd(one: Known): void {
     const isAwaited = one.seen < one.round
@@ -143,7 +144,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     end: held.end,
     park(exchange, by) {
       const one = known.get(exchange.id()) ?? remember(exchange, by)
-      // Whoever is asked the same once more, because an answer got lost, is asked in the same round.
+      // A client that is asked the same again, because an answer got lost, is asked in the same round.
       if (one.asked !== exchange.version()) one.round++
       one.asked = exchange.version()
       one.askedAt = clock.now()
@@ -160,7 +161,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
         throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
       refuseReplay(one, brought)
       const isBack = brought.round > one.seen
-      // Of one that has ended the timer is what makes it forgotten.
+      // After the end the timer is what removes the entry.
       if (!one.hasEnded) one.cancelTimer()
       handOver(one, brought)
       if (one.hasEnded && isBack) keepEnd(one)

@@ -65,10 +65,10 @@ interface Allowed {
   readonly consent: Consent
 }
 
-/** A call that was given up: nobody has run it, or can; somebody has ended it, or runs and is stopped; or nobody can tell. */
+/** How cancelling a waiting call ended: not run and not runnable any more; ended or being stopped by another process; or unknown. */
 type GivenUp = 'notRun' | 'byOthers' | 'unsure'
 
-/** A grant that is used or taken back at the very moment makes room for another look; more often than this is somebody's game. */
+/** A grant that is used or revoked at that moment is reason for another look; more often than this is abuse. */
 const MOST_LOOKS = 5
 /** A store that is busy, and a run that is about to begin, are waited for between tries to give a call up; six seconds in all. */
 const FIRST_PAUSE_MS = 50
@@ -90,7 +90,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
       if (decision.kind === 'missing') return await waitForPersons(applicant, decision.asks)
       callState.consent = decision.consent
-      // One that waited was leased with what it runs on.
+      // A resumed operation was leased together with its grants.
       if (callState.resumed) return undefined
       const now = Math.round(clock.now())
       const begun = await operations.begin(record, consentWrites(decision.grants, callState.operationId, now))
@@ -155,7 +155,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return undefined
   }
 
-  /** It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say. */
+  /** The operation is over, or another process was faster or has taken it back: the process that runs it will find out and report. */
   async function byOthers({ callState, tool, deadline }: Applicant): Promise<() => CallAnswer> {
     const known = await deadline.race(deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)))
     // A handle is no answer to the tool around it.
@@ -163,7 +163,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return known.answer
   }
 
-  /** Nothing where it is not this caller's to run; later where nobody can tell now, and whoever looks next can. */
+  /** Nothing where it is not this caller's to run; `later` where the store cannot tell now. */
   async function takeAllowed(applicant: Applicant): Promise<Allowed | 'later' | undefined> {
     const { callState, deadline } = applicant
     const { operationId: id, depth } = callState
@@ -171,7 +171,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       const decision = await decide(applicant)
       const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
       if (standing && decision.kind === 'allowed') return { standing, consent: decision.consent }
-      // What is not taken is the queue's, unless nobody could come back for it: then it is given up.
+      // An operation that is not taken belongs to the queue, unless no caller could come back for it: then it is cancelled.
       if (depth === 0) approvals.leave(id)
       return undefined
     } catch (error) {
@@ -182,7 +182,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
   }
 
-  /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
+  /** The tool around a nested call cannot come back for it, so a later run would be unwanted. */
   async function outOfPatience(applicant: Applicant): Promise<() => CallAnswer> {
     const { callState, tool } = applicant
     if (callState.depth > 0) throw unallowed(tool)
@@ -192,8 +192,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /**
-   * Whoever only ran out of time, or cannot be told now how it stands, may still be answered by a handle: it is on record, and
-   * somebody may allow it. All others have given the call up, or may not make it any more, and nobody must be able to allow it
+   * A caller that ran out of time, or whose call state cannot be read now, may still get a handle: the call is on record, and a
+   * person may allow it. All other callers have cancelled the call, or may not make it any more, and it must not become allowed
    * after that.
    */
   async function interrupted(applicant: Applicant, error: unknown): Promise<CallAnswer> {
@@ -211,17 +211,17 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const end = await giveUp(id)
     if (end === 'unsure') throw notGivenUp(tool, id, error)
     if (end === 'notRun') await heardOf(applicant)
-    // Whoever waits has to hear what was done, unless it may not hear anything any more.
+    // The caller has to learn what was done, unless its token is invalid.
     if (end === 'notRun' || toAppError(error).code === 'TOKEN_INVALID') throw error
     return await endOf(applicant, error)
   }
 
-  /** How it stands, which its caller hears with the answer; nothing where nobody can tell. */
+  /** The current state, delivered with the answer; nothing where it is unknown. */
   async function heardOf({ callState }: Applicant): Promise<KnownCall | undefined> {
     return await deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)).catch(() => undefined)
   }
 
-  /** What it came to with somebody else. Where nobody can tell, it may be done. */
+  /** The result of a run elsewhere. Where it is unknown, the work may be done. */
   async function endOf(applicant: Applicant, error: unknown): Promise<CallAnswer> {
     const known = await heardOf(applicant)
     if (!known?.hasEnded) throw notGivenUp(applicant.tool, applicant.callState.operationId, error)
@@ -229,8 +229,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /**
-   * Ends it, or has it ended. Somebody may answer it at that moment; what was allowed and has not been run is not wanted either.
-   * Where somebody has just taken it, it can be stopped as soon as it runs.
+   * Cancels the operation, or has it cancelled. An answer may come at that moment; an allowed operation that has not run is
+   * unwanted too. Where another process has just leased it, it can be stopped as soon as it runs.
    */
   async function giveUp(id: string): Promise<GivenUp> {
     for (let looks = 0, pause = FIRST_PAUSE_MS; ; looks++, pause *= 2) {
@@ -246,14 +246,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
   }
 
-  /** A client is asked beside everybody else; whoever answers first counts, and the others need not any more. */
+  /** The client is asked in parallel to the people; the first answer wins, and the others are withdrawn. */
   function askClient(applicant: Applicant, asks: readonly ConsentAsk[]): () => void {
     const { callState, tool, deadline } = applicant
     const { request, operationId } = callState
     const over = new AbortController()
     const question = clientQuestion({ operationId, tool: tool.name, asks, input: request.input })
     const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
-    // Where nobody in front of the client decides, its call waits for the others as calls do that have no such client.
+    // Where the client's person does not decide, the call waits for the others like a call without such a client.
     const waitForOthers = () => approvals.hurry(operationId, deps.settings.consentWaitSeconds * 1000)
     askWhileWanted(question, asking, { signal: over.signal })
       .then(async given => {

@@ -20,7 +20,7 @@ interface AskParts {
   readonly compiler: SchemaCompiler
 }
 
-/** Whether there is anybody who can answer questions of this kind. */
+/** Whether a client or host can answer questions of this kind. */
 export function canAnswer(
   { session, ask, canAnswer: can }: Pick<CallRequest, 'session' | 'ask' | 'canAnswer'>,
   kind: QuestionKind,
@@ -35,7 +35,7 @@ interface Asking extends Omit<AskParts, 'signal'> {
 /** Asks for as long as there is time and the answer is wanted. Waiting for a person is not running: that time stands still. */
 export function askWhileWanted(question: Question, asking: Asking, options: AskOptions = {}): Promise<Answer> {
   const asked = askInTime(question, asking, options)
-  // Of a question that was left behind the end is nobody's to take.
+  // Nothing handles the end of a withdrawn question.
   asked.catch(() => {})
   return asked
 }
@@ -50,7 +50,7 @@ async function askInTime(question: Question, { deadline, ...parts }: Asking, { s
     const asked = askFitting(question, { ...parts, signal: over.signal })
     return await deadline.race(unlessCancelled(asked, over.signal))
   } catch (error) {
-    // Whoever is asked learns that nobody waits for the answer.
+    // Withdraws the question where it was asked.
     over.abort(error)
     throw error
   } finally {

@@ -29,8 +29,8 @@ const CALL_STATE = Symbol('journey')
 const PARTS = Symbol('parts')
 
 /**
- * What a handler is told beside its input. A class, because an object with getters of its own is slow to make; what may be
- * taken out of it and called by itself belongs to the object all the same.
+ * What a handler gets beside its input. A class, because an object with getters of its own is slow to make; members that are
+ * taken out and called alone are bound to the object all the same.
  */
 export class RunContext implements CallContext {
   readonly caller: CallContext['caller']

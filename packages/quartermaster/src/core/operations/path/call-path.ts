@@ -41,9 +41,9 @@ export interface CallPathDeps
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
   readonly operations: OperationLog
   readonly ids: Ids
-  /** Nobody follows calls without one. */
+  /** Calls are not traced when absent. */
   readonly tracer?: Tracer | undefined
-  /** Looks at a unit that nobody has seen yet, and resolves when its tools are there, or the time is over. It does not throw. */
+  /** Connects a unit that has not been seen yet, and resolves when its tools are there, or the time is over. It does not throw. */
   readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   readonly settings: Pick<Settings, 'restartWaitSeconds' | 'callTimeoutSeconds' | 'nestedCallDepth'> &
     FailedCallDeps['settings']
@@ -69,7 +69,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       return await afterFailedCall(callState, toSendableError(error), deps)
     }
     if (callState.resumed && answer.result.isError) answer = await orDoneEarlier(callState.resumed, answer)
-    // It has not ended, and whoever ends it will say so.
+    // It has not ended; the process that ends it reports it.
     if (answer.waiting && callState.repeatOf === undefined) return answer
     const writing = settle(callState, { answer }, deps)
     // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
@@ -77,7 +77,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     return answer
   }
 
-  /** A no to one that an earlier run had done: the second time it cannot be done, because it is. */
+  /** The tool refused a retry of work that an earlier run had done: it cannot be done a second time. */
   async function orDoneEarlier(resumed: OperationRow, answer: CallAnswer): Promise<CallAnswer> {
     const result = await deps.lastLook.resultOf(resumed)
     return result ? { operationId: resumed.id, result } : answer
@@ -116,7 +116,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       const nested = (name: string, given: unknown) => callNested(callState, deadline, name, given)
       return await runRecorded({ callState, tool, config, input, deadline }, nested, deps)
     } finally {
-      // One that waited for a person may be run by the queue meanwhile, under the same id.
+      // An operation that waited for a person may be run by the queue meanwhile, under the same id.
       if (underWay.get(callState.operationId)?.deadline === deadline) underWay.delete(callState.operationId)
       deadline.release()
       if (running() === 0) onDrained()
@@ -134,7 +134,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     const meeting =
       unit === undefined ? isLoading && loaded(session, tool, withinMs) : deps.meetUnseen?.(unit, withinMs)
     if (!meeting) return undefined
-    // Whoever waits for it would be cut off by the end of this process, and told nothing.
+    // A caller that waits would be cut off by the end of this process, without an answer.
     const meetingHere = unlessCancelled(meeting, over).then(() => throwIfCancelled(over))
     return unlessCancelled(meetingHere, signal)
   }
@@ -219,7 +219,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     const callState: CallState = { ...begin(request, around), operationId: id, resumed: row, isRecorded: true, effects }
     operations.adopt(recordOf(row, input), row)
     await travel(callState).catch(() => {
-      // It is on record, and whoever asked for it is told of its end.
+      // It is on record, and its caller is notified of the result.
     })
   }
 
@@ -236,7 +236,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     resume,
     cancel(operationId, reason) {
       const deadline = underWay.get(operationId)?.deadline
-      // One that is over may be that of a caller who waited: the run that somebody else begins under this id is not there yet.
+      // A deadline that is over may belong to a caller who waited: the run that another caller begins under this id is not there yet.
       if (!deadline || deadline.reason()) return operations.isRunning(operationId) ? 'ending' : 'notHere'
       deadline.cancel(reason)
       return 'told'
@@ -293,7 +293,7 @@ type Around = Pick<CallState, 'depth' | 'outer' | 'parentId'>
 
 const OUTERMOST: Around = { depth: 0, outer: undefined, parentId: undefined }
 
-/** Whoever looks at a task sees how far it has come, beside whoever listens already. */
+/** Records progress of a task, beside the listeners of the call. */
 function followed(request: CallRequest, note: (text: string) => void): CallRequest {
   return {
     ...request,

@@ -23,7 +23,7 @@ export interface CallRequest {
   readonly tool: string
   readonly input: unknown
   readonly signal?: CancelSignal | undefined
-  /** Whether whoever asked has got the answer; whoever has not given the signal has, where nothing is said. */
+  /** Whether the caller got the answer; a caller without a signal is assumed to. */
   readonly isHeard?: IsHeard | undefined
   /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
   readonly timeoutMs?: number | undefined
@@ -31,7 +31,7 @@ export interface CallRequest {
   readonly whenDisabled?: WhenDisabled | undefined
   /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
   readonly consented?: ConsentedOnce | undefined
-  /** What a call does that nobody has allowed yet: it waits for a person, or is refused at once with all that is missing. */
+  /** What happens to a call that is not allowed yet: it waits for a person, or is refused at once with all that is missing. */
   readonly unallowed?: 'wait' | 'refuse' | undefined
   /** Writes the call down whatever the tool, and keeps how it ended for this long, also over a restart. */
   readonly asTask?: { readonly ttlMs: number } | undefined
@@ -43,7 +43,7 @@ export interface CallRequest {
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
   /** What `ask` can get an answer to; everything when absent. */
   readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
-  /** Which of the caller's clients makes it: each has a person of its own. A call without one is nobody else's. */
+  /** Which of the caller's clients makes it: each has its own person. A call without a client shares nothing with others. */
   readonly client?: string | undefined
   readonly onLog?: Audience['onLog']
   /** Whose trace it belongs to. */
@@ -68,9 +68,9 @@ export interface Calls extends RunningCalls {
   /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
   /**
-   * Has the unit looked at that may have this tool and that nobody has seen yet, such as a server which waits for its turn to be
-   * started, or code that is still read, and waits for it within the call's time. Nothing has to be waited for where the tool is
-   * there, or nobody may have it.
+   * Connects the unit that may have this tool and has not been seen yet, such as a server that waits for its start or code that
+   * is still read, and waits for it within the call's time. Nothing to wait for where the tool is there, or no unit may have
+   * it.
    */
   meet(request: Pick<CallRequest, 'session' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */

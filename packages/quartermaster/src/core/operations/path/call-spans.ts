@@ -4,7 +4,7 @@ import type { CallRequest } from './call-request.ts'
 
 /** A span for every call, from its beginning to the moment the audit hears of its end. */
 interface CallSpans {
-  /** Where the parts of this call hang; as it came where nobody traces. */
+  /** The trace context for the parts of this call; unchanged without a tracer. */
   begin(request: CallRequest, operationId: string): TraceContext | undefined
 }
 

@@ -144,7 +144,7 @@ function cancelled(reason: unknown): AppError {
   return own.code === 'INTERNAL' ? new AppError('CANCELLED', 'The call was cancelled.', { cause: reason }) : own
 }
 
-/** Whoever has called cannot raise the limit of the run. */
+/** The caller cannot raise the limit of the run. */
 function exceeded({ what, ms }: Limit, isOfRun: boolean): AppError {
   const details = isOfRun ? { details: { runLimitMs: ms } } : {}
   return new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`, details)

@@ -62,7 +62,7 @@ export function createEffectsStage({ effectKinds, clock, operations }: EffectsSt
       }
       const verdict = await look(run)
       if (verdict.verdict === 'verified') return 'done'
-      // A tool that may be run twice is, where nobody can tell. One that has to look first looks again later.
+      // A tool that may be run twice is run where the effects are unclear. A tool that must verify first looks again later.
       if (verdict.verdict === 'indeterminate' && tool.retry === 'verifyFirst') throw uncertain(tool, verdict)
       return missingOf(verdict, tool.effects)
     },

@@ -14,11 +14,11 @@ interface Entrance {
   /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
   firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined>
   /**
-   * Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. Nothing
-   * has to be waited for when the call has no record and needs nobody's consent.
+   * Records the call, with consent where a person has to allow it. Returns what the caller gets instead of a run. `undefined`
+   * at once when the call needs neither a record nor consent.
    */
   enter(callState: CallState, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
-  /** Records the call of a disabled tool as one that runs when the tool is active again, if it asks for that; else throws `reason`. */
+  /** Records the call of a disabled tool so that it runs when the tool is active again, if the call asks for that; else throws `reason`. */
   waitForTool(callState: CallState, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
 }
 
@@ -43,7 +43,7 @@ export function createEntrance({ operations, idempotency, admission, clock, sett
     return known?.answer()
   }
 
-  /** Somebody else was faster with the same key. */
+  /** Another call with the same key was faster. */
   async function beaten(callState: CallState, deadline: Deadline): Promise<CallAnswer> {
     const first = await firstAnswer(callState, deadline)
     if (first) return first
@@ -83,7 +83,7 @@ export function createEntrance({ operations, idempotency, admission, clock, sett
   }
 }
 
-/** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
+/** Awaited to its end: an unawaited record would look as if its call were running. */
 async function entered(callState: CallState, writing: Promise<Begun>): Promise<'known' | undefined> {
   if ((await writing) !== 'begun') return 'known'
   callState.isRecorded = true

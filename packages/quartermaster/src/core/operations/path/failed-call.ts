@@ -14,14 +14,14 @@ export interface FailedCallDeps extends SettleDeps {
   readonly settings: RetryTerms['settings']
 }
 
-/** Ends a call that could not be run and throws why, unless it is tried again by itself: then its caller gets a handle on it. */
+/** Ends a call that could not be run and throws why, unless it is retried automatically: then its caller gets a handle. */
 export async function afterFailedCall(
   callState: CallState,
   thrown: AppError,
   deps: FailedCallDeps,
 ): Promise<CallAnswer> {
   const failure = named(callState, thrown)
-  // What waited for a person was ended, and put on record, by whoever ended it.
+  // A call that waited for a person was ended and recorded elsewhere.
   if (callState.isParked && !callState.isRecorded) throw failure
   if (wasStopped(callState, failure) || isUnallowed(callState, failure)) return await putBack(callState, failure, deps)
   const { tool } = callState
@@ -35,12 +35,12 @@ export async function afterFailedCall(
   return await tryLater(callState, { failure, dueAt: next.dueAt }, deps)
 }
 
-/** Whoever does not know whether it was done has to know what to look at. */
+/** A caller that does not know whether the work was done gets the operation to look at. */
 function named({ isRecorded, operationId: id, effects }: CallState, failure: AppError): AppError {
   return isRecorded ? namingOperation(failure, { id, hasEffects: effects.length > 0 }) : failure
 }
 
-/** Ends one that is to end as not done, and that an earlier run had done all the same. */
+/** Ends as done what would end as not done, where an earlier run had done it. */
 async function doneEarlier(
   callState: CallState,
   state: EndState,
@@ -65,7 +65,7 @@ function isUnallowed({ hasRun, resumed }: CallState, { code }: AppError): boolea
   return code === 'CONSENT_REQUIRED' && !hasRun && resumed !== undefined
 }
 
-/** Whoever takes it next begins with it. */
+/** The next process that leases it begins with it. */
 function putBack(callState: CallState, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
   return tryLater(callState, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
 }

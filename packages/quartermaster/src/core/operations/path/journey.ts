@@ -46,7 +46,7 @@ export function whetherHeard({ request, depth }: Pick<CallState, 'request' | 'de
   const { isHeard, signal, asTask } = request
   if (depth > 0) return undefined
   if (isHeard) return isHeard
-  // A task is for those who come back for it; who has its end as the answer says so.
+  // A task's result is for clients that come back for it; a caller that gets it as the answer says so.
   return asTask ? NOT_HEARD : signal && (() => !signal.aborted)
 }
 
@@ -64,7 +64,7 @@ export function auditOf(
     caller: request.session.caller,
     tool: request.tool,
     digest,
-    // One that an earlier run had done was allowed as well, and is not run.
+    // Work that an earlier run had done was allowed as well, and is not run.
     decision: hasRun || repeatOf !== undefined || end.outcome === 'succeeded' ? 'allowed' : 'refused',
     outcome: repeatOf === undefined ? end.outcome : 'notRun',
     mutates: tool?.mutates ?? false,

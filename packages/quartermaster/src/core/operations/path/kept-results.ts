@@ -19,7 +19,7 @@ import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts
 export interface KeptResults {
   /** The result as it may be handed over. At once, unless it is long; then others have their turn meanwhile. */
   limit(result: ToolResult, options: LimitOptions): LimitedResult | Promise<LimitedResult>
-  /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
+  /** A page of a kept result. Only the caller of that call can read it. Throws `RESULT_NOT_FOUND`. */
   page(caller: Caller, resultId: string, offset: number): Promise<ResultPage>
 }
 

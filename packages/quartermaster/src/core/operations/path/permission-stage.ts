@@ -5,8 +5,8 @@ import type { CallRequest } from './call-request.ts'
 import { checkInput } from './input-stage.ts'
 
 /**
- * A tool that is not granted does not exist for the caller, and the two are answered alike. One that was given and is held
- * back is told as such: whoever has seen it before would otherwise look for a mistake of their own.
+ * A tool that is not granted does not exist for the caller, and both get the same answer. A granted tool that is held back is
+ * reported as such: an agent that has seen it before would otherwise look for its own mistake.
  */
 export function permit(session: AgentSession, name: string): Grant {
   const grant = session.grant(name)
@@ -20,8 +20,8 @@ export function permit(session: AgentSession, name: string): Grant {
 }
 
 /**
- * The call that a request comes to: itself, or the one that a forwarding tool passes it on to. Everything that holds for
- * a call is then that of the target, as if the caller had named it; whether it is granted is asked there.
+ * The call that a request comes to: itself, or the call that a forwarding tool passes it on to. Everything that applies to a
+ * call then applies to the target, as if the caller had named it; the grant is checked for the target.
  */
 export function followForward<R extends Pick<CallRequest, 'session' | 'tool' | 'input'>>(request: R): R {
   const { session } = request
@@ -29,7 +29,7 @@ export function followForward<R extends Pick<CallRequest, 'session' | 'tool' | '
   if (!tool.forward) return request
   const checked = checkInput(tool, request.input)
   if (checked instanceof Promise) {
-    // Nobody waits for it, so nobody would take its rejection.
+    // The promise is not awaited, so its rejection has no other handler.
     checked.catch(() => {})
     throw new AppError(
       'DEFINITION_INVALID',

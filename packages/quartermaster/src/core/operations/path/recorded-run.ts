@@ -79,7 +79,7 @@ export async function runRecorded(
 
 const NOTHING: readonly never[] = Object.freeze([])
 
-/** Time, permission, health and grant. Nothing has to be waited for where nobody has to allow it. */
+/** Checks time, permission, health and grant. Nothing to wait for where no consent is needed. */
 function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Promise<void> | undefined {
   const { callState, tool, deadline } = ready
   const late = deadline.reason()
@@ -89,7 +89,7 @@ function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Pr
   return tool.consent.length > 0 ? refuseRevoked(ready, gate) : undefined
 }
 
-/** Whoever allowed it may have thought better of it since. */
+/** The person who allowed it may have revoked it since. */
 async function refuseRevoked({ callState, tool, config, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
   const { operationId, digest, request, resumed, startedAt } = callState
   const { session, input, consented } = request
@@ -110,7 +110,7 @@ function refuseOneTooMany({ resumed, request }: CallState, { retryAttempts }: Pi
   throw new AppError('OUTCOME_UNKNOWN', `"${request.tool}" was run ${retryAttempts} times, and may have done its work.`)
 }
 
-/** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */
+/** Compares what a tool says it did with what is there. A run that was cut off may have done all of it. */
 async function confirmed(
   running: Promise<ToolResult>,
   effectful: EffectfulRun,
@@ -126,7 +126,7 @@ async function confirmed(
   }
 }
 
-/** A failure after which nobody knows whether the work was done. */
+/** A failure after which it is unknown whether the work was done. */
 function isUncertain(error: unknown): boolean {
   return isAppError(error) && (error.code === 'OUTCOME_UNKNOWN' || ERRORS[error.code].retry === 'later')
 }

@@ -19,8 +19,8 @@ export interface RejoiningDeps {
 }
 
 /**
- * Goes on with what is on record, where all that was in memory of a call is gone: the client's answer counts as if it had been
- * there all the time, and it gets the end, or a handle. Throws `CURSOR_GONE` where that is not its call.
+ * Resumes a recorded call whose in-memory state is gone: the client's answer is applied as if the state were there, and the
+ * client gets the result, or a handle. Throws `CURSOR_GONE` where it is not its call.
  */
 export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promise<KnownCall> {
   const { operationId, isHeard } = request
@@ -31,7 +31,7 @@ export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promi
   return await deps.idempotency.answerOf(operationId, isHeard)
 }
 
-/** What was said counts where it is an answer to what is asked now: a person who is asked again has not answered yet. */
+/** The answer is valid only for the current question: a person who is asked again has not answered yet. */
 async function take(
   { operationId, session, answered }: RejoinRequest,
   approval: ApprovalRow | undefined,
@@ -43,12 +43,12 @@ async function take(
   const by = { name: `the client of ${session.caller.name}`, via: 'client' as const }
   // Who said no hears of the end here, and need not be told.
   const release = approvals.hold(operationId)
-  // Whoever was faster has answered it, and that is what it goes on with.
+  // If another answer was faster, the call goes on with that one.
   const desk = consentServices(session.caller.organisation)
   await desk.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
-/** The same caller, the same tool, the same arguments: whoever asks for anything else asks for another call. */
+/** The same caller, tool and arguments: anything else is another call. */
 function isOwn(row: OperationRow, request: RejoinRequest, digest: Digest): boolean {
   const { session, tool: name, input } = followForward(request)
   const { tool } = permit(session, name)

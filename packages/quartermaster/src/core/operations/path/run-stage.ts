@@ -47,7 +47,7 @@ function failedRun({ tool, context, deadline }: Run, error: unknown, { health, l
   const reason = deadline.reason()
   if (reason) throw unbegun(context, reason) ?? interrupted(tool, reason)
   if (!isAppError(error)) {
-    // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
+    // The tool's own failure is its answer: the agent reads it and decides. The stack is for the author of the tool.
     log.warn('tool threw', {
       tool: tool.name,
       error: stackOf(error),
@@ -76,7 +76,7 @@ function interrupted(tool: Tool, cause: AppError): AppError {
   return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool: tool.name, because: cause.code } })
 }
 
-/** A run that came to its end, and whose result nobody can go by. Told as a failure, it would be done a second time. */
+/** A completed run whose result is unusable. Reported as a failure, it would be done a second time. */
 function unfit(tool: Tool, cause: AppError): AppError {
   if (!tool.mutates) return cause
   const message = `${cause.message} It may have done its work: look before you call it again.`

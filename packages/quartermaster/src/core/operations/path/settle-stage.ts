@@ -39,8 +39,8 @@ export function settle(callState: CallState, ending: Ending, deps: SettleDeps): 
 }
 
 /**
- * Writes down that a call is to be tried again, and tells the audit how this time went. Where that takes too long it is written
- * later, or whoever takes over what was left finds it: the call goes on all the same, and its caller must not call again.
+ * Records that a call is to be retried, and this attempt in the audit. Where that takes too long it is written later, or crash
+ * recovery finds it: the call goes on all the same, and its caller must not call again.
  */
 export async function putOff(
   callState: CallState,
@@ -60,9 +60,9 @@ export async function putOff(
 }
 
 /**
- * The tool has run, and its end may not reach the store. Where it may have changed something the caller is told that the
- * outcome is unknown, which is what the record would say after a crash: an answer that is given and then forgotten is
- * worse than one that sends the caller to look. Where it changed nothing the answer itself is all there is, and is given.
+ * The tool has run, and its result may not reach the store. Where it may have changed something the caller gets
+ * `OUTCOME_UNKNOWN`, which is what the record would say after a crash: an answer that is given and then forgotten is worse than
+ * one that sends the caller to look. Where it changed nothing the answer itself is all there is, and is given.
  */
 async function written(
   callState: CallState,
@@ -116,7 +116,7 @@ function endOf(callState: CallState, ending: Ending, audit: AuditEntry): Operati
   return { id, audit, isHeard, state, outcome, isRefused, result: undefined, error: failure.toJSON() }
 }
 
-/** Whoever reads the record of a cut result has nothing else to find the rest by. */
+/** The record of a cut result is the only place to find the rest. */
 function recordedResult({ result, kept }: CallAnswer): ToolResult {
   return kept ? { ...result, _meta: { ...result._meta, [KEPT_META]: kept } } : result
 }

@@ -29,20 +29,20 @@ export interface LeftBehindDeps {
 export interface LeftBehind {
   /** They are tried again, or looked at. */
   readonly again: number
-  /** Nobody knows whether they were done; a person decides. */
+  /** Unknown whether they were done; a person decides. */
   readonly inDoubt: number
   /** They changed nothing and can be called again. */
   readonly over: number
-  /** They waited inside another one that is gone, had not been run, and are over. */
+  /** Nested in an operation that is gone, had not been run, and are over. */
   readonly orphans: number
 }
 
 const PAGE = 200
 
 /**
- * Decides about what a process was running when it went away without a word: it is tried again where its tool lets that be
- * done, and else it is over. To be called by whoever has just become one of those who work on the store, before it runs anything
- * itself: then every lease is one of somebody who runs, or is gone. Answers what became of them.
+ * Recovers what a process was running when it crashed: retried where its tool allows that, else ended. Call it right after
+ * joining the processes of the store and before running anything: then every lease belongs to a running process or to a crashed
+ * one. Returns the counts.
  */
 export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind> {
   const counts = { again: 0, inDoubt: 0, over: 0, orphans: await endOrphans(deps) }
@@ -73,7 +73,7 @@ function fateOf(state: OperationState): Exclude<keyof LeftBehind, 'orphans'> {
   return isInDoubt(state) ? 'inDoubt' : 'over'
 }
 
-/** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
+/** The step for an operation whose run was lost, with its audit line. */
 export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store' | 'onChange' | 'running'>): Step {
   const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
@@ -112,15 +112,15 @@ function stepAfter(
 }
 
 /**
- * Its last run may have done all of it, and whoever takes it next can see. It is not run again: see `refuseOneTooMany`, and
- * what is too old is looked at as it is given up.
+ * Its last run may have done all of it, and the next process to lease it can verify. It is not run again: see
+ * `refuseOneTooMany`; expired operations are verified as they expire.
  */
 function isWorthALook({ retry, sealedEffects }: OperationRow, next: AfterFailure): boolean {
   if (next.kind !== 'end' || retry !== 'verifyFirst' || sealedEffects === null) return false
   return next.state === 'exhausted' || next.state === 'expired'
 }
 
-/** Whether a run that was cut off did its work nobody can say. Of a tool that changes nothing it does not matter. */
+/** Whether a run that was cut off did its work is unknown. For a tool that changes nothing it does not matter. */
 function goneWhile({ id, tool, mutates, sealedEffects }: OperationRow): AppError {
   const gone = `Quartermaster ended while "${tool}" ran`
   if (!mutates) return new AppError('STOPPING', `${gone}. It changes nothing; call it again.`)
@@ -140,13 +140,13 @@ interface OrphansDeps {
   readonly running?: Running | undefined
 }
 
-/** Asked once what others have in hand is read: whoever has begun since then is among them, and what is theirs is not lost. */
+/** Called after the leases of others are read: processes that have begun since are included, so their leases are not taken for lost. */
 type Running = () => Promise<ReadonlySet<string>>
 
 /**
- * Ends calls from inside other ones that had not run when the process of both went away. The tool around them is gone or begins
- * anew, and asks anew: whoever allowed the old one too would have it done twice. One that has run before is a person's to
- * repeat. Answers how many there were.
+ * Ends nested calls that had not run when the process of both went away. The tool around them is gone or starts over, and asks
+ * again: if the old call were allowed too, the work would be done twice. A nested call that has run before is a person's to
+ * retry. Returns how many there were.
  */
 async function endOrphans(deps: OrphansDeps): Promise<number> {
   const state = { in: ['waitingForApproval', 'queued'] as const }

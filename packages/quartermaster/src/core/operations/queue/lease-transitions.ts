@@ -21,13 +21,13 @@ export interface ForeignStepsDeps {
   readonly approvals: Pick<Approvals, 'held'>
   readonly operations: Pick<OperationLog, 'recorded'>
   readonly calls: { cancel(operationId: string, reason: AppError): unknown }
-  /** Something may be due, or to be told, that nobody has said a word about. */
+  /** Something may be due, or a result to be delivered, that was not announced. */
   wake(): void
 }
 
 /** What one look reads. */
 const MOST_IDS = 200
-/** While nothing is heard, what somebody waits for here is looked at this often. */
+/** Without news, operations that are waited for here are checked this often. */
 const LOOK_EVERY_MS = 1_000
 const COLUMNS = [
   'id',
@@ -44,8 +44,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * Tells here what other processes have done with operations, as if it had been done here: whoever waits hears of an answer, the
- * queue of what is due, and whoever has the agent's clients of an end. What was told is read: rows are the truth.
+ * Replays here what other processes have done with operations, as if it had been done here: waiting callers learn of an answer,
+ * the queue of due operations, and the notifier of results. Announced rows are read again: rows are the truth.
  */
 export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { stop(): void } {
   const { storage, clock, log, emitter } = deps
@@ -86,7 +86,7 @@ export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { sto
     emitter.emit('operation.changed', change)
   }
 
-  /** Somebody has asked another process to stop what runs here. */
+  /** Another process asks to stop what runs here. */
   function cancelWanted({
     id,
     tool,
@@ -97,7 +97,7 @@ export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { sto
     deps.calls.cancel(id, new AppError('CANCELLED', `"${tool}" was cancelled while it ran.`))
   }
 
-  /** What somebody waits for here, and what runs here. */
+  /** Reads the operations that are waited for here, and those that run here. */
   function lookAtOwn(): Promise<void> {
     const held = deps.approvals.held()
     return look([...held, ...deps.operations.recorded()], held)
@@ -105,7 +105,7 @@ export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { sto
 
   function attempt(work: Promise<void>): Promise<void> {
     return work.catch(error => {
-      // Whoever is behind is told by the next look: of what is due and to be told there is one every minute.
+      // A missed change is found by the next check: the queue and the notifier check every minute.
       log.warn('what other processes have done could not be read', { error: messageOf(error) })
     })
   }
@@ -152,7 +152,7 @@ function chunks(ids: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: count }, (_, i) => ids.slice(i * MOST_IDS, (i + 1) * MOST_IDS))
 }
 
-/** Says again and again that this process still runs what it runs, so that nobody takes it over. */
+/** Renews the leases of this process, so that no other process takes its operations over. */
 export interface LeaseKeeper {
   start(): void
   stop(): void
@@ -174,13 +174,13 @@ export function createLeaseKeeper({ storage, clock, log, owner, operations, sett
 
   function rest(): void {
     if (isStopped) return
-    // Two may fail before anybody thinks that this process is gone.
+    // Two renewals may fail before other processes consider this one gone.
     cancelTimer = clock.after(leaseMs / 3, () => void renew().finally(rest))
   }
 
   async function renew(): Promise<void> {
     const storing = storage.current()
-    // By what really runs: a lease that was written and whose run never began, because nobody saw the commit, has to run out.
+    // By what really runs: a lease that was written for a run that never began, because the outcome of the commit was unknown, has to expire.
     const ids = operations.recorded()
     if (!storing || ids.length === 0) return
     const set = { leaseUntil: Math.round(clock.now() + leaseMs) }

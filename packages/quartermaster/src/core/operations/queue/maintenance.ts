@@ -68,10 +68,7 @@ export function createRound(deps: RoundDeps): Round {
     emitter.emit('call.settled', line)
   }
 
-  /**
-   * A lease that ran out is one of a process that is gone, or as good as gone: its word does not count any more. Answers how
-   * many there were.
-   */
+  /** An expired lease belongs to a process that is gone, or as good as gone: what it reports is no longer valid. Returns how many there were. */
   async function takeFromTheDead(store: Store): Promise<number> {
     const where = { state: 'leased' as const, leaseUntil: { atMost: Math.round(clock.now()) } }
     const found = await store.find('operations', { where, limit: BATCH })
@@ -105,7 +102,7 @@ export function createRound(deps: RoundDeps): Round {
     }
   }
 
-  /** Approvals that became void: nobody need answer them, and their agents are told the end. */
+  /** Approvals that became void: no answer is needed any more, and their agents are notified of the end. */
   async function endVoid(store: Store): Promise<void> {
     const now = Math.round(clock.now())
     // By the index of expiry: everything that waits has one.

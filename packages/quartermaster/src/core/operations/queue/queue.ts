@@ -15,7 +15,7 @@ import { commitLease, leased } from '../record/transitions.ts'
 import { each } from './crash-recovery.ts'
 import { createRound, type RoundDeps } from './maintenance.ts'
 
-/** Runs operations that waited, when their time has come, and gives up those that have waited too long. */
+/** Runs operations that waited when they are due, and ends those that expired. */
 export interface Queue {
   /** Begins, and looks at once. */
   start(): void
@@ -34,7 +34,7 @@ export interface QueueDeps extends RoundDeps {
   /** Who this process is among those that run operations. */
   readonly owner: string
   readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce'> & RoundDeps['settings']
-  /** Whether somebody here waits to run it. */
+  /** Whether a caller here waits to run it. */
   isHeld(id: string): boolean
   /** Whether no other process takes from the same store. */
   isAlone(): boolean
@@ -45,19 +45,19 @@ export interface QueueDeps extends RoundDeps {
   terms(operation: OperationRow): Promise<RunTerms>
   /** Has a person asked, and leaves it waiting for that. */
   askAgain(operation: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
-  /** Ends one that may not be run, and is leased for this process. Never rejects. */
+  /** Ends an operation that may not be run and is leased for this process. Never rejects. */
   refuse(operation: OperationRow, reason: AppError): Promise<void>
-  /** Runs one that is leased for this process. Never rejects. */
+  /** Runs an operation that is leased for this process. Never rejects. */
   run(operation: OperationRow): Promise<void>
 }
 
 /** One look takes as many as this; the next follows at once when there were so many. */
 const BATCH = 64
-/** However far off the next one is: a clock that was set and a change that nobody told of are noticed within a minute. */
+/** However far off the next operation is: a changed clock and an unannounced change are noticed within a minute. */
 const LONGEST_REST_MS = 60_000
 /** What kept it from looking may have passed by then. */
 const FAILED_REST_MS = 10_000
-/** What somebody here has in hand and lets go of is the queue's again; nobody says so. */
+/** An operation that a caller here holds and releases belongs to the queue again, without notice. */
 const PASSED_OVER_REST_MS = 1_000
 /** Looking through all that waits takes longer the more that is. What calls for it over and over gets it once a second. */
 const ROUND_PAUSE_MS = 1_000
@@ -79,7 +79,7 @@ export function createQueue(deps: QueueDeps): Queue {
     isWanted = true
     looking ??= lookWhileWanted().finally(() => {
       looking = undefined
-      // Whoever woke it at the very end is not to wait for the next time.
+      // A wake at the very end must not wait for the next time.
       if (isWanted) look()
     })
   }
@@ -92,7 +92,7 @@ export function createQueue(deps: QueueDeps): Queue {
 
   const isCalledFor = () => isWanted && !isStopped
 
-  /** One look at a time; whoever wakes it during one gets another. */
+  /** One pass at a time; a wake during a pass starts another. */
   async function lookWhileWanted(): Promise<void> {
     while (isCalledFor()) {
       isWanted = false
@@ -114,7 +114,7 @@ export function createQueue(deps: QueueDeps): Queue {
 
   /** Everything but what is due, of which there may be much, and little to do about most of it. */
   async function goRound(store: Store): Promise<void> {
-    // Set first: whoever calls for another one meanwhile gets it.
+    // Set first: a request for another round meanwhile gets it.
     roundAt = clock.now() + LONGEST_REST_MS
     if (await round.go(store, () => isStopped)) roundAt = clock.now()
   }
@@ -123,10 +123,10 @@ export function createQueue(deps: QueueDeps): Queue {
   async function takeDue(store: Store): Promise<number> {
     const now = Math.round(clock.now())
     const free = Math.min(settings.runsAtOnce - runs, BATCH)
-    // Whoever ends makes room, and looks.
+    // A run that ends makes room, and looks again.
     if (free <= 0) return LONGEST_REST_MS
     const { due, passedOver } = await findDue(store, now, free)
-    // What would be taken now could not be run any more, and is somebody else's to run.
+    // A lease taken now could not be run any more, and is another process's to run.
     if (isStopped) return LONGEST_REST_MS
     const old = due.filter(row => isOld(row, now))
     if (old.length > 0) roundAt = now
@@ -146,7 +146,7 @@ export function createQueue(deps: QueueDeps): Queue {
     const isCrowded = !deps.isAlone()
     for (let limit = isCrowded ? Math.min(free * SPREAD, MOST) : free; ; ) {
       const found = await store.find('operations', { where, order: BY_TIME, limit })
-      // What somebody here waits for is theirs. What still runs here, because its lease was lost, must not run twice.
+      // Operations that a caller here waits for are that caller's. What still runs here, because its lease was lost, must not run twice.
       const ours = found.filter(isOurs)
       const due = (isCrowded ? mixed(ours, deps.random) : ours).slice(0, free)
       const passedOver = found.length - ours.length
@@ -164,7 +164,7 @@ export function createQueue(deps: QueueDeps): Queue {
     const terms = await deps.terms(row).catch(refusalOf)
     if ('asks' in terms) return await deps.askAgain(row, terms.asks)
     const more = isAppError(terms) ? [] : terms.writes
-    // Somebody else has it, or a grant has just gone: another look tells.
+    // Another process has it, or a grant has just gone: the next pass finds out.
     if (!(await commitLease(store, lease, { id: row.id, more }))) return void (isWanted = true)
     const taken = { ...row, ...lease.after }
     if (!isAppError(terms)) emitter.emit('operation.changed', lease.change)
@@ -195,7 +195,7 @@ export function createQueue(deps: QueueDeps): Queue {
   }
 }
 
-/** By time alone, as the index has it: whatever came back together is due together, and is not to be sorted anew each time. */
+/** By time alone, as in the index: operations that became due together need no further order. */
 const BY_TIME = { by: ['dueAt'] as const }
 /** What a store gives at once. */
 const MOST = 1_000
@@ -209,14 +209,14 @@ function mixed<T>(items: readonly T[], random: () => number): readonly T[] {
     .map(({ item }) => item)
 }
 
-/** Why it may not be run. That nobody can tell right now is no reason to end it, and is thrown on. */
+/** Why it may not be run. A temporary failure to decide is no reason to end it, and is thrown on. */
 function refusalOf(error: unknown): AppError {
   const failure = toAppError(error)
   if (ERRORS[failure.code].retry === 'later') throw failure
   return failure
 }
 
-/** It is given up instead of run. */
+/** Whether it expired instead of being run. */
 function isOld({ expiresAt }: OperationRow, now: number): boolean {
   return expiresAt !== null && expiresAt <= now
 }

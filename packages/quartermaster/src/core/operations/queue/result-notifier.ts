@@ -7,16 +7,16 @@ import { toldWrite, type Untold } from '../record/receipts.ts'
 import { isEnd } from '../record/transitions.ts'
 
 /**
- * Tells whoever asked for it that an operation has ended, where nobody waited for its answer. Answers `false` where nobody was
- * there to hear it: then it is told to whoever comes.
+ * Notifies a caller that its operation has ended, where it did not wait for the answer. Returns `false` where no client was
+ * there: then the next client to come is notified.
  */
 export type TellEnd = (operation: OperationSummary, caller: Caller) => Promise<boolean | void> | boolean | void
 
-/** Sees to it that every end is told, once, also those that happened while nobody was there to tell. */
+/** Notifies callers of every result once, also of results from before a client was connected. */
 export interface EndsTeller {
   /** Tells what earlier processes left untold, and from then on everything. */
   start(): void
-  /** Somebody has come who may want to hear of ends. */
+  /** A client has connected that may want results. */
   look(): void
   stop(): Promise<void>
 }
@@ -27,19 +27,19 @@ interface EndsTellerDeps {
   readonly log: Log
   readonly emitter: Emitter
   readonly tell: TellEnd
-  /** The callers that have anybody to tell it to; all of them when absent. */
+  /** The callers that have a client to notify; all when absent. */
   readonly listening?: (() => readonly Caller[]) | undefined
-  /** Whether somebody here waits for its answer, or has just got it. */
+  /** Whether a caller here waits for the answer, or has just got it. */
   readonly isAwaited?: ((end: Untold) => boolean) | undefined
 }
 
 const BATCH = 100
-/** Whoever takes longer to hear of an end is told again later. */
+/** A notification that takes longer is sent again later. */
 const TELLING_MS = 10_000
 const COLUMNS = [...SUMMARY_COLUMNS, 'organisation', 'workspace', 'callerKind', 'tellAt'] as const
-/** What could not be told, or nobody heard of, is looked for again then. */
+/** Results that could not be delivered are looked for again then. */
 const PAUSE_MS = 60_000
-/** Whoever waits for an answer has it by then, or never gets it. */
+/** A waiting caller has the answer by then, or never gets it. */
 const AWAITED_PAUSE_MS = 1_000
 
 export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
@@ -90,7 +90,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
   async function tellAll(store: Store): Promise<void> {
     const order = { by: ['tellAt', 'id'] as const }
     const callers = listening?.()
-    // What nobody would hear is not even looked for: it may be much, and may stay for long.
+    // Results that no client would get are not even queried: they may be many, and may stay for long.
     if (callers?.length === 0) return
     const now = Math.round(clock.now())
     const theirs = callers ? ofAny(callers) : {}
@@ -109,9 +109,9 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
     nextAt = (await store.find('operations', later))[0]?.tellAt ?? undefined
   }
 
-  /** The mark is set after it was told: told twice is better than never. One that cannot be told holds up no other. */
+  /** Marked after the notification: twice is better than never. A failed notification does not block others. */
   async function tellOne(store: Store, row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<void> {
-    // Whoever waits for it here hears it with the answer, and marks it. Who stops waiting before that is told next time.
+    // A caller that waits here gets the result with the answer, and marks it. If it stops waiting before, it is notified next time.
     if (isAwaited?.(row)) return void (isSomeAwaited = true)
     try {
       if ((await inTime(row)) === false) return
@@ -121,7 +121,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
     await store.commit([toldWrite(row, clock.now())])
   }
 
-  /** One who never says that it was heard holds up no other, and nobody who stops. */
+  /** A client that never confirms blocks neither other notifications nor `stop`. */
   async function inTime(row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<boolean | void> {
     let cancel: Cancel = () => {}
     const enough = new Promise<never>((_, reject) => {
@@ -156,7 +156,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
   }
 }
 
-/** One question for all of them. It may find somebody of the same name elsewhere, who is not there, and so is told nothing. */
+/** One query for all of them. It may find a caller of the same name in another organisation, which has no client, and so is not notified. */
 function ofAny(callers: readonly Caller[]) {
   const organisations = new Set(callers.map(({ organisation }) => organisation))
   const names = new Set(callers.map(({ name }) => name))

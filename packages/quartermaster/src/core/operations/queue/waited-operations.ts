@@ -40,7 +40,7 @@ interface WaitedOperationsDeps
   readonly approvals: Pick<Approvals, 'isHeld' | 'askAgain'>
 }
 
-/** Runs what waited along the call path, as whoever asked for it. It begins by itself when there is something. */
+/** Runs waiting operations through the call path, as their caller. It starts automatically when there is something. */
 export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   const { storage, clock, log, emitter, agents, catalogue, health, calls, operations, gate, approvals, lastLook } = deps
 
@@ -85,17 +85,17 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
   async function terms(row: OperationRow): Promise<RunTerms> {
     const tool = catalogue.current().tools.get(row.tool)
-    // Of a tool that has changed only a run finds out, and tells, that it cannot be: nobody need be asked about it.
+    // A run of a changed tool finds out, and reports, that it cannot run: no person need be asked about it.
     if (!tool || tool.consent.length === 0 || !isSameTool(row, tool)) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
     const session = sessionFor(row)
     const granted = session.grant(tool.name)
-    // The same holds for whoever does not have it any more.
+    // The same applies to a caller that no longer has the tool.
     if (!granted) return { writes: [] }
     const { config } = granted
     const opened = openedArguments(row, sealer)
-    // And for what nobody can read: that does not pass, as a store's troubles do.
+    // And to arguments that cannot be read: that does not pass, as a store's troubles do.
     if (!opened) return { writes: [] }
     const gated = { operationId, digest, tool, config, session, input: opened.input, consented: undefined }
     const decision = await gate.decide(gated)
@@ -123,14 +123,14 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     await calls.resume(row, request)
   }
 
-  /** Nobody is there to run it for, it is not allowed any more, or nobody can read what it was to do. */
+  /** The caller is gone, it is not allowed any more, or its arguments cannot be read. */
   async function refuse(row: OperationRow, failure: AppError): Promise<void> {
     operations.adopt(recordOf(row, {}), row)
     const end = await endOf(row, failure)
     try {
       await operations.end({ id: row.id, ...end })
     } catch (error) {
-      // It is leased until that runs out, and is then looked at anew.
+      // It is leased until the lease expires, and is checked again then.
       log.warn('an operation that may not be run could not be ended', { id: row.id, error: messageOf(error) })
     }
   }
@@ -172,15 +172,15 @@ function openedArguments(row: OperationRow, sealer: Sealer): { readonly input: u
   try {
     return { input: openArguments(row, sealer) }
   } catch {
-    // Whoever runs it opens them again, and tells.
+    // The run opens them again, and reports.
     return undefined
   }
 }
 
 /**
- * From when on what is taken back is a no to it: since it was allowed, or since a person had it begun anew. What was taken back
- * before that was known to whoever did so, and they are asked. When that was its age tells, which counts from there and, other
- * than its last change, stays the same however often it is put back.
+ * From when on a revoked grant means a no: since it was allowed, or since a person retried it. Of an earlier revocation its
+ * person knew, and is asked. The time of that is computed from the expiry, which, unlike the last change, stays the same
+ * however often it is put back.
  */
 function heldAgainstSince(
   row: OperationRow,

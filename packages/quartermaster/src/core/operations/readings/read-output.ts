@@ -163,7 +163,7 @@ function failureOf(error: unknown, { address, item, deadline }: DefinitionRun, {
   const reason = deadline.reason()
   if (reason) return reason
   if (!isAppError(error)) {
-    // There is no result that could say no, as a tool's can. The stack is for whoever wrote the definition.
+    // There is no result that could report the failure, as a tool's can. The stack is for the author of the definition.
     log.warn('a definition threw', { definition: address, error: stackOf(error) })
     const reason = messageOf(error) || 'it did not say why.'
     return new AppError('READING_FAILED', `"${address}" failed: ${reason}`, { cause: error })

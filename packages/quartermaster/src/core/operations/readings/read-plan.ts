@@ -13,7 +13,7 @@ import { type CallRequest } from '../path/call-request.ts'
 import { type OperationLog } from '../record/operation-log.ts'
 import { type OutputPlace, type ReadResult, toPromptResult, toReadResult } from './read-output.ts'
 
-/** What is to be read, before anybody has looked whether it may be. */
+/** What is to be read, before permission is checked. */
 export interface ReadingPlan<T> {
   readonly request: ReadingRequest
   /** What was asked for, as the audit names it. */

@@ -134,7 +134,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     })
   }
 
-  /** Whoever types is not kept waiting: what cannot help now helps with nothing. */
+  /** Typing is not delayed: a source that cannot help now suggests nothing. */
   async function suggest(request: SuggestRequest): Promise<Suggestions> {
     const { address, item, config, helper } = permitSuggestion(request)
     if (!helper || !isReady(item, health)) return NO_SUGGESTIONS

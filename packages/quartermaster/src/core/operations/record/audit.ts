@@ -34,7 +34,7 @@ const MOST_WAITING = 10_000
 
 export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): AuditBatch {
   let waiting: AuditEntry[] = []
-  /** The batch that is being written. It keeps its ids, so that one whose end nobody saw is not written twice. */
+  /** The batch that is being written. It keeps its ids, so that a batch whose commit had an unknown outcome is not written twice. */
   let batch: readonly NewRow<'audit'>[] = []
   let dropped = 0
   /** The last try failed. Then only the clock starts the next: calls would start one each, as fast as they come. */
@@ -83,7 +83,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
     }
   }
 
-  /** Whether the batch is in the store now. Lines that were there already are those of a try whose end nobody saw. */
+  /** Whether the batch is in the store now. Lines that were there already come from a commit with an unknown outcome. */
   async function write(): Promise<boolean> {
     try {
       const { store } = await storage.open()
@@ -162,12 +162,12 @@ export function lineOf({ organisation: _organisation, ...line }: AuditRow): Audi
 
 const LONGEST_NAME = 128
 
-/** A refused call may name anything as its tool. One that no store takes would hold up the whole batch. */
+/** A refused call may name anything as its tool. A name that no store takes would block the whole batch. */
 function keepable(name: string): string {
   return toKeepable(name.slice(0, LONGEST_NAME))
 }
 
-/** What the audit says about an operation that came to its end, or was put off, while nobody was calling. */
+/** The audit line of an operation that ended, or was postponed, without a caller. */
 export function auditOfRow(
   row: OperationRow,
   {

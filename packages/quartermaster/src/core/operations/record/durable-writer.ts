@@ -6,8 +6,8 @@ import type { StorageAccess } from './operation-storage.ts'
 /** Writes what has happened and must not be lost: what does not succeed is tried again until it does. */
 export interface DurableWriter {
   /**
-   * Resolves when it is written, with whether it was: somebody else may have been faster. Rejects with `STORE_UNAVAILABLE` when
-   * that takes too long to wait for; it is tried on all the same. What no store could write is not tried again: then it rejects
+   * Resolves when it is written, with whether it was: another process may have been faster. Rejects with `STORE_UNAVAILABLE`
+   * when that takes too long to wait for; it is retried all the same. What no store could write is not retried: then it rejects
    * at once with the store's objection as the cause. The writes must be guarded such that a second time does nothing.
    */
   write(writes: readonly Write[], what: string, options?: WriteOptions): Promise<boolean>
@@ -54,7 +54,7 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
   async function commit(writes: readonly Write[], what: string): Promise<boolean> {
     const { store } = await storage.open()
     const outcome = await store.commit(writes)
-    // A try whose end nobody saw was written after all; or somebody else has ended it, and the first end counts.
+    // A commit with an unknown outcome was written after all; or another process has ended it, and the first end wins.
     if (!outcome.committed) log.debug('was written before', { what, guard: outcome.failed.guard })
     return outcome.committed
   }

@@ -21,7 +21,7 @@ interface KeyedCall {
   readonly digest: string
 }
 
-/** What is on record of a call: the first under a key, or one that somebody else runs. */
+/** A recorded call: the first under a key, or one that another process runs. */
 export interface KnownCall {
   readonly operationId: string
   readonly hasEnded: boolean
@@ -33,7 +33,10 @@ export interface KnownCall {
 export interface Idempotency {
   /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
   first(call: KeyedCall, isHeard: IsHeard | undefined): Promise<KnownCall | undefined>
-  /** An operation that somebody else runs, when it has ended; as it stands where that is elsewhere. Rejects when nobody can tell. */
+  /**
+   * An operation that another caller runs, when it has ended; its current state where that is in another process. Rejects when
+   * the state is unknown.
+   */
   answerOf(operationId: string, isHeard: IsHeard | undefined): Promise<KnownCall>
 }
 
@@ -57,7 +60,7 @@ export function createIdempotency({ storage, log, receipts, clock }: Idempotency
       await log.ended(operationId)
       const { store } = await storage.open()
       const row = await store.get('operations', operationId)
-      // Whoever waited hears it now; the end of a task is told to whoever asks for that.
+      // A waiting caller gets the result now; the result of a task is delivered on request.
       if (row?.ttlMs === null) receipts.expect(row, isHeard)
       return row ? knownCall(row, clock) : forgottenCall(operationId)
     },
@@ -66,7 +69,7 @@ export function createIdempotency({ storage, log, receipts, clock }: Idempotency
       const known = await find(call)
       if (!known) return undefined
       if (known.digest !== call.digest) throw conflict(call, known)
-      // One that runs in this process is waited for: whoever repeats a call wants its answer, not a second handle on it.
+      // A call that runs in this process is awaited: a repeated call wants its answer, not a second handle.
       if (known.endedAt === null) await log.ended(known.id)
       const row = known.endedAt === null ? await find(call) : known
       if (row) receipts.expect(row, isHeard)
@@ -104,7 +107,7 @@ function answerOf(row: OperationRow, now: number): CallAnswer {
   return kept.success ? { operationId, result, kept: kept.data } : { operationId, result }
 }
 
-/** Its caller had the result, and nobody asked to have it kept. */
+/** The caller had the result, and did not ask to have it kept. */
 function handedOver({ tool }: OperationRow): string {
   return `"${tool}" is done. Its result was handed over when it was, and is not kept.`
 }

@@ -21,25 +21,25 @@ import {
 import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
 import { type LastLook, mayBeDone } from './verify-after-failure.ts'
 
-/** What a person can have done about an operation. Whoever it belongs to was asked before. */
+/** What a person can do about an operation. The caller was authorised before. */
 export interface OperationAdmin {
   /** Has one tried that waits for its time, or tried again that did not do what was asked for. */
   retry(id: string): Promise<void>
   /**
-   * Ends one that waits, as done where an earlier run turns out to have done all of it; or tells the one that runs to stop. A
-   * run that is ending by itself is waited for.
+   * Ends a waiting operation, as done where an earlier run turns out to have done all of it; or tells a running one to stop. A
+   * run that is about to end is awaited.
    */
   cancel(id: string): Promise<Cancelled>
   /**
-   * Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all of it is
-   * there. Nothing else changes. Throws `REQUEST_REFUSED` where there is nothing to look at.
+   * Verifies the effects of an operation. An operation with an unknown outcome is recorded as done when all of them are there.
+   * Nothing else changes. Throws `REQUEST_REFUSED` where there is nothing to verify.
    */
   verify(id: string, options?: { readonly signal?: CancelSignal | undefined }): Promise<Verification>
-  /** Gives up what could be tried again, for good: what it was to do is forgotten. */
+  /** Drops an operation that could be retried, permanently: its arguments are forgotten. */
   drop(id: string): Promise<void>
 }
 
-/** What came of it: it waited, and is over; an earlier run had done it; its run is told to stop; or it had just ended by itself. */
+/** The outcome: it waited, and is over; an earlier run had done it; its run is told to stop; or it had just ended. */
 type Cancelled = 'cancelled' | 'done' | 'told' | 'over'
 
 /** What a look found, and how the operation was on record before, where that has changed. */
@@ -58,7 +58,7 @@ interface OperationAdminDeps {
   readonly emitter: Emitter
   readonly calls: RunningCalls
   readonly operations: Pick<OperationLog, 'ended'>
-  /** Where whoever asked for it waits, and so hears of its end with the answer. */
+  /** Where the caller waits, and so gets the result as the answer. */
   readonly whereAwaited: WhereAwaited
   readonly lastLook: LastLook
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
@@ -73,7 +73,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". See \`quartermaster operations list\`.`)
   }
 
-  /** Somebody else may take another step at the same moment; whoever is second is told. */
+  /** Another process may change the operation at the same moment; the second gets an error. */
   async function take(
     store: Store,
     row: Standing,
@@ -103,7 +103,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     return ended(row, end, endTerms(now, row, settings))
   }
 
-  /** It is over in another way than was on record. Whoever was told of that end is told of this one. */
+  /** It ended differently than recorded. A caller that was notified of the former end is notified of this one. */
   async function foundDone(store: Store, row: OperationRow, result: ToolResult): Promise<void> {
     const now = Math.round(clock.now())
     const end = { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const
@@ -187,7 +187,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     await deps.operations.ended(id)
     const row = await find(store, id)
     if (row.endedAt !== null) return 'over'
-    // Whoever cancels it does not want it tried again either.
+    // A cancelled operation must not be retried either.
     if (row.state !== 'leased') return await cancelWaiting(store, row)
     throw new AppError(
       'STORE_BUSY',
@@ -196,7 +196,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
   }
 }
 
-/** What the audit calls it when the owner gives one up for good. */
+/** The audit code when the owner drops an operation. */
 const DROPPED = 'OPERATION_DROPPED'
 
 function justChanged(id: string): AppError {

@@ -54,7 +54,7 @@ export interface OperationEnd {
   /** Nothing was done, and the same call is welcome later: stopping, a disabled tool, too much to do. */
   readonly isRefused?: boolean | undefined
   readonly audit: AuditEntry
-  /** Whether whoever waits for it has got it; it has once the end is on record, where nothing is said. */
+  /** Whether the waiting caller got it; assumed once the end is on record where absent. */
   readonly isHeard?: IsHeard | undefined
 }
 
@@ -88,13 +88,13 @@ export interface OperationLog {
    * the path.
    */
   begin(record: OperationRecord, consent?: readonly Write[]): Promise<Begun> | undefined
-  /** Resolves when a call is on record as one that waits for a person, with what that is asked, and until when its caller waits. */
+  /** Resolves when a call is recorded as waiting for a person, with the request, and until when its caller waits. */
   park(
     record: OperationRecord,
     approval: NewRow<'approvals'>,
     awaitedUntil?: number | null,
   ): Promise<Exclude<Begun, 'unallowed'>>
-  /** Resolves when a call is on record as one that waits for what its tool needs: why, and until when. */
+  /** Resolves when a call is recorded as waiting for what its tool needs: why, and until when. */
   queue(
     record: OperationRecord,
     waiting: Pick<OperationRow, 'error' | 'expiresAt'>,
@@ -107,7 +107,7 @@ export interface OperationLog {
   keepEffects(id: string, effects: readonly KeptEffect[]): Promise<void>
   /** Resolves when the end of a recorded call is durable; of all others the audit is written in its own time. */
   end(end: OperationEnd): Promise<void> | undefined
-  /** Resolves when a recorded call is on record as one that is tried again. */
+  /** Resolves when a recorded call is scheduled for a retry. */
   delay(delay: OperationDelay): Promise<void>
   /** What is running now, with a record or without. */
   running(): readonly RunningOperation[]

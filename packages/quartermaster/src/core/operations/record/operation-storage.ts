@@ -30,7 +30,7 @@ export interface StorageAccess {
   current(): Storage | undefined
 }
 
-/** The same store, with somebody who hears what others do to it from when it is opened. */
+/** The same store, with a listener for changes by other processes from when it is opened. */
 export function hearingStorage(
   access: StorageAccess,
   listener: () => NewsListener,
@@ -65,7 +65,7 @@ export function doneBefore({ name, effects }: Done, operationId: string): CallAn
   return { operationId, result: { content: [{ type: 'text', text }] } }
 }
 
-/** Where whoever called an operation waits for it. */
+/** Where the caller of an operation waits for it. */
 type Awaited = 'here' | 'elsewhere' | 'nowhere'
 
 interface AwaitedDeps {
@@ -109,8 +109,8 @@ export type Standing = Pick<
 >
 
 /**
- * When an operation is given up, whatever it waits for. Its age counts from its first run, or from a person's word to do it:
- * what it waited for them before is not held against it.
+ * When an operation expires, whatever it waits for. Its age is measured from its first run, or from a person's decision to run
+ * it: the wait for that decision is not included.
  */
 export function giveUpAt(
   { expiresAt, startedAt, createdAt }: Pick<OperationRow, 'expiresAt' | 'startedAt' | 'createdAt'>,
@@ -119,7 +119,7 @@ export function giveUpAt(
   return expiresAt ?? (startedAt ?? createdAt) + retryMaxAgeMinutes * 60_000
 }
 
-/** What stands for a value nobody is to see. */
+/** Replaces a hidden value. */
 const MASK = '•••'
 
 /** The names of the arguments without their values. Deeper names could be data themselves, so they are not shown. */
@@ -133,7 +133,7 @@ export function maskValues(value: unknown): Record<string, string> {
   return Object.fromEntries(Object.keys(value).map(name => [name, MASK]))
 }
 
-/** A day, as everything that is kept for days counts them. */
+/** A day, the unit of all retention settings. */
 export const DAY_MS = 24 * 3_600_000
 
 /** When an operation ends, and how long it is kept from then on: a task as long as it said, all else as the owner says. */

@@ -49,7 +49,7 @@ export interface AuditFilter extends PageRequest {
 
 /** Reads what is on record. */
 export interface Operations {
-  /** An operation of the caller's own workspace, whose end it then knows. Anybody else's is not there. */
+  /** An operation of the caller's own workspace, whose result it then has. Operations of others are not visible. */
   show(caller: Caller, id: string, isHeard?: IsHeard): Promise<OperationFacts | undefined>
   /** Those of the caller's workspace that wait, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
@@ -171,7 +171,7 @@ export interface StoredOperationsDeps {
 export function createStoredOperations(deps: StoredOperationsDeps): OperationLog {
   const { storage } = deps
   const running = new Map<string, RunningCall>()
-  /** Calls without a record, of which nobody else ever hears: they have no lease and nothing to wait for. */
+  /** Calls without a record, which concern no other process: they have no lease and nothing to wait for. */
   const unrecorded = new Map<string, RunningOperation>()
   const audit = createAuditBatch(deps)
   const writer = createDurableWriter(deps)

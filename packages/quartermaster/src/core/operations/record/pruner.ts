@@ -65,7 +65,7 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
     const ids = (await store.find('operations', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
     if (ids.length === 0) return 0
     const { committed } = await store.commit(withoutOperations(ids, where))
-    // Somebody has one of them tried again at this moment. The others go one by one.
+    // One of them is being retried at this moment. The others go one by one.
     return committed ? ids.length : await oneByOne(ids, where)
   }
 
@@ -77,10 +77,7 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
 
   const beforeTheAudit = () => ({ below: Math.round(clock.now() - settings.auditDays * DAY_MS) })
 
-  /**
-   * Grants that do not count any more tell who allowed what, so they are kept as long as the audit. What was used up runs out
-   * with the request that it answered.
-   */
+  /** Expired grants tell who allowed what, so they are kept as long as the audit. A used grant expires with the request that it answered. */
   async function oldGrants(since: 'expiresAt' | 'revokedAt'): Promise<number> {
     const where = { [since]: beforeTheAudit() }
     const ids = (await store.find('grants', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
@@ -120,7 +117,7 @@ async function* audited(store: Store): AsyncGenerator<string> {
   }
 }
 
-/** What nobody came to hear of is kept for this much longer, and not for ever. */
+/** Undelivered results are kept for this much longer, and not forever. */
 const UNTOLD_MS = 30 * DAY_MS
 
 /** Which of what has ended goes: what was told; tasks, whose callers said how long they ask for them; and what is older still. */

@@ -3,18 +3,18 @@ import type { Cancel, Clock, Log } from '../../kernel/index.ts'
 import { update, type Write } from '../../store/index.ts'
 import type { StorageAccess } from './operation-storage.ts'
 
-/** An end that nobody is known to have heard of. */
+/** A result that is not known to be delivered. */
 export type Untold = Pick<OperationRow, 'id' | 'tellAt'>
 
-/** Whether whoever asked for something has got its end; nothing while nobody can tell. */
+/** Whether the caller got a result; `undefined` while that is unknown. */
 export type IsHeard = () => boolean | undefined
 
 /**
- * Sees to it that ends which were given as an answer count as told, once whoever asked has them. An answer that got lost on its
- * way, or with its process, is told like any other end.
+ * Marks results given as answers as delivered once the caller has them. An answer that got lost on its way, or with its
+ * process, is notified like any other result.
  */
 export interface Receipts {
-  /** The end of this one is on its way to whoever asked for it; it has it where nothing else is said. */
+  /** The result is on its way to the caller; assumed delivered without `isDelivered`. */
   expect(end: Untold, isHeard?: IsHeard): void
   /** Whether this end is on its way. */
   has(end: Untold): boolean
@@ -26,11 +26,11 @@ interface ReceiptsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
-  /** Told when somebody did not get an end, and has to be told. */
+  /** Called when a caller did not get a result, and has to be notified. */
   readonly onUnheard: () => void
 }
 
-/** How long after its end an answer that nobody says was heard is told. */
+/** How long after its end an unconfirmed answer is notified. */
 export const ANSWER_MS = 15_000
 /** A client that was asked something may take this long to come back, and gets the end then. */
 const LONGEST_ANSWER_MS = 11 * 60_000
@@ -87,7 +87,7 @@ export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps)
     return true
   }
 
-  /** One that has ended anew since is expected under another time. */
+  /** An operation that has ended again since is expected under another time. */
   function leave({ one, later }: Settled): void {
     const { id } = one.end
     if (expected.get(id) !== one) return
@@ -130,13 +130,13 @@ function settledBy(one: Expected, now: number, isLast: boolean): Settled {
   if (isHeard !== undefined)
     return { one, write: [isHeard ? toldWrite(one.end, now) : tellWrite(one.end, now)], isUnheard: !isHeard }
   if (one.isPostponed) return { one, write: [], isUnheard: false, later: one }
-  // Other processes do not know that somebody may still come for it.
+  // Other processes do not know that a client may still come for it.
   const tellAt = now + LONGEST_ANSWER_MS
   const later = { ...one, end: { id: one.end.id, tellAt }, isPostponed: true }
   return { one, write: [tellWrite(one.end, tellAt)], isUnheard: false, later }
 }
 
-/** That its end was told. Whoever comes second changes nothing, and neither does it where it has ended otherwise since. */
+/** Marks a result as delivered. The second mark changes nothing, and neither does a mark after the operation has ended again. */
 export function toldWrite({ id, tellAt }: Untold, now: number): Write {
   const set = { announcedAt: Math.round(now), tellAt: null }
   return update('operations', { where: { id, tellAt: tellAt ?? { not: null } }, set, rows: 'any' })

@@ -17,24 +17,24 @@ import { type EndState, type OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE } from './operation-row.ts'
 import { type Standing, whoseRow } from './operation-storage.ts'
 
-/** A call that runs, and whether its row is in the store: nobody knows when a commit ended without an answer. */
+/** A running call, and whether its row is in the store: unknown when a commit ended without an answer. */
 export interface RunningCall {
   readonly record: OperationRecord
   readonly standing: Standing
   row: 'none' | 'there' | 'perhaps'
   progress: string | undefined
-  /** Whether whoever asked for it waits for the answer. */
+  /** Whether the caller waits for the answer. */
   readonly isAwaited: boolean
   /** Told when the end is on record. */
   readonly waiting: Set<() => void>
 }
 
-/** One that is about to be written down, and whose caller waits. */
+/** A call that is about to be recorded, and whose caller waits. */
 export function newCall(record: OperationRecord): RunningCall {
   return { ...freshCall(record, firstStanding(record)), row: 'none', isAwaited: true }
 }
 
-/** One that was on record before it is run here. */
+/** A call that was on record before it is run here. */
 export function adoptedCall(
   record: OperationRecord,
   standing: Standing,
@@ -108,7 +108,7 @@ const MissingNames = z.array(MissingDependency.pick({ dependency: true }))
 
 function waitsFor({ state, attempts, dueAt }: Omit<Status, 'tool'>): WaitingHandle['for'] {
   if (state === 'waitingForApproval') return 'approval'
-  // One that was allowed and never run is not tried again.
+  // An operation that was allowed and never run is not a retry.
   if (state !== ('queued' satisfies OperationState)) return 'run'
   if (dueAt === null || dueAt === undefined) return 'dependency'
   return attempts === 0 ? 'run' : 'retry'
@@ -154,7 +154,7 @@ export interface FailedRun {
   readonly hasRun: boolean
   /** Runs begun so far, this one included. */
   readonly attempts: number
-  /** When nobody expects it any more. */
+  /** When the operation expires. */
   readonly giveUpAt: number
   readonly now: number
 }
@@ -175,8 +175,8 @@ export interface RetryTerms {
 }
 
 /**
- * What becomes of an operation whose run failed. Only what may pass is tried again, only by tools that say so, and never for
- * ever: an operation always comes to an end that somebody is told of.
+ * What becomes of an operation whose run failed. Only failures that may pass are retried, only for tools that say so, and never
+ * forever: an operation always ends, and its caller is notified.
  */
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   const { policy, failure, attempts, giveUpAt, now } = run
@@ -187,19 +187,19 @@ export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   // Its caller sends it again to the next process, which answers it at once.
   if (failure.code === 'STOPPING' && !run.hasRun) return { kind: 'end', state: 'failed' }
   if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
-  // Waiting for what is missing is no attempt; whoever brings it back brings the operation back. A tool that was run and met a
-  // disabled one inside it has made an attempt: nothing that it needs itself is missing.
+  // Waiting for what is missing is no attempt; its return resumes the operation. A tool that was run and met a disabled one
+  // inside it has made an attempt: nothing that it needs itself is missing.
   if (isDisabled) return { kind: 'again', dueAt: undefined }
   if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }
   return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
 }
 
 /**
- * Whether trying again can help, by the code alone. Whoever cancelled a call does not want it tried again, and a tool whose
- * result is not what it promises will promise no less the next time.
+ * Whether a retry can help, by the code alone. A cancelled call is not wanted any more, and a tool whose result is not what it
+ * promises will promise no less the next time.
  */
 function mayPass({ code, details }: AppError): boolean {
-  // A run that was cut short, gave what nobody can go by, or ends its server each time, says so by what it was.
+  // A run that was cut short, gave an unusable result, or crashes its server each time, says so in `because`.
   if (code === 'CANCELLED' || FOR_GOOD.has(details?.because)) return false
   const { retry } = ERRORS[code]
   return retry === 'later' || retry === 'verifyFirst'
@@ -222,7 +222,7 @@ function pauseAfter({ attempts, failure }: FailedRun, { settings, random }: Retr
   return Math.max(jittered, Math.min(askedPause(failure), settings.retryMaxAgeMinutes * 60_000))
 }
 
-/** Computed by a handler or an upstream from whatever a server said: only what is a time counts. */
+/** Computed by a handler or an upstream from a server's reply: only a valid time is used. */
 function askedPause({ details }: AppError): number {
   const asked = details?.retryAfterMs
   return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(asked, 0) : 0

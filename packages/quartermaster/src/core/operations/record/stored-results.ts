@@ -18,7 +18,7 @@ import { maskValues, whoseRow } from './operation-storage.ts'
 
 /** What is large of a result. */
 interface LargeResult {
-  /** Of one that was too large to be handed over at once. */
+  /** Pages of a result that was too large to be handed over at once. */
   readonly pages: readonly ResultPage[]
   /** As it stands in the operation's own row, where it is kept there. */
   readonly result?: ToolResult | undefined
@@ -64,7 +64,7 @@ export function droppedResults(operationIds: readonly string[]): readonly Write[
 async function droppedPictures(store: Store, id: string): Promise<readonly Write[]> {
   const [row] = await store.find('operations', { where: { id }, columns: ['result'], limit: 1 })
   const result = row?.result && withoutBinaryParts(row.result)
-  // What has a result runs no more, so that nobody else writes one.
+  // An operation with a result runs no more, so no other process writes one.
   return result && result !== row.result ? [update('operations', { where: { id }, set: { result }, rows: 'any' })] : []
 }
 
@@ -159,8 +159,8 @@ function batchesOf(ids: readonly string[]): string[][] {
 type Block = ToolResult['content'][number]
 
 /**
- * A result that has pictures, sounds or files in it. Half a picture is none, and nobody can read base64: they are handed over
- * whole or not at all, and have no part in the pages of what is too long.
+ * A result that has pictures, sounds or files in it. Half a picture is none, and base64 is unreadable: they are handed over
+ * whole or not at all, and are not part of the pages of what is too long.
  */
 export interface BinaryParts {
   /** The result as it may be handed over, with words in place of what is too large. The same where nothing is. */
@@ -204,7 +204,7 @@ function bytesWithBinary(result: ToolResult): number {
 /** A result whose pictures, sounds and files were dropped from the record; the same where it has none. */
 function withoutBinaryParts(result: ToolResult): ToolResult {
   const pieces = piecesOf(result, { maxBytes: 0, say: dropped })
-  // Nobody knows here whether a structure was promised; whoever tells it does, while the tool is there.
+  // Whether a structure was promised is unknown here; a caller that has the tool says so.
   return pieces.some(({ words }) => words !== undefined) ? withLess(result, pieces, { isPromised: true }) : result
 }
 
@@ -247,7 +247,7 @@ function repeated(pieces: readonly Piece[], say: (piece: Piece) => string | unde
   return new Map(said)
 }
 
-/** Less than this may be a text of the structure that is the same by chance, and counts with the text. */
+/** A shorter text may equal the structure by chance, and belongs to the text. */
 const LEAST_REPEATED = 256
 
 function withParts(result: ToolResult, content: Block[], texts: ReadonlyMap<string, string>): ToolResult {
@@ -307,7 +307,7 @@ function dropped({ data, mimeType }: BinaryContent): string {
   return `[${mimeType} of ${data.length} bytes, as base64, was dropped to make room for newer results. The owner can keep more with the setting \`storedResultsBytes\`.]`
 }
 
-/** Effects as they come out of a record: whoever looks at one checks it first. */
+/** Effects as they come out of a record: check each before use. */
 export type OpenedEffects = readonly Readonly<Record<string, unknown>>[]
 
 type EffectColumns = Pick<OperationRow, 'effects' | 'sealedEffects'>

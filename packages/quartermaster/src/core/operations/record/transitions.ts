@@ -26,7 +26,7 @@ interface Taken extends Step {
   readonly after: Partial<OperationRow>
 }
 
-/** A step to the end, and from when on that is told unless somebody has heard of it before. */
+/** A step to the end, and when its caller is notified unless it got the result before. */
 interface TakenEnd extends Taken {
   readonly tellAt: number
 }
@@ -44,7 +44,7 @@ export function opened(row: NewRow<'operations'>): Step {
   return { writes: [insert('operations', row, 'operation.new')], change }
 }
 
-/** Somebody runs it from here on. The fence grows, so that nobody who ran it before can say anything about it any more. */
+/** A process runs it from here on. The fence grows, so that earlier runs cannot write anything about it any more. */
 export function leased(from: Standing, { owner, until }: LeaseTerms, now: number): Taken {
   const set = {
     leaseOwner: owner,
@@ -68,17 +68,17 @@ export function queued(
   return step(from, 'queued', { ...later, outcome: soFar(from, later.outcome), ...NOBODY, ...NOT_OVER }, now)
 }
 
-/** A person is asked about it anew: what allowed it before does not count any more. */
+/** A person is asked again: what allowed it before is no longer valid. */
 export function askedAgain(from: Standing, { expiresAt }: { readonly expiresAt: number }, now: number): Taken {
   return step(from, 'waitingForApproval', { ...NOBODY, dueAt: null, expiresAt }, now)
 }
 
-/** What goes when nobody wants it done any more: the arguments, and what its effects are known by. */
+/** What is erased when the operation is not wanted any more: the arguments, and how its effects are identified. */
 export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
 
 /**
- * It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. Whoever ends one
- * of which a run may have done the work cannot end it as one that was not done.
+ * The operation is over. The arguments are erased, unless it may be retried; an operation that was not allowed is asked for
+ * again. An operation whose run may have done the work cannot end as not done.
  */
 export function ended(from: Standing, given: Ended, { now, keepMs }: { now: number; keepMs: number }): TakenEnd {
   const outcome = given.state === 'succeeded' ? 'succeeded' : soFar(from, given.outcome)
@@ -99,7 +99,7 @@ export function ended(from: Standing, given: Ended, { now, keepMs }: { now: numb
   }
   const taken = step(from, end.state, set, now)
   const change = { ...taken.change, isTold: end.isTold }
-  // Whoever was asked about it need not answer any more.
+  // The request to people is closed.
   const closing = from.state === 'waitingForApproval' ? [closeApproval(from.id)] : []
   return { ...taken, writes: [...taken.writes, ...closing], change, tellAt: set.tellAt }
 }
@@ -113,12 +113,12 @@ function closeApproval(id: string): Write {
   return update('approvals', { where: { id, state: 'open' }, set: { state: 'closed' }, rows: 'any' })
 }
 
-/** How it ended, and whether whoever asked for it hears that with the answer. */
+/** How it ended, and whether the caller gets that with the answer. */
 export interface Ended extends Omit<OperationEnd, 'id' | 'audit' | 'isHeard'> {
   readonly isTold: boolean
 }
 
-/** What is known about what all its runs did: one whose end nobody knows is not made known by another that failed. */
+/** What is known about the outcome of all its runs: an unknown outcome is not made known by a later failure. */
 function soFar({ outcome }: Standing, now: OperationOutcome | undefined): OperationOutcome | null {
   return outcome === 'unknown' || now === 'unknown' ? 'unknown' : (now ?? outcome)
 }
@@ -128,10 +128,10 @@ export function isEnd(state: OperationState): state is EndState {
   return state !== 'waitingForApproval' && state !== 'queued' && state !== 'leased'
 }
 
-/** The ends after which a person may have it done again: it did not do what was asked for, or nobody knows. */
+/** The ends after which a person may retry it: it was not done, or the outcome is unknown. */
 export const REPEATABLE: readonly OperationState[] = ['exhausted', 'expired', 'unknown']
 
-/** Whether it has ended, and nobody knows whether it did what was asked for. */
+/** Whether it has ended with an unknown outcome. */
 export function isInDoubt(state: OperationState): boolean {
   return REPEATABLE.some(one => one === state)
 }
@@ -143,7 +143,7 @@ export function canRepeat({ state, arguments: sealed }: Pick<OperationRow, 'stat
 
 const NOBODY = { leaseOwner: null, leaseUntil: null } as const
 
-/** An end that a person has taken back: nothing of it counts, or what waits would be forgotten as if it were over. */
+/** Clears an end that a person has revoked: otherwise a waiting operation would be pruned as if it were over. */
 const NOT_OVER = { endedAt: null, keepUntil: null, announcedAt: null, tellAt: null } as const
 
 function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at: number): Taken {
@@ -156,14 +156,14 @@ function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at
   }
 }
 
-/** Whether a commit may have happened, and nobody saw it. */
+/** Whether the outcome of a commit is unknown. */
 export function isUnseen(error: unknown): boolean {
   return isAppError(error) && error.code === 'OUTCOME_UNKNOWN'
 }
 
 /**
- * Commits the lease of an operation, with what has to be true for it; answers whether it was got. Where nobody saw the end of
- * the commit the row tells: a lease that is held here and that nobody runs would pass for a run that was cut off.
+ * Commits the lease of an operation, with its conditions; returns whether it was got. Where the outcome of the commit is
+ * unknown the row tells: a lease that is held here without a run would look like a run that was cut off.
  */
 export async function commitLease(
   store: Store,

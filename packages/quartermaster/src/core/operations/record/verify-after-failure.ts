@@ -53,7 +53,7 @@ export function createLastLook({ storage, clock, log, catalogue, effectKinds }: 
         if (found?.verdict !== 'verified') return undefined
         return doneBefore({ name: row.tool, effects: found.effects }, row.id).result
       } catch (error) {
-        // Then nobody knows, and it ends as one of which nobody does.
+        // Then the outcome stays unknown.
         log.warn('what an operation was to leave behind could not be looked at', {
           id: row.id,
           error: messageOf(error),
@@ -67,7 +67,7 @@ export function createLastLook({ storage, clock, log, catalogue, effectKinds }: 
 // What an earlier run of an operation may have done is done, whatever stops the operation later. Told as "not done", its
 // caller would do it a second time.
 
-/** Whether an earlier run may have done the work, and nobody knows. */
+/** Whether an earlier run may have done the work, with an unknown outcome. */
 export function mayBeDone({ outcome }: Pick<OperationRow, 'outcome'>): boolean {
   return outcome === 'unknown'
 }
@@ -77,19 +77,19 @@ export function outcomeAfter(
   { code }: Pick<ErrorBody, 'code'>,
   { hasRun }: { readonly hasRun: boolean },
 ): OperationOutcome | undefined {
-  // Also before a run: then it is one before that nobody can tell the end of.
+  // Also before a run: then it is an earlier run whose outcome is unknown.
   if (code === 'OUTCOME_UNKNOWN') return 'unknown'
   return hasRun ? 'failed' : undefined
 }
 
-/** Whether an end says of itself that the work was not done, or was given up. */
+/** Whether an end says that the work was not done, or was cancelled. */
 export function isNo(state: EndState): boolean {
   return state === 'expired' || state === 'exhausted' || isDefinite(state)
 }
 
 type Said = Pick<OperationEnd, 'state' | 'error'>
 
-/** The end of an operation of which a run may have done the work: never one that says it was not done. */
+/** The end of an operation whose run may have done the work: never an end that says it was not done. */
 export function doubtfulEnd<E extends Said>(from: Standing, end: E): E {
   if (!isNo(end.state)) return end
   const state = isDefinite(end.state) ? 'unknown' : end.state
@@ -117,7 +117,7 @@ interface Looked {
   readonly hasEffects: boolean
 }
 
-/** The error of a call whose outcome nobody knows, with the operation to look for. */
+/** The error of a call with an unknown outcome, with the operation to look for. */
 export function namingOperation(failure: AppError, { id, hasEffects }: Looked): AppError {
   if (failure.code !== 'OUTCOME_UNKNOWN' || failure.details?.operationId === id) return failure
   const details = { ...failure.details, operationId: id }

@@ -20,15 +20,15 @@ import { outcomeAfter } from './verify-after-failure.ts'
 
 /** Writes calls down before they run. */
 interface Beginnings {
-  /** As one that runs now, on what consent was given. */
+  /** As a call that runs now, with its consent. */
   record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
-  /** As one that waits for a person, with what that person is asked, and until when its caller waits. */
+  /** As a call that waits for a person, with the request, and until when its caller waits. */
   park(
     record: OperationRecord,
     approval: NewRow<'approvals'>,
     awaitedUntil?: number | null,
   ): Promise<Exclude<Begun, 'unallowed'>>
-  /** As one that waits for what its tool needs. */
+  /** As a call that waits for what its tool needs. */
   readonly queue: OperationLog['queue']
 }
 
@@ -61,7 +61,7 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
     return 'begun'
   }
 
-  /** Whoever asked for it was told that it was not run: then nobody is to be asked about it, and nobody to run it. */
+  /** The caller was told that it was not run: then no person may be asked about it, and no process may run it. */
   function takeBack(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
     const { id, ttlMs = null } = record
     const now = Math.round(clock.now())
@@ -136,7 +136,7 @@ interface Opening {
   readonly row: NewRow<'operations'>
   /** What is written in the same commit. */
   readonly more: readonly Write[]
-  /** Told when nobody knows whether it was written. */
+  /** Called when the outcome of the commit is unknown. */
   readonly onUnseen: () => void
 }
 
@@ -150,7 +150,7 @@ export function notRecorded({ tool }: Pick<OperationRecord, 'tool'>, error: unkn
   return new AppError('STORE_UNAVAILABLE', message, { cause: error, details: { tool } })
 }
 
-/** Writes down what became of runs, together with the line of the audit. It counts only while the run is this process's. */
+/** Records the outcome of runs, together with the audit line. Only valid while the run is this process's. */
 interface Endings {
   end(call: RunningCall, end: OperationEnd): Promise<void>
   /** It is to be tried again. */
@@ -194,12 +194,12 @@ export function createEndings(deps: EndingsDeps): Endings {
     if (answer) receipts.expect(answer, answer.isHeard)
   }
 
-  /** It is not lost while this process still knows how it ended: its lease is kept, and nobody runs it again meanwhile. */
+  /** It is not lost while this process still knows the outcome: its lease is kept, and no other process runs it meanwhile. */
   async function sayLate({ change, answer }: LastStep, writing: Promise<boolean>): Promise<void> {
     owed.add(change.id)
     try {
       if (await writing) emitter.emit('operation.changed', { ...change, isTold: false })
-      // Whoever waited for the answer has heard that nobody knows. Now somebody does, and that is told.
+      // The waiting caller was told that the outcome is unknown. Now it is known, and the caller is notified.
       if (answer) receipts.expect(answer, NEVER_HEARD)
     } catch {
       // The writer has logged it, and tries on where it can.
@@ -208,7 +208,7 @@ export function createEndings(deps: EndingsDeps): Endings {
     }
   }
 
-  /** A write whose first try nobody saw is there all the same. Else the lease has passed on, and somebody else's word counts. */
+  /** A write whose first try had an unknown outcome is there all the same. Else the lease has passed on, and another process's outcome is valid. */
   async function refuseLost({ record: { id, tool }, standing, row }: RunningCall, to: string): Promise<void> {
     const { store } = await storage.open()
     const now = await store.get('operations', id)
@@ -221,10 +221,10 @@ export function createEndings(deps: EndingsDeps): Endings {
     const { id, ttlMs = null, idempotencyKey } = record
     const { state, outcome, error, isRefused, isHeard } = end
     const now = Math.round(clock.now())
-    // Nobody knows of one who was asked something, and may still come for the answer.
+    // Unknown for a client that was asked something, and may still come for the answer.
     const isGot = isAwaited && (isHeard ? isHeard() : true)
     const isTold = isGot !== false
-    // Whoever got the answer has it; it is kept for those who come for it later.
+    // The caller has its answer; the result is kept for clients that come for it later.
     const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
     const result = isFetched ? end.result : undefined
     const last = ended(
@@ -232,7 +232,7 @@ export function createEndings(deps: EndingsDeps): Endings {
       { state, outcome, error, isRefused, result, isTold },
       endTerms(now, { ttlMs }, settings),
     )
-    // Whoever got the answer has only the beginning of a result that was cut.
+    // The caller has only the beginning of a result that was cut.
     const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
     return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isHeard } : undefined }
   }
@@ -241,7 +241,7 @@ export function createEndings(deps: EndingsDeps): Endings {
     end: (call, end) => conclude(call, endOf(call, end), leastOf(end)),
     async delay(call, { dueAt, error, hasRun, audit }) {
       const { standing } = call
-      // Waiting for what is missing is no attempt, and neither is one that this process did not come to, or was not allowed.
+      // Waiting for what is missing is no attempt, and neither is a run that this process did not begin, or that was not allowed.
       const isNone = !hasRun && NOT_BEGUN.has(error.code)
       const outcome = outcomeAfter(error, { hasRun })
       const later = {
@@ -252,7 +252,7 @@ export function createEndings(deps: EndingsDeps): Endings {
         expiresAt: giveUpAt(standing, settings),
       }
       const step = queued(standing, later, Math.round(clock.now()))
-      // Whoever waited gets a handle, and hears of the end when that comes.
+      // A waiting caller gets a handle, and is notified of the result later.
       await conclude({ ...call, isAwaited: false }, step, leastOf({ state: 'exhausted', outcome, error, audit }))
     },
     owed: () => [...owed],
@@ -260,7 +260,7 @@ export function createEndings(deps: EndingsDeps): Endings {
   }
 }
 
-/** The last step of a run. Where it is an end that its caller gets as the answer: from when on it is told if nobody got it. */
+/** The last step of a run. For an end that the caller gets as the answer: when it is notified if the answer got lost. */
 interface LastStep extends Step {
   readonly answer?: (Untold & { readonly isHeard: IsHeard | undefined }) | undefined
 }
@@ -277,7 +277,7 @@ function leastOf({ state, outcome, error, audit, isHeard }: Least): Least {
   return { state, outcome, error: { code, kind, retry, message }, audit, isHeard }
 }
 
-/** A row that nobody saw being written may not be there, and its end must still reach the audit. */
+/** A row whose commit had an unknown outcome may not be there, and its end must still reach the audit. */
 function notWhereThereIsNone(write: Write): Write {
   return write.kind === 'update' ? { ...write, rows: 'any' } : write
 }
