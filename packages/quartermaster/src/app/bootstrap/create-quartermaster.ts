@@ -164,10 +164,10 @@ async function open(options: QuartermasterOptions): Promise<Quartermaster> {
     },
     call: async (request, more) => control.call(parseCall(request), more),
     toolbox(agent, more = {}) {
-      const seat = agents.session(agent)
+      const session = agents.session(agent)
       refuseWrong(agents, agent)
-      const toolbox = runtime.mcp.toolbox(seat, more)
-      return keepingAlive(hostToolbox(toolbox, { caller: seat.caller, results: core.results, log }))
+      const toolbox = runtime.mcp.toolbox(session, more)
+      return keepingAlive(hostToolbox(toolbox, { caller: session.caller, results: core.results, log }))
     },
     resolve: (wanted, context) => registry.resolve(wanted, context),
     resolveInjections: (mode, context) => registry.resolveInjections(mode, context),

@@ -101,8 +101,8 @@ interface PromptHandlersDeps {
 function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_ROUTES> {
   return {
     async agentPrompt(visitor, { params: { name }, query: { shell, withoutDisabled } }) {
-      const seat = await seatFor(visitor, name, deps)
-      return promptFor(agentViewOf(seat), { shell: shell === 'true', withoutDisabled: withoutDisabled === 'true' })
+      const session = await sessionFor(visitor, name, deps)
+      return promptFor(agentViewOf(session), { shell: shell === 'true', withoutDisabled: withoutDisabled === 'true' })
     },
   }
 }
@@ -112,10 +112,10 @@ async function seatFor(visitor: ApiCaller, name: string, { agents, organisation 
   const row = await organisation.workspaces.seek(visitor.organisation, name)
   const isOwn = visitor.kind === 'workspace' && visitor.workspace.id === row?.id
   if (visitor.kind === 'workspace' && !isOwn) throw notItsOwn(visitor.workspace.workspace)
-  const seat =
+  const session =
     visitor.kind === 'owner' || isOwn ? agents.findSession(row ?? { ...visitor, workspace: name }) : undefined
-  if (!seat) throw unknownWorkspace(name)
-  return seat
+  if (!session) throw unknownWorkspace(name)
+  return session
 }
 
 function notItsOwn(own: string): AppError {

@@ -277,7 +277,7 @@ function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons 
     fresh: token => tokens.fresh(token),
     controlOf: person =>
       createPersonControl(person, {
-        desks: core.consentServices,
+        consentServices: core.consentServices,
         operations: core.operations,
         events: feed.ofConsent(person.organisation),
       }),

@@ -104,13 +104,13 @@ export function createInstructions(memory: Platform['memory'], clock: Clock, log
     }
   }
 
-  return (seat: AgentSession): Promise<string> => {
-    const view = seat.view()
+  return (session: AgentSession): Promise<string> => {
+    const view = session.view()
     const fixed = `Quartermaster gives you the tools that its owner allows you. ${LISTED[view.kind]} ${REST}${refusedText(view)}`
     if (!view.tools.some(({ capability }) => capability === 'memory')) return Promise.resolve(fixed)
     return new Promise(resolve => {
       const cancel = clock.after(PATIENCE_MS, () => resolve(fixed))
-      void remembered(seat).then(text => {
+      void remembered(session).then(text => {
         cancel()
         resolve(text === undefined ? fixed : `${fixed}\n\n${text}`)
       })

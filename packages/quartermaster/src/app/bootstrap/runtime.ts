@@ -161,7 +161,7 @@ export async function createRuntime(
         log,
         instructionsFor,
         // Without an `up` servers that were never seen have been waited for already.
-        ...(keepsUpstreams ? { beforeList: (seat: AgentSession) => listings.beforeList(seat) } : {}),
+        ...(keepsUpstreams ? { beforeList: (session: AgentSession) => listings.beforeList(session) } : {}),
         clientGone: client =>
           clientGone(client).catch(error => {
             // Its lease ends by itself.

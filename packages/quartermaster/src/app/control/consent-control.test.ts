@@ -23,7 +23,7 @@ async function waiting({ isBrief = false } = {}) {
   })
   const follower = isBrief ? createFollower(hub) : undefined
   const control = createConsentControl({
-    desks: hub.consentServices,
+    consentServices: hub.consentServices,
     within: async (named = 'default') => named,
     operations: hub.operations,
     by: OWNER,
@@ -85,7 +85,7 @@ it('lets a person answer in their own name, and tells them nothing of what the t
   const { hub, control, id, sent } = await waiting()
   const eve = createPersonControl(
     { organisation: 'default', name: 'eve' },
-    { desks: hub.consentServices, operations: hub.operations, events },
+    { consentServices: hub.consentServices, operations: hub.operations, events },
   )
   const facts = await eve.answerApproval({ id, decision: 'allow', lasting: 'always' })
   expect(facts).not.toHaveProperty('result')

@@ -139,7 +139,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       emitter: core.emitter,
     }),
     ...createConsentControl({
-      desks: core.consentServices,
+      consentServices: core.consentServices,
       within,
       operations: core.operations,
       by: OWNER,

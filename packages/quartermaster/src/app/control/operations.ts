@@ -21,7 +21,7 @@ import type {
 import type { Organisation } from '../../core/organisation/index.ts'
 
 interface ConsentControlDeps {
-  readonly desks: ConsentServices
+  readonly consentServices: ConsentServices
   /** The organisation that the caller means. Rejects where the caller has no access. */
   readonly within: Within
   readonly operations: Pick<Operations, 'find'>
@@ -37,24 +37,24 @@ export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
 /** What a person is asked, answers and takes back. */
 export function createConsentControl(deps: ConsentControlDeps): PersonControl {
-  const { desks, within, operations, by, events, follower } = deps
-  const deskFor = async (named: string | undefined) => desks(await within(named))
+  const { consentServices, within, operations, by, events, follower } = deps
+  const serviceFor = async (named: string | undefined) => consentServices(await within(named))
   return {
-    approvals: async ({ organisation, agent }) => (await (await deskFor(organisation)).open(agent)).map(toSummary),
+    approvals: async ({ organisation, agent }) => (await (await serviceFor(organisation)).open(agent)).map(toSummary),
     async approval({ organisation, id }) {
-      const desk = await deskFor(organisation)
+      const desk = await serviceFor(organisation)
       const row = await desk.request(id)
       return toFacts(row, await desk.argumentsOf(id))
     },
     async answerApproval({ organisation: named, id, ...answer }, options) {
       const organisation = await within(named)
-      const give = () => desks(organisation).answer(id, answer, by)
+      const give = () => consentServices(organisation).answer(id, answer, by)
       await (follower ? follower.takeAndFollow({ organisation, id }, give, options) : give())
       return operations.find(organisation, id)
     },
-    grants: async ({ organisation, ...filter }) => (await (await deskFor(organisation)).grants(filter)).map(toGrant),
+    grants: async ({ organisation, ...filter }) => (await (await serviceFor(organisation)).grants(filter)).map(toGrant),
     revokeGrants: async ({ organisation, ...filter }) => ({
-      count: await (await deskFor(organisation)).revoke(filter, by),
+      count: await (await serviceFor(organisation)).revoke(filter, by),
     }),
     events,
   }
@@ -66,7 +66,7 @@ export function createConsentControl(deps: ConsentControlDeps): PersonControl {
  */
 export function createPersonControl(
   { organisation, name }: { readonly organisation: string; readonly name: string },
-  deps: Pick<ConsentControlDeps, 'desks' | 'operations' | 'events'>,
+  deps: Pick<ConsentControlDeps, 'consentServices' | 'operations' | 'events'>,
 ): PersonControl {
   const within: Within = async (named = organisation) => {
     if (named === organisation) return organisation
