@@ -1,9 +1,9 @@
 import { AppError } from '../../contracts/index.ts'
 import {
+  type AgentSession,
   type Grant,
   type PromptGrant,
   type ResourceGrant,
-  type AgentSession,
   suggestTool,
   type View,
 } from '../../core/agents/index.ts'

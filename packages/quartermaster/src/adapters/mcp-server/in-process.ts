@@ -13,7 +13,7 @@ import {
   toAppError,
   type UrlQuestion,
 } from '../../contracts/index.ts'
-import { type Agents, agentViewOf, type AgentSession } from '../../core/agents/index.ts'
+import { type AgentSession, type Agents, agentViewOf } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
 import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'

@@ -7,7 +7,7 @@ import type {
   Toolbox,
   ToolboxOptions,
 } from '../../contracts/index.ts'
-import type { Agents, AgentSession } from '../../core/agents/index.ts'
+import type { AgentSession, Agents } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
   type Calls,

@@ -1,6 +1,6 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Settings } from '../../contracts/index.ts'
-import type { Agents, AgentSession } from '../../core/agents/index.ts'
+import type { AgentSession, Agents } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import {
   callerKey,

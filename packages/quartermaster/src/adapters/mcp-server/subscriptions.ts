@@ -1,5 +1,5 @@
 import { type Caller, messageOf, type OperationSummary, type Settings } from '../../contracts/index.ts'
-import type { ResourceGrant, AgentSession } from '../../core/agents/index.ts'
+import type { AgentSession, ResourceGrant } from '../../core/agents/index.ts'
 import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/index.ts'
 import { type AgentTools, findResource, findTool } from './agent-tools.ts'
 import { parseToolUri } from './render.ts'

@@ -214,7 +214,14 @@ function rejoined(
   const { operationId = '', consent } = request.state ?? {}
   const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
   const answered = consent && said ? { answer: said, askedAt: consent.askedAt } : undefined
-  return calls.rejoin({ session, tool: grant.tool.name, input, operationId, answered, isHeard: () => !hasGone(request) })
+  return calls.rejoin({
+    session,
+    tool: grant.tool.name,
+    input,
+    operationId,
+    answered,
+    isHeard: () => !hasGone(request),
+  })
 }
 
 function both<A>(first: (value: A) => void, second: (value: A) => void): (value: A) => void {
