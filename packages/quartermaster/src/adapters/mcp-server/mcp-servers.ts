@@ -13,7 +13,7 @@ import {
   type Calls,
   createExchanges,
   type KeptResults,
-  type OperationDesk,
+  type OperationAdmin,
   type OperationSeal,
   type Operations,
   type Readings,
@@ -30,7 +30,7 @@ export interface McpServersDeps {
   readonly results: KeptResults
   readonly readings: Readings
   readonly operations: Pick<Operations, 'show' | 'list'>
-  readonly operationDesk: Pick<OperationDesk, 'cancel'>
+  readonly operationAdmin: Pick<OperationAdmin, 'cancel'>
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes' | 'directCalls' | 'announceIntervalMs'>
   readonly clock: Clock
   readonly ids: Ids

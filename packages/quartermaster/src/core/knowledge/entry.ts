@@ -131,7 +131,7 @@ export interface UnitReader {
    */
   has(tool: string): boolean
   /** Whether the reader is a remote agent, which does not see the project's own knowledge. */
-  readonly isGuest: boolean
+  readonly isRemote: boolean
 }
 
 /**
@@ -140,9 +140,9 @@ export interface UnitReader {
  */
 export function seesUnit(
   { kind, tools, isBuiltin }: Pick<Knowledge, 'kind' | 'tools' | 'isBuiltin'>,
-  { has, isGuest }: UnitReader,
+  { has, isRemote }: UnitReader,
 ): boolean {
-  if (isGuest && !isBuiltin) return false
+  if (isRemote && !isBuiltin) return false
   return kind !== 'directions' || tools.every(has)
 }
 
