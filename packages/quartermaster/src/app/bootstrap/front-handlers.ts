@@ -108,7 +108,11 @@ function promptHandlers(deps: PromptHandlersDeps): Handlers<keyof typeof PROMPT_
 }
 
 /** Only the owner learns what another workspace can do, and whether it exists at all. */
-async function seatFor(visitor: ApiCaller, name: string, { agents, organisation }: PromptHandlersDeps): Promise<AgentSession> {
+async function sessionFor(
+  visitor: ApiCaller,
+  name: string,
+  { agents, organisation }: PromptHandlersDeps,
+): Promise<AgentSession> {
   const row = await organisation.workspaces.seek(visitor.organisation, name)
   const isOwn = visitor.kind === 'workspace' && visitor.workspace.id === row?.id
   if (visitor.kind === 'workspace' && !isOwn) throw notItsOwn(visitor.workspace.workspace)
