@@ -11,7 +11,7 @@ import { ILL_SERVER, openDesk, program } from './support/upstream-desk.ts'
 const PATIENT = { timeout: 20_000 }
 
 /** As with what has been down for long, whatever fails in this file is not started again by itself while a test lasts. */
-vi.mock(import('../src/adapters/mcp-upstream/supervision/backoff.ts'), async original => ({
+vi.mock(import('../src/adapters/mcp-upstream/connection/connection-state-machine.ts'), async original => ({
   ...(await original()),
   delayAfter: () => 86_400_000,
 }))

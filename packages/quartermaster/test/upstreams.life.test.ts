@@ -110,7 +110,7 @@ it('ends what runs for one agent alone when that loses it, or is gone itself, an
   await give({})
   expect(await pidsOf(desk)).toContain(ofCy)
   process.kill(ofCy, 'SIGKILL')
-  expect(await waiting).toContain('"desk" is not there for "cy" any more')
+  expect(await waiting).toContain('"cy" no longer has "desk"')
   await expect.poll(async () => (await pidsOf(desk))?.toSorted(), PATIENT).toEqual(withoutCy.toSorted())
   await give({ desk: {} })
   expect(await callAs('cy')).toBe('cy')
@@ -284,7 +284,7 @@ describe('an upstream that runs', LONG, () => {
       .toEqual([
         `gateway It was started, as process ${first}.`,
         'stderr  Hello.',
-        'gateway A person has it started anew.',
+        'gateway A person restarted it.',
         `gateway It was started, as process ${second}.`,
         'stderr  Hello.',
       ])

@@ -115,7 +115,7 @@ export async function upstreamDesk({
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),
-    signedAnew: async owner => void done.push(['signedAnew', owner]),
+    loginChanged: async owner => void done.push(['signedAnew', owner]),
     review: async name => (name === undefined || name === 'notes' ? [item] : []),
     decide: async choice => (done.push(choice), [item]),
     lookAgain: async () => void (isLookedAt = true),

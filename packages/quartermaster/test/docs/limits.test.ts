@@ -7,32 +7,35 @@ import { MOST_BYTES } from '../../src/adapters/knowledge-files/knowledge-source.
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/http-streams.ts'
 import { MOST_SUBSCRIPTIONS, MOST_WATCHED } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
-import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
-import { CHANNEL_LIMITS } from '../../src/adapters/mcp-upstream/http/http-channel.ts'
-import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
-import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
-import { LONGEST_DELAY_MS, MOST_DELIVERIES } from '../../src/adapters/mcp-upstream/session/answer-delivery.ts'
-import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
-import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-listing.ts'
-import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
-import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
-import { LONGEST_SERVER_NAME } from '../../src/adapters/mcp-upstream/session/session-parts.ts'
-import { LEAST_STARTS, MOST_REMOTE_STARTS, TURN_MS } from '../../src/adapters/mcp-upstream/start-queue.ts'
-import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/stdio/child-log.ts'
-import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
-import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
-import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
-import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/supervision/connections.ts'
-import { FAILING_MS, MOST_FAILED } from '../../src/adapters/mcp-upstream/supervision/failures.ts'
+import { MOST_CAPABILITY_SERVERS } from '../../src/adapters/mcp-upstream/capability-servers.ts'
 import {
+  DELAYS_MS,
   LOOK_STARTS_MS,
   MOST_BUSY_MS,
   MOST_EARLY,
   MOST_IN_VAIN,
-} from '../../src/adapters/mcp-upstream/supervision/life.ts'
-import { MOST_BREAKS, MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
-import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/silence.ts'
-import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
+} from '../../src/adapters/mcp-upstream/connection/connection-state-machine.ts'
+import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/connection/connections.ts'
+import { FAILING_MS, MOST_FAILED } from '../../src/adapters/mcp-upstream/connection/failures.ts'
+import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/connection/health-ping.ts'
+import { MOST_BREAKS, MOST_TRIES } from '../../src/adapters/mcp-upstream/connection/send-with-retry.ts'
+import { MOST_ADDRESS_ROUNDS, MOST_OPEN_CALLS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
+import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/peer/fetch-listing.ts'
+import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/peer/message-limits.ts'
+import { MOST_ASKED } from '../../src/adapters/mcp-upstream/peer/peer.ts'
+import { LONGEST_DELAY_MS, MOST_DELIVERIES } from '../../src/adapters/mcp-upstream/peer/questions.ts'
+import {
+  LONGEST_PAUSE_MS,
+  LONGEST_SERVER_NAME,
+  MOST_ATTEMPTS,
+} from '../../src/adapters/mcp-upstream/peer/session-parts.ts'
+import { LEAST_STARTS, MOST_REMOTE_STARTS, TURN_MS } from '../../src/adapters/mcp-upstream/start-queue.ts'
+import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/transport/child-log.ts'
+import { CHANNEL_LIMITS } from '../../src/adapters/mcp-upstream/transport/http-channel.ts'
+import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/transport/http-sender.ts'
+import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/transport/stderr-reader.ts'
+import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/transport/stdio-channel.ts'
+import { DOWNLOAD_MS } from '../../src/adapters/mcp-upstream/upstream-entry.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
 import { MOST_PATHS } from '../../src/adapters/programs/caller-paths.ts'
 import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/programs/child.ts'
@@ -253,13 +256,13 @@ describe('docs/security.md', () => {
     expect({ ...logRest, ...stopRest }).toEqual({})
     expect(upstreamRows.slice(23)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
-      ['servers that capabilities name, all together', count(MOST_GUESTS)],
-      ['requests of one agent under way', count(MOST_UNDER_WAY)],
+      ['servers that capabilities name, all together', count(MOST_CAPABILITY_SERVERS)],
+      ['requests of one agent under way', count(MOST_OPEN_CALLS)],
       ['requests of a server to us, at a time or in one answer', count(MOST_ASKED)],
       ['attempts to give a server the answer to one of them', count(MOST_DELIVERIES)],
       ['pause that the server may ask for before the next of these', seconds(LONGEST_DELAY_MS)],
       ['rounds of questions in one call', count(MOST_ROUNDS)],
-      ['visits to addresses that a call asks for', count(MOST_VISITS)],
+      ['visits to addresses that a call asks for', count(MOST_ADDRESS_ROUNDS)],
       ['attempts to send one call', count(MOST_TRIES)],
       ['the same, where the connection breaks at work on it alone', count(MOST_BREAKS)],
       ['attempts to go on with a call that a busy server has begun', count(MOST_ATTEMPTS)],

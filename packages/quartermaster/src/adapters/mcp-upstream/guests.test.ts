@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
-import { createGuests, MOST_GUESTS } from './guests.ts'
+import { createCapabilityServers, MOST_CAPABILITY_SERVERS } from './capability-servers.ts'
 
 const config = UpstreamConfig.parse({ command: 'server' })
 
 function stage() {
-  const guests = createGuests()
+  const guests = createCapabilityServers()
   const ask = (name: string, agent = 'ada', key = 'printing') => guests.ask({ name, key, agent, config })
   const prefixes = async (before: Record<string, string[] | undefined> = {}) => {
     const settled = await guests.settled(async name => (name in before ? before[name] : []))
@@ -154,7 +154,7 @@ it('keeps servers that one agent has in turn, and has nothing read anew for that
 
 it('has room for so many and no more', () => {
   const { ask } = stage()
-  for (let index = 0; index < MOST_GUESTS; index++) expect(ask(`s${index}`, `a${index}`)).toBe('changed')
+  for (let index = 0; index < MOST_CAPABILITY_SERVERS; index++) expect(ask(`s${index}`, `a${index}`)).toBe('changed')
   expect(ask('one-too-many')).toBe('full')
   expect(ask('s0', 'a0')).toBe('same')
 })

@@ -1,13 +1,11 @@
-export type { MeetChoice } from './first-meetings.ts'
-export type { UpstreamParts } from './late-parts.ts'
-export { createMount } from './mount-port.ts'
-export type { MountChanges } from './mounts.ts'
-export { keyBeforeLogin } from './oauth/known-by-key.ts'
-export type { LoginAttempt } from './oauth/oauth-login.ts'
+export { createMount } from './capability-servers.ts'
+export type { MeetChoice } from './first-connect.ts'
+export type { MountChanges, UpstreamParts } from './mounts.ts'
+export { keyBeforeLogin } from './oauth/key-before-login.ts'
+export type { LoginAttempt } from './oauth/login.ts'
 export type { UpstreamAuth } from './oauth/upstream-auth.ts'
-export { SWITCHED_OFF } from './switched-off.ts'
-export { wrongEntry } from './target/wrong-entry.ts'
+export { SWITCHED_OFF, wrongEntry } from './upstream-entry.ts'
 export { createUpstreams, type LeftBehind, type ReviewChoice, type Upstreams } from './upstreams.ts'
 
-/** Loads what upstreams are made of; whoever has none does without it. */
-export const loadUpstreamParts = () => import('./parts.ts')
+/** Loads the modules of upstreams; without any upstream they are not loaded. */
+export const loadUpstreamParts = () => import('./mount-upstream.ts')

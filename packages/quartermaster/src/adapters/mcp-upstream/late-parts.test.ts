@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { silentLog } from '../system/index.ts'
-import { createLateParts, type UpstreamParts } from './late-parts.ts'
+import { createLazyParts, type UpstreamParts } from './mounts.ts'
 
 /** Parts that cannot be made the first time. */
 function stage() {
   const seen = { made: 0, closed: 0 }
-  const parts = createLateParts({
+  const parts = createLazyParts({
     log: silentLog,
     async parts() {
       if (++seen.made === 1) throw new Error('There is no room.')

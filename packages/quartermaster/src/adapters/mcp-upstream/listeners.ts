@@ -1,6 +1,5 @@
-/** Whoever wants to be told that something is not as it was. */
-export interface Listeners {
-  /** Returns how to stop. */
+/** Listeners to a change without details. */
+interface Listeners {
   add(listener: () => void): () => void
   tell(): void
 }
@@ -13,7 +12,7 @@ export function createListeners(): Listeners {
       return () => void listeners.delete(listener)
     },
     tell() {
-      // Whoever is told may go, or bring others, who were not there when it happened.
+      // A listener may remove itself, or add others that were not there at the time of the event.
       for (const listener of [...listeners]) listener()
     },
   }

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { McpServerConfig, ResolverContext } from '../../contracts/index.ts'
 import { sha256 } from '../system/index.ts'
-import type { GuestRequest } from './guests.ts'
-import { createMount } from './mount-port.ts'
+import { type CapabilityServerRequest, createMount } from './capability-servers.ts'
 
 const context = { agentDir: '.', workspaceDir: '.', agent: { name: 'ada', capabilities: {} } } as ResolverContext
 const program: McpServerConfig = { type: 'stdio', command: 'node', args: ['server.mjs'], env: { A: 'b' } }
 
 function stage({ isFull = false } = {}) {
-  const asked: GuestRequest[] = []
+  const asked: CapabilityServerRequest[] = []
   const mount = createMount({ digest: sha256, upstreams: { mount: request => asked.push(request) > 0 && !isFull } })
   return { asked, mount: (server: unknown) => mount({ key: 'printing', server: server as McpServerConfig, context }) }
 }

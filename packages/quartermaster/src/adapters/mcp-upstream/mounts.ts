@@ -1,22 +1,23 @@
 import { AppError, messageOf, type UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
-import { createDepartures } from './departures.ts'
-import { createDismissals } from './dismissals.ts'
-import { createFirstMeetings, type FirstMeetings } from './first-meetings.ts'
-import type { UpstreamParts } from './late-parts.ts'
+import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import { RESTARTED } from './connection/connections.ts'
+import { createFirstConnects, type FirstConnects } from './first-connect.ts'
 import { createListeners } from './listeners.ts'
+import type { MountOptions } from './mount-upstream.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import { createRevokedAgents } from './revoked-agents.ts'
 import { createStartQueue, MOST_REMOTE_STARTS, MOST_STARTS } from './start-queue.ts'
-import { STARTED_ANEW } from './supervision/connections.ts'
-import { begunStep } from './unseen-step.ts'
 import type { Upstream } from './upstream.ts'
+import { begunStep } from './upstream-entry.ts'
 
 /**
- * Which of them are started: all that are to run from the beginning, the first of these alone until we are ready ourselves, only
- * what nobody has seen yet, or of these only what need not be downloaded first.
+ * Which servers to start: all that should run, the first of these until we are ready ourselves, those never connected,
+ * or of these only the ones without a download.
  */
 export type StartChoice = 'all' | 'first' | 'unseen' | 'unseenHere'
 
-/** By name, those that a configuration has brought, those that it has mounted anew, and those that it has taken away. */
+/** The names that a configuration added, replaced and removed. */
 export interface MountChanges {
   readonly added: readonly string[]
   readonly changed: readonly string[]
@@ -25,48 +26,46 @@ export interface MountChanges {
 
 const STOPPING = 'Quartermaster is stopping.'
 
-/** The upstreams that are mounted now. */
-export interface Mounts extends FirstMeetings {
-  /** By name. */
+interface Mounts extends FirstConnects {
   all(): Upstream[]
-  /** By name. */
   statuses(): UpstreamStatus[]
-  /** Throws `NAME_UNKNOWN`. */
   find(name: string): Upstream
-  /** Ends its connections and starts anew; whatever it has replaced ends, too. Throws `NAME_UNKNOWN`. */
+  /** Restarts its connections, and ends the upstreams that it replaced. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
-  /** An agent has lost this one, or all of them, also those that are being replaced: nothing more is begun for it there. */
+  /**
+   * An agent lost this upstream, or all of them, including those being replaced: nothing more is begun for it there.
+   */
   dismiss(agent: string, upstream?: string): void
-  /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
+  /** Starts added, stops removed and replaces changed upstreams. One configuration after the other. */
   adopt(configs: () => Promise<ReadonlyMap<string, UpstreamConfig>>): Promise<MountChanges>
-  /** Settles as the last configuration did that was to be adopted. */
+  /** Settles when the last configuration was adopted. */
   adopted(): Promise<unknown>
   start(which: StartChoice): void
-  /** Starts one that nobody has seen yet, or not as it is now, whatever it takes; waits for nothing. */
+  /**
+   * Starts a server never connected, or not with this configuration, even if it has to be downloaded; does not wait.
+   */
   meet(name: string, how: { isChanged: boolean }): void
-  /** Reads what is known of those of which it could not be read, and starts them. Answers whether there were any. */
+  /** Reads the stored facts that could not be read before, and starts those servers. Answers whether there were any. */
   readAgain(): Promise<boolean>
-  /** For good: nothing is adopted any more. */
+  /** Permanently: no configuration is adopted afterwards. */
   stop(): Promise<void>
 }
 
-export interface MountsDeps {
+interface MountsDeps {
   readonly clock: Clock
   readonly log: Log
   parts(): Promise<Pick<UpstreamParts, 'create'>>
-  /** What they bring may be something else now. */
   onChange(): void
 }
 
 export function createMounts(deps: MountsDeps): Mounts {
   const { clock, log, onChange } = deps
   const mounted = new Map<string, Upstream>()
-  const departures = createDepartures()
-  const dismissals = createDismissals()
-  /** Who wants to know where they stand. */
+  const draining = createDrainingUpstreams()
+  const revokedAgents = createRevokedAgents()
   const watchers = createListeners()
   const starts = createStartQueue({ clock, most: MOST_STARTS, mostRemote: MOST_REMOTE_STARTS, onState: watchers.add })
-  /** Of these nobody can tell whether they were seen before, and why. */
+  /** Upstreams whose stored facts could not be read, and why. */
   const unread = new Map<Upstream, string>()
   let told: string | undefined
   let started: StartChoice | undefined
@@ -74,7 +73,7 @@ export function createMounts(deps: MountsDeps): Mounts {
   let isStopped = false
 
   const areKept = () => started === 'all' || started === 'first'
-  const meetings = createFirstMeetings({
+  const firstConnects = createFirstConnects({
     clock,
     mounted,
     areKept,
@@ -85,7 +84,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
     const { create } = await deps.parts()
-    const upstream = create({ name, config, mountedAt, dismissals, onChange, onState: watchers.tell })
+    const upstream = create({ name, config, mountedAt, revokedAgents, onChange, onState: watchers.tell })
     await upstream.remember().catch(error => {
       unread.set(upstream, messageOf(error))
       tellOnce(name, messageOf(error))
@@ -94,13 +93,13 @@ export function createMounts(deps: MountsDeps): Mounts {
     begin(upstream)
   }
 
-  /** What is in the way of one is in the way of all. */
+  /** The same failure concerns all of them, so it is logged once. */
   function tellOnce(upstream: string, error: string): void {
     if (error !== told) log.warn('what is known of an upstream could not be read', { upstream, error })
     told = error
   }
 
-  /** A server is not to blame for a store that cannot be read, and would be if it were started over it. */
+  /** A server is not started because of a store that cannot be read: it is not to blame. */
   function begin(upstream: Upstream): void {
     const isLeft = started === 'unseenHere' && upstream.mayNeedDownload()
     const isNew = started !== undefined && isUnseen(upstream) && !isLeft
@@ -118,7 +117,7 @@ export function createMounts(deps: MountsDeps): Mounts {
     begin(upstream)
   }
 
-  /** Waits only for what is being written down. Until there is another one, it serves whoever calls it. */
+  /** Waits only for pending writes. Until it is replaced it serves its callers. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
     unread.delete(upstream)
@@ -127,7 +126,7 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges> {
     const gone = [...mounted.values()].filter(one => !canStay(one, configs.get(one.name)))
-    // Together: what is dropped makes way for the next, which may be gone as well.
+    // Together: a dropped one makes room for the next, which may be removed as well.
     starts.drop(gone)
     await Promise.all(gone.map(unmount))
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
@@ -141,34 +140,34 @@ export function createMounts(deps: MountsDeps): Mounts {
     return changesOf(gone, fresh)
   }
 
-  /** Calls that waited for it, or still come to it, and whoever is subscribed there go to the one in its place. */
+  /** Calls that wait for it or still arrive, and its subscribers, go to the upstream in its place. */
   function letGo(upstream: Upstream): void {
     const next = mounted.get(upstream.name)
     if (next) upstream.handOver(next)
-    departures.add(upstream)
+    draining.add(upstream)
   }
 
-  /** What it has replaced may still have calls under way. */
+  /** Upstreams that it replaced may still have open calls. */
   function statusOf(upstream: Upstream): UpstreamStatus {
     const status = asBegun(asUnread(upstream.status(), unread.get(upstream)), areKept())
-    return { ...status, pids: [...status.pids, ...departures.pids(upstream.name)] }
+    return { ...status, pids: [...status.pids, ...draining.pids(upstream.name)] }
   }
 
   const all = () => [...mounted.values()].toSorted(byName)
   const find = (name: string) => mounted.get(name) ?? unknown(name, mounted.keys())
 
   return {
-    ...meetings,
+    ...firstConnects,
     all,
     statuses: () => all().map(statusOf),
     find,
     async restart(name) {
       const upstream = find(name)
-      departures.end(name, STARTED_ANEW)
+      draining.end(name, RESTARTED)
       await upstream.restart()
     },
     dismiss(agent, lost) {
-      dismissals.add(agent, lost)
+      revokedAgents.add(agent, lost)
       for (const upstream of mounted.values()) if (lost === undefined || upstream.name === lost) upstream.dismiss(agent)
     },
     adopt(configs) {
@@ -196,21 +195,21 @@ export function createMounts(deps: MountsDeps): Mounts {
     async stop() {
       isStopped = true
       starts.stop()
-      departures.hurry(STOPPING)
+      draining.hurry(STOPPING)
       await adopted.catch(() => {})
-      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop(STOPPING)), departures.settled()])
+      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop(STOPPING)), draining.settled()])
     },
   }
 }
 
-/** Whether nobody has seen it is not known, and is no reason to start it. */
+/** It is unknown whether it was ever connected, which is no reason to start it. */
 function asUnread(status: UpstreamStatus, why: string | undefined): UpstreamStatus {
   if (why === undefined || status.unseen === undefined) return status
   const reason = `What is known of it could not be read: ${why}`
   return { ...status, reason, unseen: 'Look again then: quartermaster upstreams' }
 }
 
-/** What a command has begun ends with it, and so would be begun anew by the next. */
+/** What a command has begun ends with it, and would be begun again by the next. */
 function asBegun(status: UpstreamStatus, isKept: boolean): UpstreamStatus {
   const { name, state, unseen } = status
   return isKept || unseen === undefined || state !== 'starting' ? status : { ...status, unseen: begunStep(name) }
@@ -237,4 +236,92 @@ const byName = (a: Upstream, b: Upstream) => (a.name < b.name ? -1 : Number(a.na
 
 function unknown(name: string, known: Iterable<string>): never {
   throw new AppError('NAME_UNKNOWN', `There is no upstream "${name}".${didYouMean(name, known)}`)
+}
+
+export interface UpstreamParts {
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'namesOf' | 'amounts' | 'forget'>
+  readonly memory: Pick<UpstreamMemory, 'names' | 'forget'>
+  readonly auth: Pick<UpstreamAuth, 'amounts' | 'forgetAll'>
+  create(options: MountOptions): Upstream
+  /** Cleans up before the first start: leftovers of an earlier run may hold what it needs. */
+  prepare?(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The parts of upstreams, made when they are first needed. */
+interface LazyParts {
+  /** Always the same parts. If making them failed, the next request tries again. */
+  get(): Promise<UpstreamParts>
+  close(): Promise<void>
+}
+
+interface LazyPartsDeps {
+  readonly log: Log
+  parts(): Promise<UpstreamParts>
+}
+
+export function createLazyParts({ log, parts }: LazyPartsDeps): LazyParts {
+  let making: Promise<UpstreamParts> | undefined
+
+  /** A failure is forgotten at once, before a waiting caller can ask again. */
+  function begin(): Promise<UpstreamParts> {
+    const begun = make()
+    begun.catch(() => {
+      making = undefined
+    })
+    return begun
+  }
+
+  async function make(): Promise<UpstreamParts> {
+    const made = await parts()
+    await made.prepare?.().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
+    return made
+  }
+
+  return {
+    get() {
+      making ??= begin()
+      return making
+    },
+    async close() {
+      await making?.then(made => made.close()).catch(() => {})
+    },
+  }
+}
+
+/** Removed or replaced upstreams, which finish their open calls. */
+interface DrainingUpstreams {
+  /** Ends it in the background once it has no open calls. */
+  add(upstream: Upstream): void
+  pids(name: string): number[]
+  end(name: string, reason: string): void
+  /** From now on all are stopped at once. */
+  hurry(reason: string): void
+  settled(): Promise<unknown>
+}
+
+/** Tells callers that still waited for it and have no replacement. */
+const GONE = 'It was removed, or its entry was changed meanwhile.'
+
+export function createDrainingUpstreams(): DrainingUpstreams {
+  const leaving = new Map<Upstream, Promise<void>>()
+  let hurried: string | undefined
+  const named = (name: string) => [...leaving.keys()].filter(one => one.name === name)
+  return {
+    add(upstream) {
+      leaving.set(
+        upstream,
+        (hurried === undefined ? upstream.leave(GONE) : upstream.stop(hurried)).finally(() => leaving.delete(upstream)),
+      )
+    },
+    pids: name => named(name).flatMap(one => one.status().pids),
+    end(name, reason) {
+      for (const upstream of named(name)) void upstream.stop(reason)
+    },
+    hurry(reason) {
+      hurried = reason
+      for (const upstream of leaving.keys()) void upstream.stop(reason)
+    },
+    settled: () => Promise.all(leaving.values()),
+  }
 }

@@ -2,15 +2,14 @@ import { availableParallelism } from 'node:os'
 import type { Cancel, Clock } from '../../core/kernel/index.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What is started in its turn. */
 type Startable = Pick<Upstream, 'announce' | 'start' | 'isStarting' | 'isUnseen' | 'isRemote'>
 
 /**
- * Starts programs a few at a time: each start takes the processor from all others, and from whoever is being answered. Servers by
- * HTTP only take a socket each, and never the turn of a program. What was seen before is used most likely, and comes first.
+ * Starts programs a few at a time: each start takes processor time from the others and from running calls. HTTP servers
+ * take only a socket each, and never the turn of a program. Known servers are most likely to be used, and come first.
  */
-export interface StartQueue {
-  /** Starts it when it is its turn, which may be at once. Before `open` that is the first one alone. */
+interface StartQueue {
+  /** Starts it when its turn comes, possibly at once. Before `open` only the first one. */
   add(one: Startable): void
   /** They are not to be started any more. */
   drop(gone: readonly Startable[]): void
@@ -18,32 +17,30 @@ export interface StartQueue {
   stop(): void
 }
 
-export interface StartQueueDeps {
+interface StartQueueDeps {
   readonly clock: Clock
-  /** How many programs are being started at once. */
   readonly most: number
-  /** How many servers by HTTP. */
   readonly mostRemote: number
-  /** Tells whenever one of them stands elsewhere. */
+  /** Calls back when the state of any of them changes. */
   onState(listener: () => void): void
 }
 
-/** So many keep a small machine busy: most of them also wait for a disk or a network meanwhile. */
+/** These keep a small machine busy: most also wait for a disk or a network. */
 export const LEAST_STARTS = 4
 export const MOST_STARTS = Math.max(LEAST_STARTS, availableParallelism())
 
-/** So many sockets that wait are felt by nobody. */
+/** As many waiting sockets cost next to nothing. */
 export const MOST_REMOTE_STARTS = 32
 
-/** A program is loaded by then. One that still does not answer waits for something, or hangs, and is in nobody's way. */
+/** A program is loaded by then. One that still does not answer waits for something, or hangs, and uses no processor. */
 export const TURN_MS = 500
 
 export function createStartQueue({ clock, most, mostRemote, onState }: StartQueueDeps): StartQueue {
   const waiting = new Set<Startable>()
-  /** Those that are being started, with how to call off the end of their turn. */
+  /** Those being started, with how to cancel the end of their turn. */
   const turns = new Map<Startable, Cancel>()
   let isOpen = false
-  // One costs a core that is free anyway, and whoever has only one is not to wait for it longer.
+  // The first costs a core that is free anyway, and a user with only one server should not wait longer.
   let isFirstDue = true
 
   function hasRoom({ isRemote }: Startable): boolean {
@@ -54,7 +51,7 @@ export function createStartQueue({ clock, most, mostRemote, onState }: StartQueu
 
   function next(): void {
     for (const one of [...waiting].toSorted(seenFirst)) {
-      // To begin one may have begun others.
+      // Starting one may have started others.
       if (waiting.has(one) && hasRoom(one)) begin(one)
     }
   }
@@ -69,7 +66,7 @@ export function createStartQueue({ clock, most, mostRemote, onState }: StartQueu
       }),
     )
     one.start()
-    // One that sleeps until it is wanted has not been started.
+    // A lazy server was not started.
     if (one.isStarting()) isFirstDue = false
     else end(one)
   }

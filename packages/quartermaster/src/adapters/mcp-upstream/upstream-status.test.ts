@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import type { HeldDefinition, OfferedDefinition } from '../../core/upstreams/index.ts'
-import type { Connection } from './supervision/connection.ts'
-import type { ConnectionState } from './supervision/connection-state.ts'
-import type { Connections } from './supervision/connections.ts'
-import { countsOf, standingOf } from './upstream-status.ts'
+import type { Connection } from './connection/connection.ts'
+import type { ConnectionState } from './connection/connection-state-machine.ts'
+import type { Connections } from './connection/connections.ts'
+import { amountsOf, connectionFactsOf } from './upstream.ts'
 
 function standing(state: ConnectionState) {
   const main = { state: () => state, session: () => undefined } as unknown as Connection
-  return standingOf({ main, lastError: () => undefined }, { name: 'files', off: undefined, recoveringFrom: 0 })
+  return connectionFactsOf({ main, lastError: () => undefined }, { name: 'files', off: undefined, recoveringFrom: 0 })
 }
 
 /** What is told of an upstream that turned us away for this reason. */
@@ -22,7 +22,7 @@ it.each(['waiting', 'starting'] as const)('an upstream that is busy is not down 
 
 describe('an upstream that lets nobody in', () => {
   it('needs a login where one would help', () => {
-    const reason = '"files" lets nobody in who has not signed in. Sign in: quartermaster login files'
+    const reason = '"files" requires a login. Sign in: quartermaster login files'
     expect(turnedAway(reason)).toMatchObject({ state: 'needsLogin', reason })
   })
 
@@ -60,7 +60,7 @@ describe('what waits for a person', () => {
   function counts(options: object = {}) {
     const config = UpstreamConfig.parse({ command: 'notes', leaveOut: ['left'], ...options })
     const connections = { all: () => [], withLeft: () => [] } as unknown as Connections
-    return countsOf({ offered: OFFERED, held: HELD, gone: [], problems: [] }, { connections, config })
+    return amountsOf({ offered: OFFERED, held: HELD, gone: [], problems: [] }, { connections, config })
   }
 
   it('is counted beside the tools too: instructions, prompts, resources and templates', () => {

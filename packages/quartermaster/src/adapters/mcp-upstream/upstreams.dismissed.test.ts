@@ -39,7 +39,7 @@ async function silentServer(
 
 const LOST = {
   code: 'DEPENDENCY_UNAVAILABLE',
-  message: expect.stringContaining('"tracker" is not there for "ada" any more'),
+  message: expect.stringContaining('"ada" no longer has "tracker"'),
 }
 const DONE = { content: [{ type: 'text', text: '3 issues' }] }
 

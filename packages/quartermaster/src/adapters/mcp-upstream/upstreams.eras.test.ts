@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
-import type { Era } from './session/session.ts'
+import type { Era } from './peer/session.ts'
 import { type EraServer, eraServer } from './testing/era-server.ts'
 import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'

@@ -40,7 +40,7 @@ async function namingServer({ entry = {}, takes = () => true, expiresIn = 3600 }
   const signIn = async (agent?: string) => {
     const attempt = await desk.auth.begin(owner(agent), place.upstream)
     await attempt.take(place.approve(attempt.url))
-    await desk.upstreams.signedAnew(owner(agent))
+    await desk.upstreams.loginChanged(owner(agent))
   }
   const calledBy = async (agent: string) => {
     const [tool] = (await desk.units())[0]?.definitions.capabilities?.[0]?.tools ?? []

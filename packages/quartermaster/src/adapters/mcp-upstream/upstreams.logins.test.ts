@@ -54,7 +54,7 @@ async function asking(agent?: string) {
   const signIn = async (agent?: string) => {
     const attempt = await desk.auth.begin({ upstream: 'tracker', agent }, place.upstream)
     await attempt.take(place.approve(attempt.url))
-    await desk.upstreams.signedAnew({ upstream: 'tracker', agent })
+    await desk.upstreams.loginChanged({ upstream: 'tracker', agent })
   }
   const connection = agent === undefined ? 'shared' : 'perAgent'
   await desk.configure({
@@ -107,7 +107,7 @@ describe('a call in the course of which a person is asked', () => {
     const { auth, upstreams, place, call, answer, status } = await asking()
     await auth.forget({ upstream: 'tracker' })
     const before = place.endpoint.visits.length
-    await upstreams.signedAnew({ upstream: 'tracker' })
+    await upstreams.loginChanged({ upstream: 'tracker' })
     answer()
     await expect(call).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',

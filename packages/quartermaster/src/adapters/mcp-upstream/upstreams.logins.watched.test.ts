@@ -92,11 +92,11 @@ async function signedIn({
   const signIn = async (agent?: string) => {
     const attempt = await desk.auth.begin(owner(agent), place.upstream)
     await attempt.take(place.approve(attempt.url))
-    await desk.upstreams.signedAnew(owner(agent))
+    await desk.upstreams.loginChanged(owner(agent))
   }
   const signOut = async (agent?: string) => {
     await desk.auth.forget(owner(agent))
-    await desk.upstreams.signedAnew(owner(agent))
+    await desk.upstreams.loginChanged(owner(agent))
   }
   await desk.configure({ notes: UpstreamConfig.parse({ url: place.upstream.url, ...entry }) })
   for (const agent of agents) await signIn(agent)
@@ -133,12 +133,12 @@ describe.each(['legacy', 'modern'])('at a server at which only an agent has sign
     const removed = new Set<string>()
     const { upstreams, streams, status } = await adaAlone(removed)
     removed.add('ada')
-    await upstreams.signedAnew({ upstream: 'notes', agent: 'ada' })
+    await upstreams.loginChanged({ upstream: 'notes', agent: 'ada' })
     await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
     await upstreams.restart('notes')
     await expect.poll(() => status('notes')?.state, PATIENT).toBe('needsLogin')
     removed.clear()
-    await upstreams.signedAnew({ upstream: 'notes', agent: 'ada' })
+    await upstreams.loginChanged({ upstream: 'notes', agent: 'ada' })
     await expect.poll(() => status('notes')?.state, PATIENT).toBe('up')
     await expect.poll(streams, PATIENT).toEqual(['access-1'])
   })

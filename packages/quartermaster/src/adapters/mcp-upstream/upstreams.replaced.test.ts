@@ -134,7 +134,7 @@ it.each([false, true])('names the process that ends its calls, and a restart end
   if (!single) await desk.isUp()
   expect(desk.status()?.pids.at(-1)).toBe(before)
   await desk.upstreams.restart('ill')
-  const message = expect.stringContaining('It is started anew.')
+  const message = expect.stringContaining('It is being restarted.')
   expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', message })
   await desk.isUp()
   await expect.poll(() => desk.status()?.pids, PATIENT).not.toContain(before)
@@ -156,7 +156,7 @@ describe('an upstream at which somebody signs in or out', () => {
       await expect.poll(() => calls.length, PATIENT).toBe(2)
       const meetings = () => server.visits.filter(({ body }) => body.method === 'initialize').length
       const met = meetings()
-      await desk.upstreams.signedAnew({ upstream: 'tracker', agent })
+      await desk.upstreams.loginChanged({ upstream: 'tracker', agent })
       const since = ['ada', 'bob'].map(call)
       await expect.poll(() => calls.length, PATIENT).toBe(4)
       for (const index of calls.keys()) finish(index)

@@ -8,91 +8,92 @@ import {
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
 import { type Decision, type ListOptions, type LoginOwner, wantsDefinition } from '../../core/upstreams/index.ts'
-import type { FirstMeetings } from './first-meetings.ts'
-import { createGuests, type GuestRequest } from './guests.ts'
-import { createLateParts, type UpstreamParts } from './late-parts.ts'
-import { createMounts, type MountChanges, type StartChoice } from './mounts.ts'
-import { createUpstreamSource } from './upstream-source.ts'
+import { type CapabilityServerRequest, createCapabilityServers } from './capability-servers.ts'
+import type { FirstConnects } from './first-connect.ts'
+import { createListeners } from './listeners.ts'
+import { createLazyParts, createMounts, type MountChanges, type StartChoice, type UpstreamParts } from './mounts.ts'
+import type { Upstream } from './upstream.ts'
 
-/** Which of the things that wait for a person. */
+/** Selects items that wait for a person. */
 export type ReviewChoice = Omit<Decision, 'by'>
 
-/** What the store has of an upstream that is not there: how many pins, and how many logins. */
+/** What the store has of an upstream that no longer exists: the number of pins and of logins. */
 export interface LeftBehind {
   readonly name: string
   readonly pins: number
   readonly logins: number
 }
 
-/** The MCP servers of others, mounted. */
-export interface Upstreams extends FirstMeetings {
-  /** What they bring. Loading it waits for none of them. */
+export interface Upstreams extends FirstConnects {
+  /** Their definitions. Loading it waits for none of them. */
   readonly source: Source
-  /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. Answers which. */
+  /** Applies the configuration: starts new servers, stops removed ones, replaces changed ones. Answers which. */
   configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<MountChanges>
-  /** Notes that a capability names a server; it is mounted beside those that are configured. Answers whether there is room. */
-  mount(request: GuestRequest): boolean
-  /** Ends what an earlier run has left behind, also where there is no upstream any more. */
+  /** Mounts a server that a capability names, besides the configured ones. Answers whether there is room. */
+  mount(request: CapabilityServerRequest): boolean
+  /** Ends leftovers of an earlier run, also without any upstream. */
   clearTheWay(): Promise<void>
   statuses(): UpstreamStatus[]
   /** The newest lines, oldest first. Throws `NAME_UNKNOWN`. */
   logs(name: string, options: { limit: number }): UpstreamLogLine[]
-  /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
+  /** Restarts its connections, whatever their backoff. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
-  /** Somebody has signed in or out there, or one agent has. Calls under way end on what they began with. Throws `NAME_UNKNOWN`. */
-  signedAnew(owner: LoginOwner): Promise<void>
+  /** A person or an agent signed in or out. Open calls finish with the old login. Throws `NAME_UNKNOWN`. */
+  loginChanged(owner: LoginOwner): Promise<void>
   /**
-   * There is no such agent any more, or it has lost this one, or the capability that names some: whatever runs there for it alone
-   * ends, once its calls have. Those that were not sent yet never are.
+   * The agent was removed, or lost this upstream, or the capability that names some: connections for it alone end once
+   * their calls have. Requests not sent yet never are.
    */
   dismiss(agent: string, lost?: string): void
   /** What waits for a person, what one has refused, and what is offered with a warning. */
   review(name?: string, options?: ListOptions): Promise<ReviewItem[]>
-  /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
+  /** A person has decided. Answers the decided items. Throws `NAME_UNKNOWN` for what does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
-  /** Somebody may have decided in another process: what is offered is judged anew by what is on record. */
+  /** Another process may have stored decisions: applies them. */
   recall(): Promise<void>
-  /** There are tools that were not there before: what servers say of tools of others is looked at again. */
+  /** There are new tools: descriptions that mention tools of others are scanned again. */
   lookAgain(): Promise<void>
-  /** What the store has of those that are neither configured nor named by a capability now. By name. */
+  /** What the store has of upstreams that are neither configured nor named by a capability now. By name. */
   leftBehind(): Promise<LeftBehind[]>
-  /** As if it had never been seen or signed in to. For one that is not configured any more. */
+  /** Deletes its stored data and logins. For one that is no longer configured. */
   forget(name: string): Promise<void>
-  /** Starts them, and what comes later as well. Waits for none of it. */
+  /** Starts them, and later ones as well. Does not wait. */
   start(which: StartChoice): void
-  /** Starts one that nobody has seen yet, or not as it is now, also one that may have to be downloaded first. Waits for nothing. */
+  /**
+   * Starts a server never connected, or not with this configuration, even if it has to be downloaded. Does not wait.
+   */
   meet(name: string, how: { isChanged: boolean }): void
   /**
-   * Where a command alone uses them: reads what could not be read when they were mounted, and answers whether there was any.
-   * Throws why it still cannot be read.
+   * For single commands: reads what could not be read at mounting, and answers whether there was any. Throws why it
+   * still cannot be read.
    */
   readAgain(): Promise<boolean>
   stop(): Promise<void>
 }
 
-export interface UpstreamsDeps {
+interface UpstreamsDeps {
   readonly clock: Clock
   readonly log: Log
-  /** Made when the first one comes: most of it is of no use to whoever has no upstream. The same ones every time. */
+  /** Made for the first upstream: without any they are not loaded. Always the same ones. */
   parts(): Promise<UpstreamParts>
 }
 
 export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   const { log } = deps
-  const guests = createGuests()
-  const parts = createLateParts(deps)
+  const capabilityServers = createCapabilityServers()
+  const parts = createLazyParts(deps)
   const { source, changed } = createUpstreamSource({ ready, upstreams: () => mounts.all() })
   const mounts = createMounts({ ...deps, parts: parts.get, onChange: changed })
   let configured: ReadonlyMap<string, UpstreamConfig> = new Map()
 
   async function ready(): Promise<void> {
-    if (guests.age()) adoptGuests()
+    if (capabilityServers.age()) adoptCapabilityServers()
     await mounts.adopted()
   }
 
-  const configs = () => new Map([...guests.configs(), ...configured])
+  const configs = () => new Map([...capabilityServers.configs(), ...configured])
 
-  /** With what agents would call it, where that is known. */
+  /** With the name that agents use, where it is known. */
   function withName(item: ReviewItem): ReviewItem {
     const name = mounts
       .all()
@@ -103,16 +104,16 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 
   function adopt(): Promise<MountChanges> {
     const beside = configured
-    return mounts.adopt(async () => new Map([...(await guests.settled(namesBefore)), ...beside]))
+    return mounts.adopt(async () => new Map([...(await capabilityServers.settled(namesBefore)), ...beside]))
   }
 
-  /** Where that cannot be read it is told of when the server is mounted. */
+  /** A failure to read is reported when the server is mounted. */
   async function namesBefore(server: string): Promise<readonly string[] | undefined> {
     const { pins } = await parts.get()
     return pins.namesOf(server).catch(() => undefined)
   }
 
-  function adoptGuests(): void {
+  function adoptCapabilityServers(): void {
     adopt().catch(error => {
       log.warn('servers that capabilities name could not be mounted', { error: messageOf(error) })
     })
@@ -125,8 +126,8 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       return adopt()
     },
     mount(request) {
-      const asked = guests.ask(request)
-      if (asked === 'changed') adoptGuests()
+      const asked = capabilityServers.ask(request)
+      if (asked === 'changed') adoptCapabilityServers()
       return asked !== 'full'
     },
     async clearTheWay() {
@@ -135,11 +136,11 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     statuses: mounts.statuses,
     logs: (name, { limit }) => mounts.find(name).logs(limit),
     restart: mounts.restart,
-    signedAnew: ({ upstream, agent }) => mounts.find(upstream).signedAnew(agent),
+    loginChanged: ({ upstream, agent }) => mounts.find(upstream).loginChanged(agent),
     dismiss(agent, lost) {
       mounts.dismiss(agent, lost)
-      if (lost !== undefined) for (const name of guests.namedBy(lost)) mounts.dismiss(agent, name)
-      if (guests.leave(agent, lost)) adoptGuests()
+      if (lost !== undefined) for (const name of capabilityServers.namedBy(lost)) mounts.dismiss(agent, name)
+      if (capabilityServers.leave(agent, lost)) adoptCapabilityServers()
     },
     async review(name, options) {
       if (name !== undefined) mounts.find(name)
@@ -195,14 +196,57 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 }
 
 /**
- * What the owner leaves out waits for nobody: accepted, it would not be offered either. Neither does what is of a server that is
- * not configured and that no capability names: nobody could decide about it. Both do when they are there again.
+ * What the owner leaves out does not wait: accepted, it would not be offered either. Neither do definitions of a server
+ * that is neither configured nor named by a capability: no one could decide. Both do when they return.
  */
 function isWanted(item: ReviewItem, config: UpstreamConfig | undefined): boolean {
   return config !== undefined && wantsDefinition(config, item)
 }
 
-/** Whoever allows what is found is not told of it. */
+/** An owner who allows findings is not told about them. */
 function isTold(config: UpstreamConfig | undefined): boolean {
   return config !== undefined && config.findings !== 'allow'
 }
+
+/** The upstreams as a source of definitions. */
+interface UpstreamSource {
+  readonly source: Source
+  changed(): void
+}
+
+interface UpstreamSourceDeps {
+  /** Resolves when the configuration is mounted. */
+  ready(): Promise<void>
+  upstreams(): readonly Upstream[]
+}
+
+function createUpstreamSource({ ready, upstreams }: UpstreamSourceDeps): UpstreamSource {
+  const listeners = createListeners()
+  let version = 0
+  let loaded = 0
+  return {
+    source: {
+      id: 'upstreams',
+      kind: 'upstream',
+      async load() {
+        await ready()
+        loaded = version
+        return upstreams()
+          .toSorted(longestKnown)
+          .map(upstream => upstream.unit())
+      },
+      onChange(listener) {
+        // It changed while there was no listener.
+        if (loaded !== version) void Promise.resolve().then(listener)
+        return listeners.add(listener)
+      },
+    },
+    changed() {
+      version++
+      listeners.tell()
+    },
+  }
+}
+
+/** Upstreams of equal age keep their order. Which definition has a name is decided separately. */
+const longestKnown = (a: Upstream, b: Upstream) => a.knownSince() - b.knownSince()

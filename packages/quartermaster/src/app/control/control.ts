@@ -176,7 +176,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       async expectAgent(workspace) {
         await holderNamed(runtime, await parts.organisation(), { organisation: DEFAULT_ORGANISATION, workspace })
       },
-      signedAnew: owner => runtime.upstreams.signedAnew(owner),
+      signedAnew: owner => runtime.upstreams.loginChanged(owner),
     }),
     ...createDocsControl(runtime),
     reload: () => runtime.reload(),

@@ -97,7 +97,7 @@ describe('logins', () => {
     await logins.beginLogin({ upstream: 'tracker' })
     await expect(other).rejects.toMatchObject({
       code: 'LOGIN_FAILED',
-      message: 'Nobody was signed in at "tracker": another attempt to sign in there was begun meanwhile.',
+      message: 'Signing in at "tracker" failed: another attempt to sign in there was begun meanwhile.',
     })
     await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
   })
@@ -206,7 +206,7 @@ it('connects anew where somebody has signed in elsewhere, and tries that again w
   let isAway = true
   const upstreams = {
     statuses: () => [{ name: 'tracker' }] as UpstreamStatus[],
-    async signedAnew({ upstream }: { upstream: string }) {
+    async loginChanged({ upstream }: { upstream: string }) {
       if (isAway) throw new Error('The store is away.')
       anew.push(upstream)
     },

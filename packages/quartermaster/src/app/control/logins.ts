@@ -133,7 +133,7 @@ function refuseUnused({ upstream, agent }: LoginOwner, config: HttpUpstream): vo
 
 interface LoginRecallDeps {
   auth(): Promise<UpstreamAuth>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'loginChanged'>
 }
 
 /** Reconnects the upstreams at which a person has signed in or out on another node. */
@@ -142,7 +142,7 @@ export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => P
   const changed = new Set<string>()
 
   async function connectAnew(upstream: string): Promise<void> {
-    await upstreams.signedAnew({ upstream })
+    await upstreams.loginChanged({ upstream })
     changed.delete(upstream)
   }
 

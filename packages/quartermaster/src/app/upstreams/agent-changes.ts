@@ -5,7 +5,7 @@ import type { Log } from '../../core/kernel/index.ts'
 
 export interface AgentLoginsDeps {
   auth(): Promise<Pick<UpstreamAuth, 'agentsAt'>>
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'signedAnew'>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'loginChanged'>
   readonly log: Log
 }
 
@@ -21,7 +21,7 @@ export function createAgentLogins({
 
   async function connectAnew(upstream: string, changed: ReadonlySet<string>): Promise<void> {
     const signedIn = await (await auth()).agentsAt(upstream)
-    for (const agent of signedIn.filter(name => changed.has(name))) await upstreams.signedAnew({ upstream, agent })
+    for (const agent of signedIn.filter(name => changed.has(name))) await upstreams.loginChanged({ upstream, agent })
   }
 
   async function read(names: readonly string[]): Promise<void> {

@@ -94,7 +94,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadePa
   const auth = createUpstreamAuth({ ...ports, leases, credentials: core.createUpstreamCredentials(ports) })
   const toolsOfOthers = core.createToolsOfOthers({ ...ports, ownNameOf: tool => ownNameOf(tool, project) })
   const hasAgent = async (name: string) => (await project.agentFiles.read(name)) !== undefined
-  const known = { herd: processes, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
+  const known = { processes, auth, pins, memory, secrets, leases, toolsOfOthers, hasAgent }
   const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
     pins,

@@ -1,9 +1,7 @@
-import type { KeptLogin, LoginOwner } from '../../../core/upstreams/index.ts'
-import { type Challenge, type HttpAuth, LoginOver } from '../http/http-auth.ts'
-import { after } from './at-once.ts'
-import type { Demands } from './demands.ts'
+import { type KeptLogin, type LoginOwner, wantedWith } from '../../../core/upstreams/index.ts'
+import { type Challenge, type HttpAuth, LoginOver } from '../transport/http-auth.ts'
 
-/** What is shown to the server, and whose it is. */
+/** The login sent to the server, and its owner. */
 export interface InUse {
   readonly owner: LoginOwner
   readonly login: KeptLogin | undefined
@@ -11,31 +9,31 @@ export interface InUse {
 
 /** The logins at the upstream of the channel. */
 export interface ChannelLogins {
-  /** With which a channel is opened now. */
+  /** The login for a new channel. */
   inUse(): InUse | Promise<InUse>
-  /** As it is kept now. */
   kept(owner: LoginOwner): Promise<KeptLogin | undefined> | KeptLogin | undefined
-  /** Renewed where its end is near, and otherwise at once as it is. `undefined`: it is over, and only a person can help. */
+  /**
+   * Renewed shortly before it expires, and otherwise unchanged. `undefined`: it has ended, and only a person can help.
+   */
   inTime(owner: LoginOwner, login: KeptLogin): Promise<KeptLogin | undefined> | KeptLogin
   renew(owner: LoginOwner, login: KeptLogin): Promise<KeptLogin | undefined>
-  /** Notes rights that it turned out to lack. */
+  /** Records scopes that it turned out to lack. */
   lacks(owner: LoginOwner, scope: string): Promise<void>
-  /** How often somebody has signed out. */
   signOuts(owner: LoginOwner): number
 }
 
-export interface ChannelLoginDeps {
+interface ChannelLoginDeps {
   readonly owner: LoginOwner
   readonly logins: ChannelLogins
   readonly demands: Demands
-  /** Told of each login before it is used. */
+  /** Called with each login before it is used. */
   onLogin(login: KeptLogin): void
 }
 
 /**
- * The login of one channel: the one that it was opened with, to its end. Servers tie sessions to whoever has begun them, and what
- * one person has begun, and answers, is not to go out in the name of another. One that was replaced is used for as long as the
- * server takes it, and not renewed: its refresh token is nobody's any more. One that was forgotten is not used at all.
+ * The login of one channel, from its opening to its end. Servers bind sessions to the login that began them, and what
+ * one person has begun, and answers, must not go out in the name of another. A replaced login is used as long as the
+ * server takes it, but not renewed: its refresh token is void. A login that was signed out is not used at all.
  */
 export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelLoginDeps): HttpAuth {
   let held: Held | undefined
@@ -59,7 +57,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     })
   }
 
-  /** Of the first request: nothing binds it yet. */
+  /** For the first request: nothing is bound yet. */
   function firstToken(used: InUse): string | undefined | Promise<string | undefined> {
     const { owner, login: before } = used
     if (!before) return hold(used).login?.accessToken
@@ -72,8 +70,8 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
   }
 
   /**
-   * One that is there is shown though nobody renews it, and the server says no. Without it the request would go out as somebody
-   * else: as nobody, or by the key of all.
+   * A token that cannot be renewed is sent all the same, and the server may refuse it. Without it the request would go
+   * out under another identity: anonymous, or with the shared key.
    */
   function unrenewedToken(before: KeptLogin): string | undefined | Promise<string | undefined> {
     return after(logins.inUse(), used =>
@@ -95,7 +93,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     return after(standing(holding), now => lastToken(holding, now))
   }
 
-  /** Whether one that cannot be renewed is still taken is the server's to say. */
+  /** The server decides whether a token that cannot be renewed is still valid. */
   function lastToken({ owner, login }: HeldLogin, now: LoginNow): string | Promise<string> {
     return now === 'forgotten' ? Promise.reject(forgotten(owner)) : login.accessToken
   }
@@ -106,7 +104,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
     if (now === 'forgotten') throw forgotten(owner)
     if (now === 'replaced') throw replaced(owner)
     note('turnedAway', challenge)
-    // Somebody else has seen to it meanwhile.
+    // Another request or process renewed it meanwhile.
     if (keep(holding, now) !== refused) return 'renewed'
     const renewed = await logins.renew(owner, now)
     if (!renewed) return 'signIn'
@@ -133,7 +131,7 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
       return 'signIn'
     },
     async lacking(challenge) {
-      // What one lacked that is not there any more says nothing of the one in its place.
+      // Scopes lacking from a login that is gone say nothing about the one in its place.
       if (held && hasLogin(held) && typeof (await standing(held)) === 'string') return
       note('lacking', challenge)
       const { scope } = challenge
@@ -143,12 +141,9 @@ export function createChannelLogin({ owner, logins, demands, onLogin }: ChannelL
   }
 }
 
-/** What a channel was opened with. */
 interface Held {
   readonly owner: LoginOwner
-  /** As it was last seen. */
   login: KeptLogin | undefined
-  /** How often somebody had signed out before. */
   readonly signOuts: number
 }
 
@@ -158,7 +153,7 @@ function hasLogin(held: Held): held is HeldLogin {
   return held.login !== undefined
 }
 
-/** As it is kept now, if it is. */
+/** The stored login, if it is still this one. */
 type LoginNow = KeptLogin | 'replaced' | 'forgotten'
 
 function forgotten({ upstream }: LoginOwner): LoginOver {
@@ -166,7 +161,51 @@ function forgotten({ upstream }: LoginOwner): LoginOver {
 }
 
 function replaced({ upstream }: LoginOwner): LoginOver {
-  return new LoginOver(
-    `Somebody has signed in anew at "${upstream}" meanwhile, and the login before is not taken any more.`,
-  )
+  return new LoginOver(`A newer login at "${upstream}" has replaced this one, which is no longer valid.`)
+}
+
+/** What servers said they require, as far as this process knows. */
+interface Demands {
+  /** It refused access. What it says about that replaces what it said before. */
+  turnedAway(owner: LoginOwner, challenge: Challenge): void
+  /** It requires more scopes. Later answers do not take that back. */
+  lacking(owner: LoginOwner, challenge: Challenge): void
+  of(owner: LoginOwner): Demand
+  forget(owner: LoginOwner): void
+  /** Including those of its agents. */
+  forgetAll(upstream: string): void
+}
+
+interface Demand {
+  readonly challenge?: Challenge | undefined
+  /** The scopes that were lacking. */
+  readonly lacked?: string | undefined
+}
+
+export function createDemands(): Demands {
+  const known = new Map<string, Demand>()
+  const of = (owner: LoginOwner) => known.get(keyOf(owner)) ?? {}
+  return {
+    turnedAway: (owner, challenge) => void known.set(keyOf(owner), { ...of(owner), challenge }),
+    lacking(owner, { scope, resourceMetadata }) {
+      const { challenge, lacked } = of(owner)
+      const told = resourceMetadata === undefined ? challenge : { ...challenge, resourceMetadata }
+      known.set(keyOf(owner), { challenge: told, lacked: wantedWith(lacked, scope) })
+    },
+    of,
+    forget: owner => void known.delete(keyOf(owner)),
+    forgetAll(upstream) {
+      for (const key of known.keys()) if (key.startsWith(keyOf({ upstream }))) known.delete(key)
+    },
+  }
+}
+
+/** Names contain no colon, so no two owners share a key. */
+export function keyOf({ upstream, agent }: LoginOwner): string {
+  return `${upstream}:${agent ?? ''}`
+}
+
+/** Synchronously where the value is known, as for nearly every request. */
+export function after<T, U>(value: T | Promise<T>, then: (value: T) => U | Promise<U>): U | Promise<U> {
+  return value instanceof Promise ? value.then(then) : then(value)
 }

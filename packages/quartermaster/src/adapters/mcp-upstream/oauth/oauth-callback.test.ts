@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type CallbackPage, openCallback } from './oauth-callback.ts'
+import { type CallbackPage, openCallback } from './login.ts'
 
 /** A place to come back to, and what was brought there. */
 async function place(take: (params: URLSearchParams) => Promise<CallbackPage>) {

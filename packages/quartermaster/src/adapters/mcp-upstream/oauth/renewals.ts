@@ -4,45 +4,47 @@ import type { Clock } from '../../../core/kernel/index.ts'
 import { type Leases, whileHeld } from '../../../core/store/index.ts'
 import type { KeptLogin, LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
-import { createGuardedFetch } from '../http/guarded-fetch.ts'
-import { pause } from '../pausing.ts'
-import { keyOf } from './demands.ts'
-import { loginsByAddress } from './logins-by-address.ts'
-import { notRenewed, refreshLogin } from './oauth-tokens.ts'
+import { pause } from '../peer/abort.ts'
+import { createGuardedFetch } from '../transport/guarded-fetch.ts'
+import { after, keyOf } from './channel-login.ts'
+import { notRenewed, refreshLogin } from './tokens.ts'
 
-/** Has logins renewed by their issuers. */
-export interface Renewals {
-  /** At once as it is, unless its end is near. `undefined`: it is over, and only a person can help. */
+/** Renews logins with their issuers. */
+interface Renewals {
+  /** Unchanged and at once unless it expires soon. `undefined`: it has ended, and only a person can help. */
   inTime(one: Renewable): Promise<KeptLogin | undefined> | KeptLogin
   /** `undefined`: only a person can help. Rejects when the issuer could not be asked. */
   renew(one: Renewable): Promise<KeptLogin | undefined>
-  /** Whether the issuer of a login at an upstream could not be asked the last time. Whoever wants to know has it asked again. */
+  /**
+   * Whether the issuer of a login at an upstream could not be reached the last time. Asking retries it in the
+   * background.
+   */
   isIssuerAway(upstream: string): boolean
-  /** What is known of a login of theirs is of no use any more. */
+  /** Forgets what is known about an owner's login. */
   forget(owner: LoginOwner): void
-  /** Also of those of agents at it. */
+  /** Including those of its agents. */
   forgetAll(upstream: string): void
 }
 
-/** A login, whose it is, and the entry that it is for. */
-export interface Renewable {
+/** A login, its owner, and the entry that it is for. */
+interface Renewable {
   readonly owner: LoginOwner
   readonly upstream: HttpUpstream
   readonly login: KeptLogin
 }
 
-export interface RenewalsDeps {
+interface RenewalsDeps {
   readonly credentials: Pick<UpstreamCredentialStore, 'load' | 'reread' | 'replace'>
   readonly leases: Leases
   readonly clock: Clock
   readonly resolve: Resolve | undefined
 }
 
-/** A token that ends while the request is on its way would be refused. */
+/** A token that expires while the request is on its way would be refused. */
 const EARLY_MS = 30_000
-/** An issuer that could not be asked is asked again after this long, and not with every request or look. */
+/** An unreachable issuer is asked again after this long, not with every request or check. */
 const AGAIN_MS = 5_000
-/** Whoever has a token that is still good waits for the next one for no longer than this. */
+/** A request with a token that is still valid waits for the next one no longer than this. */
 const PATIENCE_MS = 1_000
 /** Another process that renews it has the answer by then. */
 const OTHERS_MS = 20_000
@@ -51,16 +53,16 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   const { loginOf, rereadOf } = loginsByAddress(credentials)
   const renewing = new Map<string, Promise<KeptLogin | undefined>>()
   const notBefore = new Map<string, number>()
-  /** Those whose issuers could not be asked, and when that was last tried. */
+  /** Logins whose issuers could not be reached, and when that was last tried. */
   const away = new Map<string, Tried & { readonly at: number }>()
-  /** Those whose issuers have said no for good. */
+  /** Logins whose issuers refused permanently. */
   const refused = new Map<string, Tried>()
-  /** What an issuer has given in place of a login, and could not be kept yet. The issuer takes what it was given for no more. */
+  /** Renewed logins that could not be stored yet. The issuer no longer accepts the old ones. */
   const unkept = new Map<string, { readonly mark: string; readonly next: UpstreamLogin }>()
 
   const allNotes = [away, refused, notBefore, unkept]
 
-  /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
+  /** Once for all waiting requests: a refresh token used twice is taken for a stolen one. */
   function renew(one: Renewable): Promise<KeptLogin | undefined> {
     const key = keyOf(one.owner)
     const begun = renewing.get(key) ?? noted(one, renewAlone(one)).finally(() => renewing.delete(key))
@@ -82,7 +84,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     )
   }
 
-  /** Once for all processes on the store, too: whoever comes second finds what the first has got. */
+  /** Once for all processes on the store, too: the second finds what the first has got. */
   async function renewAlone({ owner, upstream, login }: Renewable) {
     const late = () => notRenewed(login, 'another process has been at it for too long.')
     return whileHeld(leases.of(`login ${keyOf(owner)}`), { clock, withinMs: OTHERS_MS, late }, async () => {
@@ -101,11 +103,11 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     unkept.delete(keyOf(owner))
     if (next && isKept) return { ...next, id: login.id }
     const now = await rereadOf(owner, upstream)
-    // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
+    // It was signed out meanwhile, or a person signed in again: that stays.
     return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
-  /** A store that fails is written to again, and the issuer not asked again: what it has given already may be the only one. */
+  /** After a failed write only the write is retried: the issuer's answer may be the only one. */
   async function nextOf({ owner, upstream, login }: Renewable): Promise<UpstreamLogin | undefined> {
     const key = keyOf(owner)
     const mark = markOf(login)
@@ -118,23 +120,20 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     return next
   }
 
-  /** What was refused once is refused again, unless the entry has changed: it may name another client, or another secret of it. */
+  /** A refused renewal is not repeated, unless the entry has changed: it may name another client or secret. */
   function isRefused({ owner, upstream, login }: Renewable): boolean {
     const before = refused.get(keyOf(owner))
     return before?.upstream === upstream && before.mark === markOf(login)
   }
 
-  /** Asks once more for the login that it was about, and for none that is there in its place. */
+  /** Retries the login that failed, and none in its place. */
   async function renewAgain({ owner, upstream, mark }: Tried): Promise<void> {
     const now = await rereadOf(owner, upstream)
     if (now && markOf(now) === mark) await renew({ owner, upstream, login: now })
     else if (away.get(keyOf(owner))?.mark === mark) away.delete(keyOf(owner))
   }
 
-  /**
-   * A token that is still good is used, whatever the issuer says and however long it takes: it takes the server from nobody
-   * before its time.
-   */
+  /** A token that is still valid is used, whatever the issuer says and however long it takes. */
   async function renewInTime(one: Renewable) {
     const { owner, upstream, login } = one
     const renewing = renew(one)
@@ -144,7 +143,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     if (renewed) return renewed
     if (isOver(login)) return renewing
     notBefore.set(keyOf(owner), clock.now() + AGAIN_MS)
-    // It may have been forgotten meanwhile.
+    // It may have been signed out meanwhile.
     return loginOf(owner, upstream)
   }
 
@@ -156,7 +155,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
     return expiresAt !== undefined && expiresAt <= clock.now()
   }
 
-  /** One that is good for less than a minute is used for half of its time, and not renewed with every request. */
+  /** A token valid for less than a minute is used for half of its time, and not renewed with every request. */
   function isNearEnd({ issuedAt = 0, expiresAt, refreshToken }: UpstreamLogin): boolean {
     if (expiresAt === undefined || refreshToken === undefined) return false
     return expiresAt - Math.min(EARLY_MS, (expiresAt - issuedAt) / 2) <= clock.now()
@@ -170,7 +169,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
       for (const [key, one] of those) {
         if (one.at + AGAIN_MS > clock.now()) continue
         away.set(key, { ...one, at: clock.now() })
-        // What comes of it is noted, and nobody waits for it here.
+        // The result is recorded; no one waits for it here.
         renewAgain(one).catch(() => {})
       }
       return those.length > 0
@@ -185,7 +184,7 @@ export function createRenewals({ credentials, leases, clock, resolve }: Renewals
   }
 }
 
-/** What is kept of a login that could not be renewed: enough to know it again, and nothing that is to be kept secret. */
+/** What is recorded of a login that could not be renewed: enough to recognise it, and nothing secret. */
 interface Tried {
   readonly owner: LoginOwner
   readonly upstream: HttpUpstream
@@ -196,9 +195,26 @@ function triedOf({ owner, upstream, login }: Renewable): Tried {
   return { owner, upstream, mark: markOf(login) }
 }
 
-/** Another one once it was renewed. */
+/** Changes with every renewal. */
 function markOf({ id, accessToken, refreshToken }: KeptLogin): string {
   return createHash('sha256')
     .update(JSON.stringify([id, accessToken, refreshToken]))
     .digest('base64')
+}
+
+/** Only logins for the present address of an entry: it may have pointed to another server. */
+interface LoginsByAddress {
+  loginOf(owner: LoginOwner, upstream: HttpUpstream): ReturnType<UpstreamCredentialStore['load']>
+  /** Read from the store, past any cache. */
+  rereadOf(owner: LoginOwner, upstream: HttpUpstream): Promise<KeptLogin | undefined>
+}
+
+export function loginsByAddress({ load, reread }: Pick<UpstreamCredentialStore, 'load' | 'reread'>): LoginsByAddress {
+  const meant = ({ url }: HttpUpstream) => {
+    return (login: KeptLogin | undefined) => (login?.url === url ? login : undefined)
+  }
+  return {
+    loginOf: (owner, upstream) => after(load(owner), meant(upstream)),
+    rereadOf: async (owner, upstream) => meant(upstream)(await reread(owner)),
+  }
 }

@@ -21,7 +21,7 @@ async function opened(owner = OWNER) {
 }
 
 const FORGOTTEN = 'The login at "tracker" was forgotten meanwhile, and nothing more is sent with it.'
-const REPLACED = 'Somebody has signed in anew at "tracker" meanwhile, and the login before is not taken any more.'
+const REPLACED = 'A newer login at "tracker" has replaced this one, which is no longer valid.'
 const over = (message: string) => ({ name: 'LoginOver', message })
 
 describe('a channel', () => {

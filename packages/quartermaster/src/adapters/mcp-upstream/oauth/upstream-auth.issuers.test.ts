@@ -140,7 +140,7 @@ describe('an issuer that has said no', () => {
   ])('is not one that fails in words of its own, or behind a proxy: %i %j', async (...answer) => {
     const { issuer, tokens } = await signedIn()
     issuer.answer = answer
-    await expect(tokens.renew('access-1', {})).rejects.toThrow('If this stays so, sign in anew.')
+    await expect(tokens.renew('access-1', {})).rejects.toThrow('If this continues, sign in again.')
   })
 
   it('is not shown the same again, until somebody has signed in', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
-import { call, httpDesk } from '../testing/http-desk.ts'
+import { call, httpFixture } from '../testing/http-desk.ts'
 import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 
 async function signedIn(quirks: Parameters<typeof oauthPlace>[0] = {}) {
@@ -135,7 +135,7 @@ describe('the tokens of an upstream', () => {
   it('are renewed when the server no longer takes them, within the request that met it', async () => {
     const { place, tokens } = await signedIn()
     place.accept('something else')
-    const desk = await httpDesk(place.upstream.url, { auth: tokens })
+    const desk = await httpFixture(place.upstream.url, { auth: tokens })
     await desk.channel.send(call(1))
     expect(desk.messages).toMatchObject([{ id: 1, result: { ok: true } }])
     expect(await tokens.token()).toBe('access-2')

@@ -8,49 +8,46 @@ import {
   wantedWith,
 } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../../http-client/index.ts'
-import type { HttpAuth } from '../http/http-auth.ts'
-import { after } from './at-once.ts'
-import { type ChannelLogins, createChannelLogin, type InUse } from './channel-login.ts'
-import { createDemands } from './demands.ts'
-import { isAgentKnownByKey, isKnownByKey } from './known-by-key.ts'
-import { loginsByAddress } from './logins-by-address.ts'
-import { askForChallenge } from './oauth-discovery.ts'
-import { beginLogin, type LoginAttempt } from './oauth-login.ts'
-import { createRenewals } from './renewals.ts'
-import { createSignOuts } from './sign-outs.ts'
+import type { HttpAuth } from '../transport/http-auth.ts'
+import { after, type ChannelLogins, createChannelLogin, createDemands, type InUse, keyOf } from './channel-login.ts'
+import { askForChallenge } from './discovery.ts'
+import { isAgentKnownByKey, isKnownByKey } from './key-before-login.ts'
+import { beginLogin, type LoginAttempt } from './login.ts'
+import { createRenewals, loginsByAddress } from './renewals.ts'
 
-/** Tokens for channels, and attempts of people to sign in. One for the whole process. */
+/** Tokens for channels, and people's attempts to sign in. One for the whole process. */
 export interface UpstreamAuth {
   /**
-   * Where one channel to this upstream, or of one agent there, gets its tokens: those of the login that it is opened with, and
-   * of no other. Tells of each before it is used.
+   * The tokens of one channel to this upstream, for all or for one agent: those of the login that it is opened with,
+   * and of no other. Calls back with each login before it is used.
    */
   for(owner: LoginOwner, upstream: HttpUpstream, onLogin?: (login: UpstreamLogin) => void): HttpAuth
-  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is kept once the login is not wanted any more. */
+  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is stored once the login is no longer wanted. */
   begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
-  /** Whether there is a login for this very server. */
+  /** Whether there is a login for this very address. */
   isSignedIn(owner: LoginOwner, upstream: HttpUpstream): Promise<boolean>
-  /** Agents that have signed in themselves. */
   agentsAt(upstream: string): Promise<string[]>
-  /** How many logins there are at each upstream, those of agents included, whether it is configured or not. */
+  /** How many logins each upstream has, including those of agents, configured or not. */
   amounts(): Promise<ReadonlyMap<string, number>>
-  /** Whether an issuer cannot be asked to renew a login at an upstream, as far as is known. It is asked again every now and then. */
+  /**
+   * Whether an issuer that renews a login at an upstream cannot be reached, as far as is known. It is retried now and
+   * then.
+   */
   isIssuerAway(upstream: string): boolean
   /** Answers whether there was a login. */
   forget(owner: LoginOwner): Promise<boolean>
-  /** As if nobody had ever signed in at an upstream, agents included. */
+  /** As if no person had ever signed in at an upstream, agents included. */
   forgetAll(upstream: string): Promise<void>
   /** Other processes may have signed people in and out. Answers at which upstreams. */
   recall(): Promise<string[]>
 }
 
-export interface UpstreamAuthDeps {
+interface UpstreamAuthDeps {
   readonly credentials: UpstreamCredentialStore
-  /** For what only one of the processes on a store may do at a time. */
+  /** For what only one process on a store may do at a time. */
   readonly leases: Leases
   readonly clock: Clock
   readonly ids: Ids
-  /** How names become addresses. */
   readonly resolve?: Resolve | undefined
 }
 
@@ -61,8 +58,8 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
   const renewals = createRenewals({ credentials, leases, clock, resolve })
 
   /**
-   * What an agent has of its own goes before what all share, and a key in the entry before a login: whoever wrote it there has
-   * said who is to be shown. So an agent with neither is let in with what all share, on a connection of its own as well.
+   * An agent's own credentials go before the shared ones, and a key in the entry goes before a login: the owner decided
+   * whose identity to send. An agent with neither uses the shared credentials, on a connection of its own as well.
    */
   function inUse(owner: LoginOwner, upstream: HttpUpstream): InUse | Promise<InUse> {
     const { agent } = owner
@@ -81,7 +78,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     for(owner, upstream, onLogin = () => {}) {
       const logins: ChannelLogins = {
         inUse: () => inUse(owner, upstream),
-        // Also one for another server, where the entry was pointed at that: it is in the place of the one before all the same.
+        // Also a login for another address, where the entry changed: it is replaced all the same.
         kept: credentials.load,
         inTime: (owner, login) => renewals.inTime({ owner, upstream, login }),
         renew: (owner, login) => renewals.renew({ owner, upstream, login }),
@@ -93,9 +90,9 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
       const { challenge: told, lacked } = demands.of(owner)
       const challenge = told ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
-      // Another process may have found out what it lacks.
+      // Another process may have found out which scopes it lacks.
       const login = await rereadOf(owner, upstream)
-      // What it lacks it lacks beside what it was let in with, which may be the login of all.
+      // What it lacks is in addition to the login it was accepted with, which may be the shared one.
       const held = login ?? (lacked === undefined ? undefined : (await inUse(owner, upstream)).login)
       return beginLogin({
         name: owner.upstream,
@@ -111,7 +108,7 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
           await credentials.save(owner, login)
           demands.forget(owner)
           renewals.forget(owner)
-          // It may have been removed, and all its logins forgotten, while this one was being written.
+          // The entry may have been removed, and its logins deleted, while this one was being written.
           if (isWanted()) return
           await credentials.forget(owner)
           throw unwanted(owner)
@@ -140,6 +137,28 @@ export function createUpstreamAuth({ credentials, leases, clock, ids, resolve }:
 }
 
 function unwanted({ upstream }: LoginOwner): AppError {
-  const message = `Nobody was signed in at "${upstream}": it was removed or changed meanwhile, and nothing is kept.`
+  const message = `Signing in at "${upstream}" failed: it was removed or changed meanwhile, and nothing is kept.`
   return new AppError('LOGIN_FAILED', message, { details: { upstream } })
+}
+
+/**
+ * The number of sign-outs, as far as this process knows. The store shows a sign-out only until a person signs in again.
+ */
+interface SignOuts {
+  of(owner: LoginOwner): number
+  add(owner: LoginOwner): void
+  /** Those of an upstream, its agents included. */
+  addAll(upstream: string): void
+}
+
+function createSignOuts(): SignOuts {
+  const counts = new Map<string, number>()
+  const count = (key: string) => counts.get(key) ?? 0
+  const add = (key: string) => void counts.set(key, count(key) + 1)
+  return {
+    of: owner => count(keyOf(owner)) + count(owner.upstream),
+    add: owner => add(keyOf(owner)),
+    // No key of an agent is a plain name.
+    addAll: add,
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLatencies } from './latencies.ts'
+import { createLatencies } from './upstream-calls.ts'
 
 it('have nothing to say before the first call', () => {
   expect(createLatencies().summary()).toBeUndefined()

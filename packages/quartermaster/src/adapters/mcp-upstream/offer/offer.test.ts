@@ -20,7 +20,7 @@ const definition = (kind: PinKind, name: string, more: object = {}) => ({
   value: { name, inputSchema: { type: 'object' }, ...more },
 })
 
-const verdictOf = (...offered: ReviewedListing['offered']): ReviewedListing => ({
+const probeResultOf = (...offered: ReviewedListing['offered']): ReviewedListing => ({
   offered,
   held: [],
   gone: [],
@@ -67,16 +67,16 @@ describe('what an upstream offers', () => {
       unseen: expect.stringMatching(/`quartermaster upstreams`; if you cannot run that, tell a person who can\.$/),
     })
     expect(capability().requires).toEqual(['upstream-desk'])
-    await offer.take(verdictOf())
+    await offer.take(probeResultOf())
     expect(capability().unseen).toBeUndefined()
   })
 
   it('is another one only when something of it is, in whatever order it is listed', async () => {
     const { offer, configure } = stage()
     const [a, b] = [definition('tool', 'a'), definition('tool', 'b')]
-    expect(await offer.take(verdictOf(a, b))).toBe(true)
-    expect(await offer.take(verdictOf(b, a))).toBe(false)
-    expect(await offer.take(verdictOf(a))).toBe(true)
+    expect(await offer.take(probeResultOf(a, b))).toBe(true)
+    expect(await offer.take(probeResultOf(b, a))).toBe(false)
+    expect(await offer.take(probeResultOf(a))).toBe(true)
     const { hash } = offer.unit()
     configure({ short: 'Another text.' })
     expect(offer.unit().hash).not.toBe(hash)
@@ -85,7 +85,7 @@ describe('what an upstream offers', () => {
   it('is called by the names of the server, and sent again only what may be', async () => {
     const { capability, offer, seen } = stage({ tools: { third: { idempotent: true } } })
     const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
-    await offer.take(verdictOf(reads, definition('tool', 'second'), definition('tool', 'third')))
+    await offer.take(probeResultOf(reads, definition('tool', 'second'), definition('tool', 'third')))
     expect(capability().tools.map(({ name }) => name)).toEqual(['desk_first', 'desk_second', 'desk_third'])
     expect(seen.served).toMatchObject([
       { name: 'first', mayRepeat: true, mutates: false },
@@ -97,11 +97,11 @@ describe('what an upstream offers', () => {
   it('is told which operation a call is, where that may change something and the configuration does not say no', async () => {
     const { offer, configure, seen } = stage()
     const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
-    await offer.take(verdictOf(reads, definition('tool', 'second')))
+    await offer.take(probeResultOf(reads, definition('tool', 'second')))
     offer.unit()
     expect(seen.served.map(({ isKeyed }) => isKeyed)).toEqual([false, true])
     configure({ idempotencyKey: false })
-    await offer.take(verdictOf(reads, definition('tool', 'second')))
+    await offer.take(probeResultOf(reads, definition('tool', 'second')))
     offer.unit()
     expect(seen.served.slice(2).some(({ isKeyed }) => isKeyed)).toBe(false)
   })
@@ -109,7 +109,7 @@ describe('what an upstream offers', () => {
   it('tells of what waits for a person, once, and how to look at it', async () => {
     const { offer, capability } = stage()
     const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    await offer.take({ ...verdictOf(definition('tool', 'a')), held })
+    await offer.take({ ...probeResultOf(definition('tool', 'a')), held })
     expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'New.' }])
     expect(offer.unit().problems).toMatchObject([
       { severity: 'warning', fix: expect.stringContaining('quartermaster upstreams review desk') },
@@ -119,14 +119,14 @@ describe('what an upstream offers', () => {
   it('does not remind of what a person has rejected, and says of it that they have', async () => {
     const { offer, capability } = stage()
     const held = [{ kind: 'tool', name: 'odd', state: 'rejected', reason: 'It was looked at and refused.' }] as const
-    await offer.take({ ...verdictOf(definition('tool', 'a')), held })
+    await offer.take({ ...probeResultOf(definition('tool', 'a')), held })
     expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'It was looked at and refused.' }])
     expect(offer.unit().problems).toEqual([])
   })
 
   it('knows what its server had once, for agents that name it, and reminds nobody else of it', async () => {
     const { capability, offer } = stage({ leaveOut: ['old'] })
-    const verdict = verdictOf(definition('tool', 'a'))
+    const verdict = probeResultOf(definition('tool', 'a'))
     await offer.take(verdict)
     expect(await offer.take({ ...verdict, gone: ['look', 'old'] })).toBe(true)
     expect(capability().gone).toEqual([
@@ -144,7 +144,7 @@ describe('what an upstream offers', () => {
   ])('knows what its owner leaves out, held back or not, for agents that name it: %j', async (entry, why) => {
     const { capability, offer, configure } = stage()
     const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    await offer.take({ ...verdictOf(definition('tool', 'a'), definition('tool', 'wipe')), held })
+    await offer.take({ ...probeResultOf(definition('tool', 'a'), definition('tool', 'wipe')), held })
     expect(capability().unwanted).toEqual([])
     configure(entry)
     const reason = `The owner leaves it out: in the entry of "desk" in "mcpServers", ${why}.`
@@ -159,9 +159,9 @@ describe('what an upstream offers', () => {
 
   it('is another one when its server adds something that is left out, which agents may name', async () => {
     const { capability, offer } = stage({ offer: ['a'] })
-    await offer.take(verdictOf(definition('tool', 'a')))
+    await offer.take(probeResultOf(definition('tool', 'a')))
     const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    expect(await offer.take({ ...verdictOf(definition('tool', 'a')), held })).toBe(true)
+    expect(await offer.take({ ...probeResultOf(definition('tool', 'a')), held })).toBe(true)
     expect(capability().unwanted).toMatchObject([{ name: 'odd' }])
   })
 
@@ -174,7 +174,7 @@ describe('what an upstream offers', () => {
       message: 'Odd.',
     } as const
     const problems = [{ ...warning, subject: 'prompt:greet' }]
-    await offer.take({ ...verdictOf(definition('prompt', 'greet')), problems })
+    await offer.take({ ...probeResultOf(definition('prompt', 'greet')), problems })
     expect(offer.unit().problems).toEqual(problems)
     configure({ prompts: false })
     expect(offer.unit().problems).toEqual([])
@@ -183,7 +183,7 @@ describe('what an upstream offers', () => {
   it('has prompts with suggestions for their arguments, under the prefix it is given, unless they are left out', async () => {
     const { offer, capability, configure, seen } = stage()
     const args = [{ name: 'who', required: true }, { description: 'No name.' }, 'nonsense']
-    await offer.take(verdictOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
+    await offer.take(probeResultOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
     expect(capability().prompts).toMatchObject([
       { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
     ])
@@ -208,7 +208,7 @@ describe('what an upstream offers', () => {
       icons: [{ src: 'x' }],
     })
     const template = definition('template', 'desk://{+path}{?depth,tags*,first:3}', { name: 'Files' })
-    await offer.take(verdictOf(page, template))
+    await offer.take(probeResultOf(page, template))
     expect(capability().resources).toMatchObject([
       { name: 'A', uri: 'desk://a', mimeType: 'text/plain', mcp: { size: 3, icons: [{ src: 'x' }] } },
       { name: 'Files', uriTemplate: 'desk://{+path}{?depth,tags*,first:3}' },
@@ -230,7 +230,7 @@ describe('what an upstream offers', () => {
 
   it('takes its title from the configuration, else from the server, and no longer than there is room for', async () => {
     const { offer, capability, configure } = stage()
-    await offer.take(verdictOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
+    await offer.take(probeResultOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
     expect(capability()).toMatchObject({ title: 'x'.repeat(100), short: 'Tools of the MCP server "desk-server".' })
     configure({ title: 'The desk', short: 'Ask there.' })
     expect(capability()).toMatchObject({ title: 'The desk', short: 'Ask there.' })

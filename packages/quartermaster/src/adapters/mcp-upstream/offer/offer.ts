@@ -1,24 +1,31 @@
-import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
+import { messageOf, type PinKind, type Problem, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps, upstreamUnit } from '../../../core/kernel/index.ts'
-import { excerptOf, isWaiting, type ReviewedListing, wantsDefinition } from '../../../core/upstreams/index.ts'
-import { offReason } from '../switched-off.ts'
-import { createNameClaims, type NameClaims } from './name-claims.ts'
+import {
+  excerptOf,
+  isWaiting,
+  type Listing,
+  type OtherNames,
+  type PinBook,
+  type ReviewedListing,
+  wantsDefinition,
+} from '../../../core/upstreams/index.ts'
+import { offReason } from '../upstream-entry.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
-import { capabilityOf, type OfferedCapability } from './upstream-definitions.ts'
+import { capabilityOf, createNameClaims, type NameClaims, type OfferedCapability } from './upstream-definitions.ts'
 
 type Unit = Extract<SourceUnit, { readonly hash: string }>
 
-/** What an upstream brings now, by what was seen of it and decided about it. */
+/** What an upstream offers now, by its listing and the decisions about it. */
 export interface Offer {
   unit(): Unit
-  /** Nothing before it was first seen. */
+  /** Nothing before the first listing. */
   verdict(): ReviewedListing | undefined
   /** Answers whether a reload would find something new. */
   take(verdict: ReviewedListing): Promise<boolean>
-  /** Another configuration says what is shown of it. */
+  /** The configuration of what is offered has changed. */
   configured(): void
-  /** What agents call something of it, or would if it were offered. */
+  /** What agents call a definition, or would if it were offered. */
   nameOf(kind: PinKind, own: string): string | undefined
   /** Since when it has its names. */
   readonly claims: Pick<NameClaims, 'unwritten' | 'wrote'>
@@ -37,7 +44,7 @@ export interface OfferDeps {
 export function createOffer(deps: OfferDeps): Offer {
   let verdict: ReviewedListing | undefined
   let made: Unit | undefined
-  /** Grows with whatever makes what is being built the wrong one. */
+  /** Grows with every change that outdates a build in progress. */
   let changes = 0
   let named: OfferedCapability['named'] = []
   const claims = createNameClaims()
@@ -47,7 +54,7 @@ export function createOffer(deps: OfferDeps): Offer {
     return made
   }
 
-  /** Only what is used is anybody's: what is built in vain has no names. */
+  /** Names are claimed only by a build that is used. */
   function finish({ hashed, ...draft }: Draft): Unit {
     named = draft.named
     const held = claims.settle(named, Math.round(deps.clock.now()))
@@ -64,7 +71,7 @@ export function createOffer(deps: OfferDeps): Offer {
       verdict = next
       claims.take(next)
       const change = ++changes
-      // Until it is built, what was offered before is offered still.
+      // Until the build is done the previous offer stays.
       const built = await inTurns(build(next, deps), deps.clock)
       if (change === changes) made = finish(built)
       return unit().hash !== before
@@ -78,7 +85,7 @@ export function createOffer(deps: OfferDeps): Offer {
   }
 }
 
-/** What is offered, but for the names that it keeps. */
+/** What is offered, before names are settled. */
 interface Draft extends Pick<OfferedCapability, 'named'> {
   readonly unit: Omit<Unit, 'hash' | 'claims'>
   readonly hashed: readonly unknown[]
@@ -87,7 +94,7 @@ interface Draft extends Pick<OfferedCapability, 'named'> {
 function* build(verdict: ReviewedListing | undefined, deps: OfferDeps): Steps<Draft> {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
-  // Of one that is switched off nothing is offered, whatever is known of it.
+  // A disabled upstream offers nothing, whatever is known of it.
   const known = config.enabled ? verdict : undefined
   const { offered = [], held: all = [], gone = [], problems: told = [] } = known ?? {}
   const held = all.filter(one => wantsDefinition(config, one))
@@ -95,7 +102,7 @@ function* build(verdict: ReviewedListing | undefined, deps: OfferDeps): Steps<Dr
   const withheld = all.filter(one => one.kind === 'tool' || one.kind === 'prompt')
   const parts = { upstream: name, config, offered, withheld, gone, unseen, dependency, calls, digest, watch }
   const { capability, problems: found, named } = yield* capabilityOf(parts)
-  // Whoever has left something out is not told of it.
+  // Owners are not told about what they left out.
   const leftOut = new Set(
     offered.filter(one => !wantsDefinition(config, one)).map(one => `${one.kind}:${excerptOf(one.name)}`),
   )
@@ -115,11 +122,11 @@ function unseenReason(config: UpstreamConfig, verdict: ReviewedListing | undefin
 }
 
 /**
- * It may be starting, be down or want a login, and that changes oftener than what is offered does. Agents read it, and most have
+ * It may be starting, be down or need a login, and that changes oftener than the offer. Agents read it, and most have
  * no such command.
  */
 const UNSEEN =
-  'It has not been reached yet, so nobody knows what it has. ' +
+  'It was not connected yet, so its tools are unknown. ' +
   'Why, and what to do, says `quartermaster upstreams`; if you cannot run that, tell a person who can.'
 
 /** What waits for a person should not wait unnoticed. */
@@ -135,4 +142,105 @@ function heldProblems(name: string, held: ReviewedListing['held']): Problem[] {
 function oneOf(upstream: string, { kind, name }: ReviewedListing['held'][number]): string {
   if (kind === 'server') return `What "${upstream}" says of itself is`
   return `The ${kind} "${excerptOf(name)}" of "${upstream}" is`
+}
+
+/**
+ * Applies listings, stored pins and decisions of an upstream one after the other, so that the last one is the newest.
+ */
+export interface ReviewQueue {
+  /** Reads the stored pins, unless there is something newer already. */
+  recall(): Promise<void>
+  /** Takes a listing. Answers whether anything changed. */
+  see(listing: Listing, others: OtherNames): Promise<boolean>
+  /** Other units have new tools: descriptions that mention them are scanned again. */
+  lookAgain(): Promise<void>
+  /** Names may have changed. Runs in the background. */
+  renamed(): void
+  /** A person decides about a definition. */
+  review<T>(decide: () => Promise<T>): Promise<T>
+  settled(): Promise<unknown>
+}
+
+interface ReviewQueueDeps {
+  readonly name: string
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'lookAgain' | 'claim'>
+  readonly offer: Offer
+  config(): UpstreamConfig
+  /** Names of tools of other units, once they are known. */
+  otherTools(): Promise<OtherNames>
+  onChange(): void
+  note(text: string): void
+}
+
+export function createReviewQueue(deps: ReviewQueueDeps): ReviewQueue {
+  const { name, pins, offer, config, onChange, note } = deps
+  let again: Promise<void> | undefined
+  let turns: Promise<unknown> = Promise.resolve()
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = turns.then(work)
+    turns = turn.catch(() => {})
+    return turn
+  }
+
+  async function take(verdict: ReviewedListing | undefined): Promise<boolean> {
+    const isNew = verdict !== undefined && (await offer.take(verdict))
+    if (isNew) onChange()
+    await keepNames()
+    return isNew
+  }
+
+  /** Names or times stored by another process go before ours. */
+  async function takeRecorded(): Promise<void> {
+    const verdict = await pins.recall(name, config())
+    if (verdict && (await offer.take(verdict))) onChange()
+  }
+
+  /** For the next start: the present owner of a name keeps it. */
+  async function keepNames(): Promise<void> {
+    const changes = offer.claims.unwritten()
+    if (changes.length === 0) return
+    try {
+      if (await pins.claim(name, changes)) offer.claims.wrote(changes)
+      else await takeRecorded()
+    } catch (error) {
+      // Until then it is known here.
+      note(`Since when it has its names could not be written down: ${messageOf(error)}`)
+    }
+  }
+
+  async function lookAgain(): Promise<void> {
+    again = undefined
+    // Before the first listing there is nothing to scan.
+    if (!offer.verdict()) return
+    const verdict = await pins.lookAgain({ upstream: name, policy: config(), others: await deps.otherTools() })
+    await take(verdict)
+  }
+
+  return {
+    recall: () =>
+      inTurn(async () => {
+        const verdict = await pins.recall(name, config())
+        if (!verdict || offer.verdict()) return
+        await offer.take(verdict)
+        await keepNames()
+      }),
+    renamed: () => void inTurn(keepNames),
+    see: (listing, others) =>
+      inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),
+    lookAgain() {
+      // Requests while one waits for its turn are covered by it.
+      again ??= inTurn(lookAgain).catch(error => {
+        note(`What it says of tools of others could not be looked at again: ${messageOf(error)}`)
+      })
+      return again
+    },
+    review: decide =>
+      inTurn(async () => {
+        const decided = await decide()
+        await take(await pins.recall(name, config()))
+        return decided
+      }),
+    settled: () => turns,
+  }
 }

@@ -1,76 +1,75 @@
 import { AppError, type PinKind, type UpstreamStatus } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
 import { excerptOf, type Listing, type ReviewedListing, readListing } from '../../../core/upstreams/index.ts'
-import { withTimeLimit } from '../pausing.ts'
-import { beforeAbort } from '../session/before-abort.ts'
-import { fetchListing } from '../session/fetch-listing.ts'
-import type { Session } from '../session/session.ts'
+import { beforeAbort, withTimeLimit } from '../peer/abort.ts'
+import { fetchListing } from '../peer/fetch-listing.ts'
+import type { Session } from '../peer/session.ts'
 
-/** Compares what a connection shows with what was accepted. */
+/** Compares the definitions that a connection shows with the accepted ones. */
 export interface OwnDefinitions {
   /**
-   * The connection by which the server is known has listed this, and what is accepted by it is decided. Answers whether nothing
-   * that is accepted is missing.
+   * The main connection listed this, and the accepted definitions are decided by it. Answers whether none of them is
+   * missing.
    */
   took(session: Session, listing: Listing): Promise<boolean>
-  /** Answers whether all of it is as it was accepted. Whose the connection is, where it is one agent's. */
+  /** Answers whether all of them are as accepted. `agent`: whose own connection it is. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
   /**
-   * Throws `TOOL_DISABLED` for what is not accepted any more; for what this connection shows differently than it is accepted now;
-   * and for what it may: what is missing in a list that it does not give, or not as a whole. Of resources only for what is held
-   * back: they are data, and may differ. Nothing has to be waited for where all is as it should be.
+   * Throws `TOOL_DISABLED` for a definition that is not accepted any more, that this connection shows differently, or
+   * that it may: one missing from a list that is absent or incomplete. Resources only if held back: they are data, and
+   * may differ. Synchronous where all is as it should be.
    */
   check(session: Session, wanted: Wanted): Promise<void> | undefined
-  /** Nothing is told any more of what an agent was shown. */
+  /** Forgets what an agent was shown. */
   forget(agent: string): void
-  /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
+  /** Agents whose definitions last differed from the accepted ones, and some of those. */
   differing(): Differing[]
 }
 
 type Differing = NonNullable<UpstreamStatus['differing']>[number]
 
-/** Agents of which it is remembered, and definitions of each that are named. */
+/** How many agents are remembered, and how many definitions of each are named. */
 const MOST_AGENTS = 64
 const MOST_NAMED = 5
-/** A connection that did not list everything, or could not be asked, is asked again by who needs it, no more often than this. */
+/**
+ * A connection that listed incompletely, or could not be asked, is asked again by calls that need it, no more often
+ * than this.
+ */
 const LOOK_AGAIN_MS = 10_000
 
-/** What is about to be used. */
 export interface Wanted {
   readonly kind: Exclude<PinKind, 'server'>
   readonly name: string
   readonly signal: CancelSignal
 }
 
-export interface OwnDefinitionsDeps {
+interface OwnDefinitionsDeps {
   readonly upstream: string
   readonly clock: Clock
   readonly digest: Digest
-  /** How long a listing may take. */
   listMs(): number
   verdict(): ReviewedListing | undefined
 }
 
-/** Hashes by kind and name. */
 type Hashes = ReadonlyMap<string, string>
 
-/** What a session showed, and what was accepted when it was asked. */
+/** What a session listed, and what was accepted then. */
 interface Shown {
   readonly hashes: Hashes
-  /** Kinds of which nothing can be missing. */
+  /** Kinds with a complete list. */
   readonly whole: ReadonlySet<string>
   readonly asOf: ReviewedListing | undefined
   readonly at: number
-  /** When it was to be asked again, and could not be. */
+  /** When it should have been listed again, and failed. */
   readonly failedAt?: number
 }
 
-/** A server may show one agent something else than it showed when it was looked at. Then nothing of that is used. */
+/** A server may show one agent other definitions than the reviewed ones. Those are not used. */
 export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict }: OwnDefinitionsDeps): OwnDefinitions {
   const shown = new WeakMap<Session, Shown>()
   const looks = new WeakMap<Session, Promise<unknown>>()
   const agents = new WeakMap<Session, string>()
-  /** What each agent was shown last, also when its connection has been closed since. */
+  /** What each agent was last shown, also after its connection closed. */
   const lastShown = new Map<string, Hashes>()
   const acceptedNow = createAccepted(verdict)
 
@@ -105,13 +104,13 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return hash === undefined ? accepted !== undefined && isUnlisted(session, key) : accepted !== hash
   }
 
-  /** It may be there all the same, and be anything. */
+  /** It may exist all the same, and be anything. */
   function isUnlisted(session: Session, key: string): boolean {
     const seen = shown.get(session)
     return seen !== undefined && !seen.hashes.has(key) && !seen.whole.has(kindOf(key))
   }
 
-  /** Whoever waited for the server to start was let in by what was known before it was looked at again. */
+  /** A caller that waited for the server to start was admitted by what was known before the new listing. */
   function isWithdrawn(key: string): boolean {
     return verdict() !== undefined && !acceptedNow().has(key)
   }
@@ -122,7 +121,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return new AppError('TOOL_DISABLED', message)
   }
 
-  /** What a look now may find otherwise: it was decided about since, or did not show everything. */
+  /** What a new listing may show differently: decisions were made since, or the last one was incomplete. */
   function isWorthALook(session: Session, key: string): boolean {
     const { asOf, at = 0, failedAt } = shown.get(session) ?? {}
     const isLongAgo = (then: number) => clock.now() - then >= LOOK_AGAIN_MS
@@ -130,13 +129,13 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return asOf !== verdict() || (isUnlisted(session, key) && isLongAgo(at))
   }
 
-  /** Whoever tells of no change may show by now what a person has accepted. Once for each verdict. */
+  /** A server that does not notify may show the accepted definition by now. Once for each decision. */
   function lookAgain(session: Session, key: string): Promise<unknown> {
     if (!isWorthALook(session, key)) return Promise.resolve()
     const known =
       looks.get(session) ??
       withTimeLimit(listMs(), { clock, reason: 'It took too long.' }, signal => look(session, signal))
-        // What could not be looked at stays as strange as it is, and is not looked at by everybody in turn.
+        // After a failed listing the difference stays, and is not checked by every caller in turn.
         .catch(() => postpone(session))
         .finally(() => looks.delete(session))
     looks.set(session, known)
@@ -158,7 +157,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   }
 
   return {
-    // What it lists is what the verdict is about, and need not be compared with it. What it does not list is not.
+    // The decisions are about this very listing, so only what is missing from it has to be compared.
     async took(session, listing) {
       if (isWhole(listing)) shown.delete(session)
       else await keep(session, listing, verdict())
@@ -204,14 +203,14 @@ interface Definition {
 
 function unlisted({ upstream, kind, name }: Definition): AppError {
   const message =
-    `The ${kind} "${name}" of "${upstream}" is held back: its server does not list all that it has, so nobody can tell ` +
+    `The ${kind} "${name}" of "${upstream}" is held back: its server does not list all that it has, so it is unknown ` +
     `whether it is what was accepted. Try again later, or have a person look at the server: ` +
     `quartermaster upstreams show ${upstream}`
   return new AppError('TOOL_DISABLED', message)
 }
 
 interface HeldBack extends Definition {
-  /** Everybody is shown another definition of it. */
+  /** All agents are shown another definition of it. */
   readonly waits: boolean
 }
 
@@ -225,7 +224,7 @@ function heldBack({ upstream, kind, name, waits }: HeldBack): AppError {
   return new AppError('TOOL_DISABLED', message)
 }
 
-/** What is accepted, by kind and name. Made once for every verdict, because every call asks. */
+/** The accepted definitions, by kind and name. Computed once per decision, because every call needs them. */
 function createAccepted(verdict: () => ReviewedListing | undefined): () => Hashes {
   let made: { readonly of: ReviewedListing | undefined; readonly hashes: Hashes } | undefined
   return () => {

@@ -3,14 +3,12 @@ import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { failureOf, simpleTool } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
-import { createDismissals } from '../dismissals.ts'
-import { SendFailure } from '../session/channel.ts'
-import type { Session } from '../session/session.ts'
-import type { Connection, TakeOptions } from '../supervision/connection.ts'
+import type { Connection, TakeOptions } from '../connection/connection.ts'
+import { SendFailure } from '../peer/channel.ts'
+import type { Session } from '../peer/session.ts'
+import { createRevokedAgents } from '../revoked-agents.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
-import { createLatencies } from './latencies.ts'
-import type { Serving } from './service.ts'
-import { createUpstreamCalls, type UpstreamCalls } from './upstream-calls.ts'
+import { createLatencies, createUpstreamCalls, type Serving, type UpstreamCalls } from './upstream-calls.ts'
 
 const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
 const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
@@ -51,7 +49,7 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
     clock: hub.clock,
     budgetMs: 10_000,
     latencies: createLatencies(),
-    dismissals: createDismissals(),
+    revokedAgents: createRevokedAgents(),
     serving: () => ({ connectionOf: () => connection as Connection, check: () => undefined }),
   })
   const caller = new AbortController()
@@ -109,14 +107,14 @@ it.each([
     const seen: string[] = []
     let refuses = ''
     let isTaken = false
-    const dismissals = createDismissals()
+    const revokedAgents = createRevokedAgents()
     const session = { ask: async () => (seen.push('asked'), {}) } as unknown as Session
     const serving: Pick<Serving, 'connectionOf' | 'check'> = {
       connectionOf: () => ({ takeNow: () => session, answered() {} }) as unknown as Connection,
       async check(_session, { kind, name }) {
         seen.push(`${kind} ${name}`)
         if (refuses === `${kind} ${name}`) throw new AppError('TOOL_DISABLED', 'It is held back.')
-        if (isTaken) dismissals.add('ada', 's')
+        if (isTaken) revokedAgents.add('ada', 's')
       },
     }
     const calls = createUpstreamCalls({
@@ -124,7 +122,7 @@ it.each([
       clock: createFakeClock(),
       budgetMs: 10_000,
       latencies: createLatencies(),
-      dismissals,
+      revokedAgents,
       serving: () => serving,
     })
     await use(calls)
@@ -135,7 +133,7 @@ it.each([
     }
     refuses = ''
     isTaken = true
-    await expect(use(calls)).rejects.toMatchObject({ message: expect.stringContaining('"s" is not there for "ada"') })
+    await expect(use(calls)).rejects.toMatchObject({ message: expect.stringContaining('"ada" no longer has "s"') })
     expect(seen.filter(what => what === 'asked')).toHaveLength(1)
   },
 )

@@ -14,18 +14,16 @@ import {
 } from '../../../core/catalogue/index.ts'
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
-import type { Dismissals } from '../dismissals.ts'
-import { notThereFor } from '../errors.ts'
-import { RPC, RpcError } from '../session/rpc-error.ts'
-import type { AskOptions, Behind, Session } from '../session/session.ts'
-import { type PassageOptions, pass } from '../supervision/passage.ts'
-import type { Latencies } from './latencies.ts'
-import type { Wanted } from './own-definitions.ts'
-import type { Serving } from './service.ts'
+import type { Connection } from '../connection/connection.ts'
+import { type RetryOptions, sendWithRetry } from '../connection/send-with-retry.ts'
+import { notThereFor } from '../connection/upstream-errors.ts'
+import { RPC, RpcError } from '../peer/channel.ts'
+import type { AskOptions, Behind, Session } from '../peer/session.ts'
+import type { RevokedAgents } from '../revoked-agents.ts'
+import type { OwnDefinitions, Wanted } from './own-definitions.ts'
+import type { UpstreamSubscriptions } from './upstream-subscriptions.ts'
 
-/** A tool as its server knows it. */
 export interface ServedTool {
-  /** The server's own name. */
   readonly name: string
   readonly inputSchema: unknown
   /** Whether calling it twice is the same as once. */
@@ -50,49 +48,50 @@ export interface Suggesting {
 export interface UpstreamCalls {
   call(tool: ServedTool): (input: unknown, context: CallContext) => Promise<ToolResult>
   prompt(name: string): (args: Readonly<Record<string, string>>, context: ReadingContext) => Promise<PromptResult>
-  /** By itself, or by the template that its address is of. */
+  /** Directly, or by the template of its address. */
   read(uri: string, template: string | undefined, context: ReadingContext): Promise<PassedContents>
-  /** What may stand for an argument of a prompt or a name of a template. */
+  /** Suggests values for an argument of a prompt or a name in a template. */
   suggest(of: Suggesting, argument: string): (value: string, context: SuggestContext) => Promise<Suggested>
 }
 
-export interface UpstreamCallsDeps {
+interface UpstreamCallsDeps {
   readonly upstream: string
   readonly clock: Clock
   readonly budgetMs: number
   readonly latencies: Latencies
-  readonly dismissals: Pick<Dismissals, 'since'>
-  /** Who serves a request now. Asked anew for each try. */
+  readonly revokedAgents: Pick<RevokedAgents, 'since'>
+  /** Who serves a request now. Asked again for each try. */
   serving(): Pick<Serving, 'connectionOf' | 'check'>
 }
 
 /**
- * Of one agent to one server: half of what an agent may have under way altogether, so that what waits for a server that
- * hangs leaves room for calls of the others.
+ * Of one agent to one server: half of what an agent may have open altogether, so that calls waiting for a hanging
+ * server leave room for others.
  */
-export const MOST_UNDER_WAY = 128
+export const MOST_OPEN_CALLS = 128
 
-/** A request of an agent. */
 interface Passing {
   readonly agent: string
-  readonly facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>
-  /** What of the server's has to be as it was accepted. */
+  readonly facts: Pick<RetryOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'hasAsked' | 'call'>
+  /** The definitions that have to be as accepted. */
   readonly uses: readonly Pick<Wanted, 'kind' | 'name'>[]
-  /** Sends it once it may be sent. Throws with `refuseLost` where the agent has lost the server since it began. */
+  /**
+   * Sends the request when it is its turn. Throws with `refuseLost` where the agent has lost the server since it began.
+   */
   ask(session: Session, refuseLost: () => void): Promise<Params>
 }
 
 const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
-  const { upstream, clock, budgetMs, latencies, dismissals, serving } = deps
-  const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
+  const { upstream, clock, budgetMs, latencies, revokedAgents, serving } = deps
+  const places = createInFlight({ most: MOST_OPEN_CALLS, what: `requests to "${upstream}" under way` })
 
   async function passFor(passing: Passing): Promise<Params> {
     const { agent, facts, ask } = passing
     const leave = enter(agent, facts.call)
     try {
-      const isLost = dismissals.since(agent, upstream)
+      const isLost = revokedAgents.since(agent, upstream)
       const refuseLost = () => {
         if (isLost()) throw notThereFor(agent, upstream)
       }
@@ -100,12 +99,12 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         refuseLost()
         return serving().connectionOf(agent)
       }
-      return await pass({ upstream, clock, budgetMs, connection, ...facts }, session => {
+      return await sendWithRetry({ upstream, clock, budgetMs, connection, ...facts }, session => {
         const begin = () => {
           refuseLost()
           return ask(session, refuseLost)
         }
-        // By who serves it when the session was just taken: that is whose session it is.
+        // By the upstream that serves it when the session was taken: the session is its own.
         const checking = checkAll(serving().check, session, passing)
         return checking ? checking.then(begin) : begin()
       })
@@ -152,7 +151,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           agent: context.caller.name,
           facts: { what, signal, mayRepeat, mutates, hasAsked: () => isAsked, call: context },
           uses,
-          ask: (session, refuseLost) => callUntilVisited({ session, params, options, refuseLost }),
+          ask: (session, refuseLost) => callWithAddresses({ session, params, options, refuseLost }),
         })
         latencies.add(performance.now() - startedAt)
         return passedResult(result)
@@ -172,7 +171,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       const result = await passFor({
         agent: context.caller.name,
         facts: { what: `the resource "${uri}"`, signal: context.signal, ...READS },
-        // What is held back is not to be had by a template either.
+        // What is held back is not available through a template either.
         uses: template === undefined ? [resource] : [{ kind: 'template', name: template }, resource],
         ask: session => session.ask('resources/read', { uri }, optionsOf(context)),
       })
@@ -197,7 +196,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 }
 
-/** One after the other. Nothing has to be waited for where all is as it should be. */
+/** One after the other; synchronous where all is as it should be. */
 function checkAll(
   check: Serving['check'],
   session: Session,
@@ -229,7 +228,7 @@ function behindOf(context: CallContext | ReadingContext, onAsked = () => {}): Be
       roots: context.canAnswer('roots'),
     },
     ask(question, signal) {
-      // Folders are asked for in passing.
+      // Roots are answered without a person.
       if (question.kind !== 'roots') onAsked()
       return context.ask(question, { signal })
     },
@@ -238,21 +237,21 @@ function behindOf(context: CallContext | ReadingContext, onAsked = () => {}): Be
   }
 }
 
-/** Two clients of one agent are two callers: each may have a person of its own, and the other's question is not for them. */
+/** Two clients of one agent are two callers: each may have its own person, and the question is not for the other's. */
 function callerOf({ caller, client }: Pick<CallContext, 'caller' | 'client'>): string {
   return `${caller.name} ${client}`
 }
 
-/** Nobody is asked while someone types. */
+/** No person is asked while an argument is being typed. */
 function silent(caller: string): Behind {
   const canAnswer = { form: false, url: false, model: false, roots: false }
   return { caller, canAnswer, ask: async () => ({ action: 'decline' }), log() {} }
 }
 
-/** How often a server may send a person somewhere before it does what it was called for. */
-export const MOST_VISITS = 5
+/** How often a server may send a person to addresses before it carries out the call. */
+export const MOST_ADDRESS_ROUNDS = 5
 
-interface VisitedCall {
+interface AddressedCall {
   readonly session: Session
   readonly params: Params
   readonly options: AskOptions
@@ -261,20 +260,20 @@ interface VisitedCall {
 }
 
 /** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
-function callUntilVisited(call: VisitedCall, visits = 0): Promise<Params> {
+function callWithAddresses(call: AddressedCall, visits = 0): Promise<Params> {
   const { session, params, options, refuseLost } = call
   return session.ask('tools/call', params, options).catch(async error => {
     const asked = addressesIn(error)
-    if (asked.length === 0 || visits >= MOST_VISITS) throw error
+    if (asked.length === 0 || visits >= MOST_ADDRESS_ROUNDS) throw error
     const { behind } = options
-    // What the server knows of the visit it may know in this session alone.
-    if (!(await session.hold(() => areVisited(behind, asked)))) throw error
+    // The server may know of the visit in this session only.
+    if (!(await session.hold(() => areConfirmed(behind, asked)))) throw error
     refuseLost()
-    return callUntilVisited(call, visits + 1)
+    return callWithAddresses(call, visits + 1)
   })
 }
 
-async function areVisited(behind: Behind, asked: readonly Address[]): Promise<boolean> {
+async function areConfirmed(behind: Behind, asked: readonly Address[]): Promise<boolean> {
   for (const { url, message, elicitationId } of asked) {
     const { action } = await behind.ask({ kind: 'url', url, message, elicitationId })
     if (action !== 'accept') return false
@@ -299,12 +298,68 @@ function addressesIn(error: unknown): Address[] {
   })
 }
 
-/** What a server does not say of how many there are is not said for it. */
+/** A total that the server does not give is not invented. */
 function suggestedIn({ completion }: Params): Suggested {
   const { values, total, hasMore } = isRecord(completion) ? completion : {}
   return {
     values: (Array.isArray(values) ? values : []).filter(value => typeof value === 'string'),
     ...(Number.isInteger(total) && Number(total) >= 0 ? { total: Number(total) } : {}),
     ...(typeof hasMore === 'boolean' ? { hasMore } : {}),
+  }
+}
+
+export interface Latencies {
+  add(ms: number): void
+  /** Nothing before the first call. */
+  summary(): { calls: number; p50Ms: number; p99Ms: number } | undefined
+}
+
+/** Enough for a p99, and a few kilobytes. */
+const KEPT = 512
+
+export function createLatencies(): Latencies {
+  const last = new Float64Array(KEPT)
+  let calls = 0
+  return {
+    add(ms) {
+      last[calls++ % KEPT] = ms
+    },
+    summary() {
+      if (calls === 0) return undefined
+      const sorted = last.slice(0, Math.min(calls, KEPT)).sort()
+      const at = (part: number) => round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0)
+      return { calls, p50Ms: at(0.5), p99Ms: at(0.99) }
+    },
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 100) / 100
+}
+
+/** What it takes to serve an agent's request. */
+export interface Serving {
+  /** The connection through which an agent's requests go. */
+  connectionOf(agent: string): Connection
+  /** Throws for definitions that a connection shows differently than accepted. */
+  readonly check: OwnDefinitions['check']
+  readonly subscriptions: UpstreamSubscriptions
+}
+
+/** The upstream that serves requests: definitions outlive the connections that they were made with. */
+export interface Service {
+  serving(): Serving
+  /** Requests and subscribers go to another upstream from now on. */
+  handOver(to: () => Serving): void
+}
+
+export function createService(own: Serving): Service {
+  let serving = () => own
+  return {
+    serving: () => serving(),
+    handOver(to) {
+      serving = to
+      own.subscriptions.handOver(to().subscriptions)
+    },
   }
 }

@@ -1,9 +1,10 @@
-import type { Problem, UpstreamConfig } from '../../../contracts/index.ts'
+import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import {
   type AnyPrompt,
   type AnyResource,
   type AnyTool,
   type Capability,
+  type NameClaim as Claim,
   type DependencyDefinition,
   defineCapability,
   definePrompt,
@@ -15,30 +16,32 @@ import {
 } from '../../../core/catalogue/index.ts'
 import type { Digest, Steps } from '../../../core/kernel/index.ts'
 import {
+  type ClaimChange,
   consentOperationsOf,
   contradictionIn,
   type HeldDefinition,
+  type NameClaim,
   type OfferedDefinition,
   type OfferedNames,
   offeredNames,
+  type ReviewedListing,
   toolFacts,
   unknownTools,
   unwantedTools,
   wantsTool,
 } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
-import type { NamedDefinition } from './name-claims.ts'
 import type { Suggesting, UpstreamCalls } from './upstream-calls.ts'
 
-/** What there is of a server to be made into definitions. */
-export interface OfferedParts {
+/** The facts about a server from which definitions are made. */
+interface OfferedParts {
   readonly upstream: string
   readonly config: UpstreamConfig
   /** As the server lists them; only what may be offered. */
   readonly offered: readonly OfferedDefinition[]
   /** Tools and prompts that are not offered now, and why. */
   readonly withheld: readonly HeldDefinition[]
-  /** Tools that it had once, by name. */
+  /** Tools that it no longer has, by name. */
   readonly gone: readonly string[]
   /** Why nothing is known about it yet. */
   readonly unseen: string | undefined
@@ -48,7 +51,7 @@ export interface OfferedParts {
   watch(agent: string, uri: string, onUpdated: () => void): () => void
 }
 
-/** An upstream as a capability: the same kind of thing as one that was written here. In steps, because it may be large. */
+/** An upstream as a capability, like one defined in code. In steps, because it may be large. */
 export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
   const { upstream, config, unseen, dependency } = parts
   const tools = yield* toolsOf(parts)
@@ -78,7 +81,7 @@ export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
   return { capability, problems: [...tools.problems, ...prompts.problems], named }
 }
 
-/** A capability, and what agents call the things in it. */
+/** A capability, and what agents call its definitions. */
 export interface OfferedCapability {
   readonly capability: Capability
   readonly problems: readonly Problem[]
@@ -94,7 +97,7 @@ function addressed(uri: string | undefined, uriTemplate = ''): NamedDefinition {
   return { kind, own, name: undefined, state: 'offered' }
 }
 
-/** By the names they would have beside the others. */
+/** With the names they would have next to the others. */
 function heldNames(parts: OfferedParts, tools: Names, prompts: Names): NamedDefinition[] {
   const { config, withheld } = parts
   const ownNames = (wanted: 'tool' | 'prompt') => withheld.filter(({ kind }) => kind === wanted).map(({ name }) => name)
@@ -141,7 +144,7 @@ function* toolsOf(parts: OfferedParts): Steps<Made<AnyTool>> {
     const mutates = facts.mutates !== false
     const mayRepeat = !mutates || facts.idempotent === true
     const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
-    // What changes nothing is done again without harm, and is on no record that its id could be looked up in.
+    // A call that changes nothing can be repeated without harm, and has no record to look its id up in.
     const isKeyed = mutates && config.idempotencyKey
     const { inputSchema } = raw
     const givenMs = facts.timeoutMs
@@ -160,7 +163,7 @@ function toolNames(names: readonly string[], { upstream, config, digest }: Offer
   return offeredNames({ upstream, prefix: config.prefix ?? upstream, names, given, digest })
 }
 
-/** Tools that are held back, that it had once, and that the owner leaves out, whichever of the two they would be otherwise. */
+/** Tools that are held back, are gone, or are left out by the owner, in this order. */
 function absences(parts: OfferedParts, offered: Names): Pick<Capability, 'withheld' | 'gone' | 'unwanted'> {
   const { upstream, config } = parts
   const isWanted = ({ name }: { readonly name: string }) => wantsTool(config, name)
@@ -174,7 +177,7 @@ function absences(parts: OfferedParts, offered: Names): Pick<Capability, 'withhe
   }
 }
 
-/** By the names they would have beside the others; what is not offered takes no name from what is. */
+/** With the names they would have next to the others; what is not offered takes no name from what is. */
 function notOffered(
   tools: readonly { readonly name: string; readonly reason: string }[],
   parts: OfferedParts,
@@ -263,7 +266,7 @@ function* eachOf<T>(seen: readonly OfferedDefinition[], make: (one: OfferedDefin
   return made
 }
 
-/** For each name of the template; `{+path}` and `{?a,b*}` have names too. */
+/** For each name of the template, also of `{+path}` and `{?a,b*}`. */
 function suggestionsFor(template: string, calls: UpstreamCalls): NonNullable<AnyResource['suggest']> {
   const of = { kind: 'template', name: template } as const
   const names = [...template.matchAll(/\{[+#./;?&]?([^}]*)\}/g)]
@@ -287,7 +290,7 @@ function titled(raw: Params): { title?: string } {
   return title === undefined ? {} : { title: title.slice(0, 200) }
 }
 
-/** By name: what is remembered and what is listed must not differ in their order alone. */
+/** By name: stored and listed definitions must not differ in order alone. */
 function named(offered: OfferedParts['offered'], wanted: OfferedDefinition['kind']): OfferedDefinition[] {
   const found = offered.filter(({ kind }) => kind === wanted)
   return found.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
@@ -300,4 +303,87 @@ function valueOf({ offered }: OfferedParts, kind: OfferedDefinition['kind']): Pa
 function textIn(record: Params, field: string): string | undefined {
   const value = record[field]
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A definition with the name that agents call it by. */
+interface NamedDefinition {
+  readonly kind: PinKind
+  readonly own: string
+  /** `undefined` where that is the name, whatever is configured. */
+  readonly name: string | undefined
+  /** A held-back definition was changed by its server, or was never offered. */
+  readonly state: 'offered' | 'changed' | 'unoffered'
+}
+
+/**
+ * Since when an upstream has the names of its definitions. An earlier definition keeps its name: calls meant for it
+ * must not reach a later one.
+ */
+export interface NameClaims {
+  /** The stored times go before ours; what is not stored yet stays. */
+  take(verdict: ReviewedListing): void
+  /** These are offered now, and nothing else. A definition that keeps its name keeps its time. */
+  settle(definitions: readonly NamedDefinition[], now: number): Claim[]
+  /** Changes to store. */
+  unwritten(): ClaimChange[]
+  wrote(changes: readonly ClaimChange[]): void
+}
+
+export function createNameClaims(): NameClaims {
+  let claims = new Map<string, NameClaim>()
+  const onRecord = new Map<string, Recorded>()
+
+  function claimOf({ kind, own, name, state }: NamedDefinition, now: number): NameClaim | undefined {
+    // A definition that its server changed keeps its name, and gets no other, also when the change was refused: the
+    // server may take it back, and agents would call another definition until then.
+    if (state === 'unoffered') return undefined
+    const known = claims.get(keyOf(kind, own))
+    if (known && (known.as === undefined || known.as === name)) return { as: name, since: known.since }
+    return state === 'offered' ? { as: name, since: now } : undefined
+  }
+
+  return {
+    take({ offered, held }) {
+      onRecord.clear()
+      for (const { kind, name, claim } of [...offered, ...held]) {
+        onRecord.set(keyOf(kind, name), { kind, name, claim })
+        if (claim) claims.set(keyOf(kind, name), claim)
+      }
+    },
+    settle(definitions, now) {
+      const next = new Map<string, NameClaim>()
+      const told = definitions.flatMap((one): Claim[] => {
+        const claim = claimOf(one, now)
+        if (!claim) return []
+        next.set(keyOf(one.kind, one.own), claim)
+        const { kind, own, name = own, state } = one
+        const what = kind === 'tool' || kind === 'prompt' ? kind : 'resource'
+        return [{ kind: what, name, since: claim.since, isHeld: state !== 'offered' }]
+      })
+      claims = next
+      return told
+    },
+    unwritten() {
+      return [...onRecord].flatMap(([key, { kind, name, claim: before }]) => {
+        const now = claims.get(key)
+        return now?.as === before?.as && now?.since === before?.since ? [] : [{ kind, name, before, now }]
+      })
+    },
+    wrote(changes) {
+      for (const { kind, name, now } of changes) {
+        const known = onRecord.get(keyOf(kind, name))
+        if (known) known.claim = now
+      }
+    },
+  }
+}
+
+interface Recorded {
+  readonly kind: PinKind
+  readonly name: string
+  claim: NameClaim | undefined
+}
+
+function keyOf(kind: PinKind, name: string): string {
+  return `${kind} ${name}`
 }

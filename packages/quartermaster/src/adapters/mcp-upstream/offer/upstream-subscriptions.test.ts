@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
-import type { Session } from '../session/session.ts'
-import type { Hearing } from './subscribers.ts'
-import { createUpstreamSubscriptions } from './upstream-subscriptions.ts'
+import type { Session } from '../peer/session.ts'
+import { createUpstreamSubscriptions, type SubscriptionConnection } from './upstream-subscriptions.ts'
 
 /** A connection to a server that is awake or not, and what it was told to listen for. */
 function hearing() {
   const wanted: string[][] = []
   const session = { watch: (uris: ReadonlySet<string>) => void wanted.push([...uris]) } as Session
   const server = { isAwake: true, starts: 0 }
-  const connection: Hearing = {
+  const connection: SubscriptionConnection = {
     session: () => (server.isAwake ? session : undefined),
     start: () => void server.starts++,
   }
@@ -19,8 +18,8 @@ function hearing() {
 /** Everybody has the same connection, but for agents that are given one of their own. */
 function stage() {
   const all = hearing()
-  const own = new Map<string, Hearing>()
-  const left = new Set<Hearing>()
+  const own = new Map<string, SubscriptionConnection>()
+  const left = new Set<SubscriptionConnection>()
   const notes: string[] = []
   const subscriptions = createUpstreamSubscriptions({
     connectionOf: agent => own.get(agent) ?? all.connection,
@@ -220,5 +219,5 @@ it('go on to everybody else where somebody fails at what it hears, and say so to
   apply()
   updated('a')
   expect(heard).toEqual(['second', 'second'])
-  expect(notes).toContain('Somebody who is subscribed could not be told of a change: The client is gone.')
+  expect(notes).toContain('A subscriber could not be notified of a change: The client is gone.')
 })

@@ -1,56 +1,56 @@
 import { messageOf } from '../../../contracts/index.ts'
-import type { Session } from '../session/session.ts'
-import { createSubscribers, type Hearing, type Subscriber } from './subscribers.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Session } from '../peer/session.ts'
 
-/** Who wants to hear of changes at which addresses of a server, over all its connections. */
+/** Subscribers to resources of a server, over all its connections. */
 export interface UpstreamSubscriptions {
-  /** Returns how to stop. A server that sleeps is woken: it tells nobody of anything. */
+  /** Returns how to stop. Starts a sleeping server: otherwise it could not notify. */
   add(agent: string, uri: string, onUpdated: () => void): () => void
-  /** Tells a new session what to listen for, and whoever waits that something may have changed before it did. */
-  apply(connection: Hearing, session: Session): void
-  updated(connection: Hearing, uri: string): void
-  /** Whether anybody wants to hear of anything over it. */
-  isWatched(connection: Hearing): boolean
-  /** Agents may have other connections by now: whoever waits hears of changes on the one that they have. */
+  /** Subscribes a new session, and tells subscribers that something may have changed before. */
+  apply(connection: SubscriptionConnection, session: Session): void
+  updated(connection: SubscriptionConnection, uri: string): void
+  /** Whether any subscriber uses this connection. */
+  isWatched(connection: SubscriptionConnection): boolean
+  /** Agents may have other connections by now: subscribers move to theirs. */
   settle(): void
-  /** Others have the place of this connection: whoever heard of changes on it waits for another one. */
-  displaced(connection: Hearing): void
-  /** There may be room by now for those who wait for a connection. They get it in a moment. */
+  /** This connection lost its slot: its subscribers wait for another one. */
+  displaced(connection: SubscriptionConnection): void
+  /** A slot may be free for subscribers without a connection. They get it in a moment. */
   roomMade(): void
-  /** Another server is in the place of this one: whoever waits hears of changes from that one. */
+  /** Another upstream replaces this one: subscribers move to it. */
   handOver(to: Pick<UpstreamSubscriptions, 'takeOver'>): void
-  /** Has those wait here who waited at the one before. */
+  /** Takes the subscribers of the replaced upstream. */
   takeOver(subscribers: readonly Subscriber[]): void
 }
 
-export interface UpstreamSubscriptionsDeps {
-  /** The connection through which an agent's requests go: it hears what changes for itself, and nobody else. */
-  connectionOf(agent: string): Hearing
-  /** Whether there is no other in its place. */
-  isInUse(connection: Hearing): boolean
-  /** A line for people who look after the upstream. */
+interface UpstreamSubscriptionsDeps {
+  /** The connection for an agent's subscriptions: it receives the agent's own notifications, and no one else's. */
+  connectionOf(agent: string): SubscriptionConnection
+  /** Whether it was not replaced. */
+  isInUse(connection: SubscriptionConnection): boolean
+  /** Logs a line for people who maintain the upstream. */
   note(text: string): void
 }
 
 export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): UpstreamSubscriptions {
   const { connectionOf, isInUse, note } = deps
-  /** Whoever waits, and where each hears of changes; nowhere while there is no connection to be had. */
-  const places = new Map<Subscriber, Hearing | undefined>()
+  /** Subscribers, and the connection of each; none while there is none to be had. */
+  const places = new Map<Subscriber, SubscriptionConnection | undefined>()
   const byConnection = createSubscribers()
   let isRoomDue = false
 
-  function hear(connection: Hearing): void {
+  function hear(connection: SubscriptionConnection): void {
     const session = connection.session()
     if (session) session.watch(byConnection.wanted(connection))
     else if (byConnection.isAny(connection)) connection.start()
   }
 
-  /** Of one that is left nothing more is asked, and what it still says reaches nobody. */
-  function hearLess(connection: Hearing): void {
+  /** A replaced connection is asked nothing more, and its notifications are dropped. */
+  function hearLess(connection: SubscriptionConnection): void {
     if (isInUse(connection)) connection.session()?.watch(byConnection.wanted(connection))
   }
 
-  function place(subscriber: Subscriber, connection: Hearing | undefined): void {
+  function place(subscriber: Subscriber, connection: SubscriptionConnection | undefined): void {
     places.set(subscriber, connection)
     if (connection) byConnection.add(connection, subscriber)
     subscriber.stop = () => remove(subscriber)
@@ -64,8 +64,8 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     roomMade()
   }
 
-  /** Where there is no room for one more connection, whoever waits goes on waiting. */
-  function find(subscriber: Subscriber, found = new Map<string, Found>()): Hearing | undefined {
+  /** Without a free slot for another connection a subscriber goes on waiting. */
+  function find(subscriber: Subscriber, found = new Map<string, Found>()): SubscriptionConnection | undefined {
     const { agent, uri } = subscriber
     const { connection, why } = found.get(agent) ?? look(agent)
     found.set(agent, { connection, why })
@@ -86,7 +86,7 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
   function settle(): void {
     const found = new Map<string, Found>()
     const moved: Subscriber[] = []
-    const before = new Set<Hearing>()
+    const before = new Set<SubscriptionConnection>()
     for (const [subscriber, connection] of [...places]) {
       const next = find(subscriber, found)
       if (next === connection) continue
@@ -98,7 +98,7 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     begin(moved)
   }
 
-  /** Not at once: who has made the room may be about to use it, and it may be made while others are being given theirs. */
+  /** Later: the caller that freed the slot may be about to use it, and slots may be freed while others are assigned. */
   function roomMade(): void {
     if (isRoomDue || ![...places.keys()].some(isWaiting)) return
     isRoomDue = true
@@ -108,7 +108,10 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     })
   }
 
-  /** Tells those of them that something may have changed who hear of it from now on. The others are told by their next session. */
+  /**
+   * Tells new subscribers of a running session that something may have changed. The others are told by their next
+   * session.
+   */
   function begin(subscribers: readonly Subscriber[]): void {
     for (const connection of new Set(subscribers.map(one => places.get(one)))) if (connection) hear(connection)
     tellAll(subscribers.filter(one => places.get(one)?.session()))
@@ -145,7 +148,7 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
     roomMade,
     handOver(to) {
       const left = [...places.keys()]
-      // Its server is not told: nothing new is asked of one that is left, and what it still says reaches nobody.
+      // The server is not told: a replaced connection is asked nothing more, and its notifications are dropped.
       places.clear()
       byConnection.clear()
       to.takeOver(left)
@@ -157,24 +160,71 @@ export function createUpstreamSubscriptions(deps: UpstreamSubscriptionsDeps): Up
   }
 }
 
-/** Where an agent hears of changes, or why it does not. */
+/** Where an agent subscribes, or why it cannot. */
 interface Found {
-  readonly connection?: Hearing | undefined
+  readonly connection?: SubscriptionConnection | undefined
   readonly why?: string | undefined
 }
 
-/** What happened while nobody listened nobody has told. */
+/** Changes while no session listened are unknown. */
 function tellAll(subscribers: readonly Subscriber[]): void {
   for (const { tell } of subscribers) tell()
 }
 
-/** Whoever fails at what it hears takes the server from nobody, nor the news from those after it. */
+/** A subscriber that throws must not affect the server or other subscribers. */
 function safely(onUpdated: () => void, note: (text: string) => void): () => void {
   return () => {
     try {
       onUpdated()
     } catch (error) {
-      note(`Somebody who is subscribed could not be told of a change: ${messageOf(error)}`)
+      note(`A subscriber could not be notified of a change: ${messageOf(error)}`)
     }
+  }
+}
+
+/** A connection, as far as subscriptions need it. */
+export type SubscriptionConnection = Pick<Connection, 'session' | 'start'>
+
+interface Subscriber {
+  readonly agent: string
+  readonly uri: string
+  tell(): void
+  /** Unsubscribes it where it is now. */
+  stop(): void
+}
+
+/** The subscribers by connection and address. */
+interface Subscribers {
+  add(connection: SubscriptionConnection, subscriber: Subscriber): void
+  /** Answers whether that was the last one at its address. */
+  remove(connection: SubscriptionConnection, subscriber: Subscriber): boolean
+  wanted(connection: SubscriptionConnection): ReadonlySet<string>
+  at(connection: SubscriptionConnection, uri: string): readonly Subscriber[]
+  all(connection: SubscriptionConnection): readonly Subscriber[]
+  isAny(connection: SubscriptionConnection): boolean
+  clear(): void
+}
+
+function createSubscribers(): Subscribers {
+  const known = new Map<SubscriptionConnection, Map<string, Set<Subscriber>>>()
+  return {
+    add(connection, subscriber) {
+      const byUri = known.get(connection) ?? new Map<string, Set<Subscriber>>()
+      known.set(connection, byUri)
+      byUri.set(subscriber.uri, (byUri.get(subscriber.uri) ?? new Set()).add(subscriber))
+    },
+    remove(connection, subscriber) {
+      const byUri = known.get(connection)
+      const own = byUri?.get(subscriber.uri)
+      if (!byUri || !own?.delete(subscriber) || own.size > 0) return false
+      byUri.delete(subscriber.uri)
+      if (byUri.size === 0) known.delete(connection)
+      return true
+    },
+    wanted: connection => new Set(known.get(connection)?.keys()),
+    at: (connection, uri) => [...(known.get(connection)?.get(uri) ?? [])],
+    all: connection => [...(known.get(connection)?.values() ?? [])].flatMap(own => [...own]),
+    isAny: connection => known.has(connection),
+    clear: () => known.clear(),
   }
 }

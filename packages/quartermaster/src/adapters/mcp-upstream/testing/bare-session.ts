@@ -1,5 +1,5 @@
-import type { Line } from '../session/line.ts'
-import type { Session, SessionEvents, SessionFacts } from '../session/session.ts'
+import type { RpcChannel } from '../peer/rpc-channel.ts'
+import type { Session, SessionEvents, SessionFacts } from '../peer/session.ts'
 
 /** For whoever does not care what a session tells. */
 export const NO_EVENTS: SessionEvents = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
@@ -18,6 +18,6 @@ export function listedSession(page: Session['page']): Session {
 }
 
 /** A line on which nothing but requests matters, and that does not end unless it is said. */
-export function bareLine(peer: object, ended: Promise<unknown> = new Promise(() => {})): Line {
-  return { peer, ended } as unknown as Line
+export function bareLine(peer: object, ended: Promise<unknown> = new Promise(() => {})): RpcChannel {
+  return { peer, ended } as unknown as RpcChannel
 }

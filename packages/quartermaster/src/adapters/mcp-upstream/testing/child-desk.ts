@@ -10,9 +10,9 @@ import {
   type ProcessManagerOptions,
 } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
-import type { Channel, ChannelEnd } from '../session/channel.ts'
-import { type ChildLog, createChildLog } from '../stdio/child-log.ts'
-import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-channel.ts'
+import type { Channel, ChannelEnd } from '../peer/channel.ts'
+import { type ChildLog, createChildLog } from '../transport/child-log.ts'
+import { openStdioChannel, type StdioChannelOptions } from '../transport/stdio-channel.ts'
 
 /** Says its number and that of one that it has started without any mark, and goes on without whoever started it. */
 export const APART = `QUARTERMASTER_UPSTREAM=none setsid sh -c 'echo $$; env -i sleep 1000 & echo $!; wait'`
@@ -30,7 +30,7 @@ export async function tempFolder(): Promise<string> {
   return dir
 }
 
-export interface HerdDesk {
+interface HerdDesk {
   readonly herd: ProcessManager
   readonly dataDir: string
 }
@@ -44,7 +44,7 @@ export async function herdDesk(options: Partial<ProcessManagerOptions> = {}): Pr
 }
 
 /** A channel, and everything that came out of it. */
-export interface OpenedChannel {
+interface OpenedChannel {
   readonly channel: Channel
   readonly log: ChildLog
   readonly messages: Message[]
@@ -58,7 +58,7 @@ export interface OpenedChannel {
   ask(method: string, params?: Record<string, unknown>): Promise<Message>
 }
 
-export interface ChannelDeskOptions extends Partial<Omit<StdioChannelOptions, 'herd'>> {
+export interface ChannelDeskOptions extends Partial<Omit<StdioChannelOptions, 'processes'>> {
   readonly herd?: ProcessManager
   /** Of the ill-behaved server. */
   readonly flags?: readonly string[]
@@ -90,7 +90,7 @@ export async function openChannel({
     stop: QUICK_STOP,
     clock,
     ...options,
-    herd,
+    processes: herd,
     log,
   })
   const channel = await open(

@@ -1,8 +1,8 @@
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
-import { pause } from '../pausing.ts'
-import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
-import type { Era, Session } from '../session/session.ts'
-import { type Connection, type ConnectionDeps, createConnection } from '../supervision/connection.ts'
+import { type Connection, type ConnectionDeps, createConnection } from '../connection/connection.ts'
+import { pause } from '../peer/abort.ts'
+import { type ChannelEnd, ChannelFailure } from '../peer/channel.ts'
+import type { Era, Session } from '../peer/session.ts'
 import { factsOf } from './bare-session.ts'
 import { untilAborted } from './until-aborted.ts'
 

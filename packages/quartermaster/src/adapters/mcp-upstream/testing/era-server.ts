@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { onTestFinished } from 'vitest'
-import type { Era } from '../session/session.ts'
+import type { Era } from '../peer/session.ts'
 
 /** A server of the SDK behind one address that may be put in the place of one of the other era. */
 export interface EraServer {

@@ -1,7 +1,7 @@
 import { createProcessManager } from '../../programs/process-manager.ts'
 import { createSystemClock } from '../../system/index.ts'
-import { createChildLog } from '../stdio/child-log.ts'
-import { openStdioChannel } from '../stdio/stdio-channel.ts'
+import { createChildLog } from '../transport/child-log.ts'
+import { openStdioChannel } from '../transport/stdio-channel.ts'
 import { createLookingClock } from './looking-clock.ts'
 
 // What a gateway does with children, as a process of its own that tests may kill. Its argument is a JSON text:
@@ -19,7 +19,7 @@ const herd = createProcessManager({ clock: looks ? looking : { ...clock, after: 
 
 async function start([command = '', ...args]: string[]): Promise<void> {
   const log = createChildLog({ clock })
-  const open = openStdioChannel({ command, args, env: {}, cwd: '/', clock, herd, log })
+  const open = openStdioChannel({ command, args, env: {}, cwd: '/', clock, processes: herd, log })
   const answered = new Promise<void>((resolve, reject) => {
     const events = { onMessage: () => resolve(), onEnd: ({ reason }: { reason: string }) => reject(new Error(reason)) }
     void open(events, new AbortController().signal)

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import type { Id, Message } from '../../mcp-wire/index.ts'
-import { type HttpChannelOptions, openHttpChannel } from '../http/http-channel.ts'
-import type { Channel, ChannelEnd } from '../session/channel.ts'
+import type { Channel, ChannelEnd } from '../peer/channel.ts'
+import { type HttpChannelOptions, openHttpChannel } from '../transport/http-channel.ts'
 
 /** A channel, and what came of it. */
-export interface HttpDesk {
+interface HttpFixture {
   readonly channel: Channel
   readonly clock: FakeClock
   readonly messages: Message[]
@@ -23,7 +23,7 @@ export interface HttpDesk {
 }
 
 /** Opens a channel to an address. Its clock stands still. */
-export async function httpDesk(url: string, options: Partial<HttpChannelOptions> = {}): Promise<HttpDesk> {
+export async function httpFixture(url: string, options: Partial<HttpChannelOptions> = {}): Promise<HttpFixture> {
   const clock = createFakeClock()
   const messages: Message[] = []
   const lost: { id: Id; reason: string }[] = []

@@ -38,7 +38,7 @@ export interface HttpEndpoint {
   close(): Promise<void>
 }
 
-export interface EndpointOptions {
+interface EndpointOptions {
   readonly host?: string
   readonly port?: number
   /** Its key and certificate, if it is reached by https. */

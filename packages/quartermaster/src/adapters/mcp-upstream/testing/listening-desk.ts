@@ -1,16 +1,15 @@
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { SendFailure } from '../session/channel.ts'
-import type { Line } from '../session/line.ts'
-import { keepListening } from '../session/listening.ts'
-import { RpcError } from '../session/rpc-error.ts'
+import { RpcError, SendFailure } from '../peer/channel.ts'
+import { createModernSubscriptions } from '../peer/modern-subscriptions.ts'
+import type { RpcChannel } from '../peer/rpc-channel.ts'
 import { factsOf, NO_EVENTS } from './bare-session.ts'
 
 /** A line on which each request is answered by what a test gives. */
-export function lineTo(request: (...asked: never[]) => Promise<unknown>, close = async () => {}): Line {
+export function lineTo(request: (...asked: never[]) => Promise<unknown>, close = async () => {}): RpcChannel {
   let id = 0
   const begin = (...asked: never[]) => ({ id: id++, answer: request(...asked) })
-  return { begin, close, ended: new Promise(() => {}) } as unknown as Line
+  return { begin, close, ended: new Promise(() => {}) } as unknown as RpcChannel
 }
 
 /** A server that tells as long as a test wants. */
@@ -38,8 +37,8 @@ export function telling() {
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   }
-  const listening = keepListening({
-    line: lineTo(peer.request),
+  const listening = createModernSubscriptions({
+    rpc: lineTo(peer.request),
     facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
     clock,
     events: {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createSystemClock } from '../../system/index.ts'
 
-export interface LookingClock extends Clock {
+interface LookingClock extends Clock {
   /** Resolves when a look has been taken that was begun after this. */
   looked(): Promise<void>
 }

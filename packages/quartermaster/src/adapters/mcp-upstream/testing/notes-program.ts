@@ -1,7 +1,7 @@
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { isRequest, type Message, type Params, type Request } from '../../mcp-wire/index.ts'
-import type { ChannelEvents, OpenChannel } from '../session/channel.ts'
-import { openSession } from '../session/open-session.ts'
+import type { ChannelEvents, OpenChannel } from '../peer/channel.ts'
+import { openSession } from '../peer/open-session.ts'
 import { NO_EVENTS } from './bare-session.ts'
 
 const ABOUT = {

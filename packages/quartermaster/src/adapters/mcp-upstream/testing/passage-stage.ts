@@ -1,10 +1,10 @@
 import type { CallContext } from '../../../core/catalogue/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Session } from '../session/session.ts'
-import { createCarefulLane } from '../supervision/careful-lane.ts'
-import type { Connection } from '../supervision/connection.ts'
-import type { Failure } from '../supervision/failures.ts'
-import { pass } from '../supervision/passage.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Failure } from '../connection/failures.ts'
+import { createSlowStart } from '../connection/retry-slow-start.ts'
+import { sendWithRetry } from '../connection/send-with-retry.ts'
+import type { Session } from '../peer/session.ts'
 
 /** A connection that always has a session, and a server whose answers are written down beforehand. */
 export function stage(...answers: unknown[]) {
@@ -27,10 +27,10 @@ export function stage(...answers: unknown[]) {
   let isAtHand = false
   const connection: Pick<
     Connection,
-    'concerned' | 'lane' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
+    'concerned' | 'slowStart' | 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'failed' | 'answered'
   > = {
     concerned: { upstream: 's', agent: 'eve' },
-    lane: createCarefulLane(),
+    slowStart: createSlowStart(),
     refused: () => void seen.noted++,
     failed: async (_, failure) => void seen.failures.push(failure),
     answered() {},
@@ -82,8 +82,8 @@ export function stage(...answers: unknown[]) {
       hasAsked,
       call: isCall ? ({} as CallContext) : undefined,
     }
-    const sent = pass({ ...options, signal }, given => work(given, signal))
-    // Whoever waits for time to pass looks at it only later.
+    const sent = sendWithRetry({ ...options, signal }, given => work(given, signal))
+    // Whoever waits for time to sendWithRetry looks at it only later.
     sent.catch(() => {})
     return sent
   }

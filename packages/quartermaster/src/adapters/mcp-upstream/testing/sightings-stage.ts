@@ -1,7 +1,7 @@
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { otherNamesIn } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { createSightings } from '../acquaintance/sightings.ts'
+import { createDefinitionLister } from '../offer/list-definitions.ts'
 import { factsOf, listedSession } from './bare-session.ts'
 import { untilAborted } from './until-aborted.ts'
 
@@ -38,9 +38,9 @@ export function sightingsStage(tools = {}) {
   const notes: string[] = []
   const own = { agent: 'ada', connection: { session: () => (server.isUp ? session : undefined) } }
   const config = UpstreamConfig.parse({ command: 'server' })
-  const sightings = createSightings({
+  const lister = createDefinitionLister({
     clock,
-    verdicts: {
+    reviewQueue: {
       async see() {
         if (store.fails) throw store.fails
         written.push('definitions')
@@ -60,7 +60,7 @@ export function sightingsStage(tools = {}) {
         return true
       },
     },
-    acquaintance: {
+    serverFacts: {
       era: () => undefined,
       turnedOut() {},
       isMet: () => false,
@@ -74,5 +74,5 @@ export function sightingsStage(tools = {}) {
     otherTools: async () => otherNamesIn([]),
     note: text => void notes.push(text),
   })
-  return { clock, server, session, sightings, own, written, taken, store, compared, notes }
+  return { clock, server, session, lister, own, written, taken, store, compared, notes }
 }

@@ -1,8 +1,8 @@
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { isRequest, type Message, type Params } from '../../mcp-wire/index.ts'
-import type { Channel, ChannelEnd, ChannelEvents } from '../session/channel.ts'
-import { openSession } from '../session/open-session.ts'
-import type { Session, SessionEvents } from '../session/session.ts'
+import type { Channel, ChannelEnd, ChannelEvents } from '../peer/channel.ts'
+import { openSession } from '../peer/open-session.ts'
+import type { Session, SessionEvents } from '../peer/session.ts'
 import { NO_EVENTS } from './bare-session.ts'
 
 /** A session with a server of 2025-11-25 that says nothing but what a test has it say. */
@@ -19,7 +19,7 @@ export interface SilentServer {
   end(end: ChannelEnd): void
 }
 
-export interface SilentServerOptions {
+interface SilentServerOptions {
   readonly capabilities?: Params
   readonly events?: Partial<SessionEvents>
   /** Has a message fail on its way, by what it resolves to. */

@@ -13,7 +13,7 @@ import {
 } from '../../../core/upstreams/index.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
 import { createIds, createSystemClock, sha256, silentLog, systemRandom } from '../../system/index.ts'
-import { createMounted, type MountOptions } from '../mounted.ts'
+import { createMounted, type MountOptions } from '../mount-upstream.ts'
 import type { StartChoice } from '../mounts.ts'
 import { createUpstreamAuth } from '../oauth/upstream-auth.ts'
 import { createUpstreams } from '../upstreams.ts'
@@ -26,7 +26,7 @@ export const SIGNAL = new AbortController().signal
 export const entry = (options: Record<string, unknown> = {}, ...flags: string[]) =>
   UpstreamConfig.parse({ command: process.execPath, args: [ILL_SERVER, ...flags], era: 'legacy', ...options })
 
-export interface Situation {
+interface Situation {
   readonly storage?: StorageAccess
   /** Where leases are kept. */
   readonly at?: LeasePlace | undefined
@@ -53,7 +53,7 @@ export async function stage({
   const leases = createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at })
   const common = {
     ...ports,
-    herd,
+    processes: herd,
     dataDir,
     projectDir: await tempFolder(),
     auth: createUpstreamAuth({ ...ports, leases, credentials: createUpstreamCredentials(ports) }),

@@ -1,0 +1,337 @@
+import { describe, expect, it } from 'vitest'
+import type { ChannelEnd } from '../peer/channel.ts'
+import {
+  DELAYS_MS,
+  LOGIN_RETRY_MS,
+  type Machine,
+  type MachineEvent,
+  MOST_BUSY_MS,
+  MOST_EARLY,
+  NEW_SESSION_MS,
+  newMachine,
+  next,
+  STABLE_MS,
+  stateOf,
+} from './connection-state-machine.ts'
+
+type Event = MachineEvent<string>
+type Kind = Machine<string>['kind']
+
+const NOW = 1_000_000
+const LATER = NOW + 60_000
+const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 1.' }
+const LOST: ChannelEnd = { kind: 'lost', reason: 'The connection to it is broken.' }
+const FORGOTTEN: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
+const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sign in.' }
+
+const WANTED: Event = { what: 'wanted' }
+const LOOKED_AT: Event = { what: 'lookedAt' }
+const DUE: Event = { what: 'due', isMissed: true }
+const CHANGED: Event = { what: 'changedOutside' }
+const RENEWED: Event = { what: 'renewed' }
+const STOPPED: Event = { what: 'stopped', reason: 'It was removed.' }
+const UNUSED: Event = { what: 'unused', session: 's1' }
+const opened = (start: number): Event => ({ what: 'opened', start, session: `s${start}`, note: 'Connected.' })
+const failed = (start: number, end = EXITED, isMissed = true): Event => ({
+  what: 'failed',
+  start,
+  trouble: end,
+  end,
+  isMissed,
+  luck: 1,
+})
+const fell = (session: string, end = EXITED, isMissed = true): Event => ({
+  what: 'fell',
+  session,
+  end,
+  isMissed,
+  luck: 1,
+})
+
+/** What becomes of one to which all this happens, at the times given. */
+function after(...events: readonly (Event | readonly [Event, number])[]): Machine<string> {
+  return events.reduce<Machine<string>>((machine, one) => {
+    const [event, now] = 'what' in one ? [one, NOW] : one
+    return next(machine, event, now).machine
+  }, newMachine<string>(NOW))
+}
+
+/** Each place a connection can stand at; the numbers are those of its start. */
+const PLACES: Record<Kind, Machine<string>> = {
+  idle: newMachine<string>(NOW),
+  starting: after(WANTED),
+  up: after(WANTED, opened(1)),
+  waiting: after(WANTED, failed(1)),
+  needsLogin: after(WANTED, failed(1, REFUSED)),
+  stopped: after(STOPPED),
+}
+
+const ALL: Record<string, Event> = {
+  wanted: WANTED,
+  'looked at': LOOKED_AT,
+  due: DUE,
+  'changed outside': CHANGED,
+  opened: opened(1),
+  'opened by an earlier start': opened(0),
+  failed: failed(1),
+  'failed by an earlier start': failed(0),
+  fell: fell('s1'),
+  'fell, an earlier one': fell('s0'),
+  unused: UNUSED,
+  'unused, an earlier one': { what: 'unused', session: 's0' },
+  renewed: RENEWED,
+  stopped: STOPPED,
+}
+
+/** Where each event leads from each place. Whatever is not named leaves it as it is. */
+const LEADS: Record<Kind, Record<string, Kind>> = {
+  idle: { wanted: 'starting', renewed: 'starting', stopped: 'stopped' },
+  starting: { opened: 'up', failed: 'waiting', renewed: 'starting', stopped: 'stopped' },
+  up: { fell: 'starting', unused: 'idle', renewed: 'starting', stopped: 'stopped' },
+  waiting: {
+    wanted: 'starting',
+    'looked at': 'starting',
+    due: 'starting',
+    'changed outside': 'starting',
+    renewed: 'starting',
+    stopped: 'stopped',
+  },
+  needsLogin: { wanted: 'starting', 'looked at': 'starting', due: 'starting', renewed: 'starting', stopped: 'stopped' },
+  stopped: {},
+}
+
+const CASES = Object.entries(PLACES).flatMap(([from, machine]) =>
+  Object.entries(ALL).map(([name, event]) => ({ from, name, machine, event, to: LEADS[from as Kind][name] })),
+)
+
+describe('a connection that is', () => {
+  it.each(CASES.filter(({ to }) => to !== undefined))('$from and is $name is then $to', ({ machine, event, to }) => {
+    const step = next(machine, event, LATER)
+    expect(step.machine).toMatchObject({ kind: to, since: LATER })
+    expect(step.machine.session !== undefined).toBe(to === 'up')
+  })
+
+  it.each(CASES.filter(({ to }) => to === undefined))(
+    '$from is left as it is when it is $name',
+    ({ machine, event }) => {
+      const step = next(machine, event, LATER)
+      expect(step.machine).toBe(machine)
+      expect(step.actions).toEqual([])
+    },
+  )
+})
+
+describe('what is done', () => {
+  const deedsOf = (machine: Machine<string>, event: Event, now = LATER) => next(machine, event, now).actions
+
+  it('about one that is wanted is to open it', () => {
+    expect(deedsOf(PLACES.idle, WANTED)).toEqual([{ action: 'open', start: 1, isAgain: false }])
+  })
+
+  it('about one that could not start is to say so, and to wait and to look at it from outside', () => {
+    expect(deedsOf(PLACES.starting, failed(1), NOW)).toEqual([
+      { action: 'note', text: EXITED.reason },
+      { action: 'wait', ms: 100 },
+      { action: 'lookOutside', downSince: NOW },
+    ])
+  })
+
+  it('about one that fails again is to wait longer', () => {
+    const again = next(PLACES.waiting, DUE, LATER).machine
+    expect(deedsOf(again, failed(2)).slice(1)).toEqual([
+      { action: 'wait', ms: 500 },
+      { action: 'lookOutside', downSince: NOW },
+    ])
+  })
+
+  it('about one that exited is to start it at once; what else fell is out of the way before', () => {
+    const open = { action: 'open', start: 2, isAgain: true }
+    const close = { action: 'close', session: 's1' }
+    expect(deedsOf(PLACES.up, fell('s1'))).toEqual([
+      { ...close, isInTheWay: false, end: EXITED },
+      { action: 'note', text: EXITED.reason },
+      open,
+    ])
+    expect(deedsOf(PLACES.up, fell('s1', LOST))).toEqual([
+      { ...close, isInTheWay: true, end: LOST },
+      { action: 'note', text: LOST.reason },
+      open,
+    ])
+  })
+
+  const open = (start: number) => ({ action: 'open', start, isAgain: true })
+  /** One of which the server has forgotten so many sessions, each as old as it has to be for the next. */
+  function forgetful(times: number): Machine<string> {
+    let machine = PLACES.up
+    for (let start = 2; start <= times; start++) {
+      const now = machine.since + NEW_SESSION_MS
+      machine = next(machine, fell(`s${start - 1}`, FORGOTTEN), now).machine
+      machine = next(next(machine, WANTED, now).machine, opened(start), now).machine
+    }
+    return next(machine, fell(`s${times}`, FORGOTTEN), machine.since + NEW_SESSION_MS).machine
+  }
+
+  it('about one that has forgotten a session is to make another, the first time at once', () => {
+    expect(deedsOf(PLACES.up, fell('s1', FORGOTTEN)).slice(2)).toEqual([open(2)])
+    const again = after(WANTED, opened(1), fell('s1', FORGOTTEN), opened(2))
+    expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + 4_999).slice(2)).toEqual([{ action: 'wait', ms: DELAYS_MS[1] }])
+    expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + STABLE_MS).slice(2)).toEqual([open(3)])
+  })
+
+  it.each([2, 3, 9, 20])('about one that has forgotten %i of them is to make the next for whoever needs it', times => {
+    const machine = forgetful(times)
+    const { since, startedAt } = machine
+    expect(machine).toMatchObject({ kind: 'idle', nextStartAt: since + (DELAYS_MS[times - 1] ?? 30_000) })
+    expect([WANTED, DUE].map(event => deedsOf(machine, event, since))).toEqual([[open(times + 1)], [open(times + 1)]])
+    expect(deedsOf(machine, { what: 'due', isMissed: false })).toEqual([])
+    // It is there: nothing has fallen, unless it cannot be met any more.
+    const starting = next(machine, WANTED, startedAt + NEW_SESSION_MS).machine
+    expect(stateOf(starting)).toMatchObject({ kind: 'starting', isForgotten: true, downSince: undefined })
+    const gone = next(starting, failed(times + 1), since)
+    expect(gone.actions).toContainEqual({ action: 'wait', ms: DELAYS_MS[1] })
+    expect(stateOf(gone.machine)).toMatchObject({
+      kind: 'waiting',
+      isForgotten: false,
+      downSince: startedAt + NEW_SESSION_MS,
+    })
+  })
+
+  it('about one that forgets every session at once is to make two in a second for whoever needs them', () => {
+    const met = next(next(forgetful(5), WANTED, LATER).machine, opened(6), LATER).machine
+    const machine = next(met, fell('s6', FORGOTTEN), LATER).machine
+    const needed = next(machine, WANTED, LATER + 100)
+    expect(needed.actions).toEqual([{ action: 'wait', ms: NEW_SESSION_MS - 100 }])
+    expect(next(needed.machine, WANTED, LATER + 200).machine).toBe(needed.machine)
+    expect(deedsOf(needed.machine, DUE, LATER + NEW_SESSION_MS)).toEqual([open(7)])
+  })
+
+  it('about one that wants a person is to wait for long, and not to look at it from outside', () => {
+    expect(deedsOf(PLACES.starting, failed(1, REFUSED)).slice(1)).toEqual([{ action: 'wait', ms: LOGIN_RETRY_MS }])
+  })
+
+  it.each([true, false])(
+    'about one that is busy is to wait for as long as it asks and no more (missed: %s)',
+    isMissed => {
+      const busy = (busyMs: number): Event => ({ ...failed(1, LOST, isMissed), busyMs }) as Event
+      expect(deedsOf(PLACES.starting, busy(25_000)).slice(1)).toEqual([{ action: 'wait', ms: 25_000 }])
+      expect(deedsOf(PLACES.starting, busy(86_400_000)).slice(1)).toEqual([{ action: 'wait', ms: MOST_BUSY_MS }])
+      expect(deedsOf(PLACES.starting, busy(0)).slice(1)).toEqual([{ action: 'wait', ms: DELAYS_MS[1] }])
+    },
+  )
+
+  it('about one that nobody misses is nothing but to say so', () => {
+    expect(deedsOf(PLACES.starting, failed(1, EXITED, false))).toEqual([{ action: 'note', text: EXITED.reason }])
+    expect(after(WANTED, failed(1, EXITED, false)).kind).toBe('idle')
+    expect(after(WANTED, opened(1), fell('s1', LOST, false)).kind).toBe('idle')
+  })
+
+  it('about one that was refused and that nobody misses is nothing either, until somebody needs it', () => {
+    expect(deedsOf(PLACES.starting, failed(1, REFUSED, false))).toEqual([{ action: 'note', text: REFUSED.reason }])
+    const resting = after(WANTED, failed(1, REFUSED, false))
+    expect(stateOf(resting)).toMatchObject({ kind: 'idle', reason: REFUSED.reason })
+    expect(next(resting, WANTED, LATER).machine.kind).toBe('starting')
+  })
+
+  it('about one whose time to wait is over while nobody misses it any more is nothing', () => {
+    const due: Event = { what: 'due', isMissed: false }
+    for (const machine of [PLACES.waiting, PLACES.needsLogin]) {
+      expect(deedsOf(machine, due)).toEqual([])
+      expect(next(machine, due, LATER).machine).toMatchObject({ kind: 'idle', why: { reason: machine.why.reason } })
+    }
+  })
+
+  it('about one that was let in until now is to ask at once whether it is again, and then seldom', () => {
+    const again = next(PLACES.up, fell('s1', REFUSED), LATER)
+    expect(again.actions.slice(2)).toEqual([{ action: 'open', start: 2, isAgain: true }])
+    expect(next(again.machine, failed(2, REFUSED), LATER).machine.kind).toBe('needsLogin')
+  })
+
+  it('about one that is started anew or stopped is to give up what is under way, or to end what is there', () => {
+    expect(deedsOf(PLACES.starting, RENEWED)).toMatchObject([{ action: 'giveUp' }, { action: 'open', start: 2 }])
+    expect(deedsOf(PLACES.up, RENEWED)).toMatchObject([
+      { action: 'close', session: 's1' },
+      { action: 'open', start: 2 },
+    ])
+    expect(deedsOf(PLACES.starting, STOPPED)).toMatchObject([{ action: 'giveUp' }])
+    expect(deedsOf(PLACES.up, STOPPED)).toMatchObject([{ action: 'close', session: 's1' }])
+  })
+
+  it('about one that is left is to end what is there when that is over, and to start nothing', () => {
+    const LEFT: Event = { what: 'left', reason: 'It was removed.' }
+    for (const place of ['idle', 'starting', 'waiting', 'needsLogin'] as const)
+      expect(next(PLACES[place], LEFT, LATER).machine).toMatchObject({
+        kind: 'stopped',
+        why: { reason: 'It was removed.' },
+      })
+    expect(deedsOf(PLACES.starting, LEFT)).toMatchObject([{ action: 'giveUp' }])
+    const { machine, actions } = next(PLACES.up, LEFT, LATER)
+    expect({ kind: machine.kind, session: machine.session, actions }).toEqual({
+      kind: 'up',
+      session: 's1',
+      actions: [],
+    })
+    for (const event of [fell('s1'), UNUSED, RENEWED, STOPPED])
+      expect(next(machine, event, LATER)).toMatchObject({
+        machine: { kind: 'stopped', session: undefined },
+        actions: [{ action: 'close', session: 's1' }],
+      })
+    for (const event of [fell('s0'), WANTED, LOOKED_AT, DUE]) expect(next(machine, event, LATER).machine).toBe(machine)
+  })
+
+  it('about one that is not used is to end it', () => {
+    expect(deedsOf(PLACES.up, UNUSED)).toEqual([{ action: 'close', session: 's1', isInTheWay: true }])
+  })
+})
+
+describe('what is known of a connection', () => {
+  it('is how often it was started because it fell or did not come up, and not because a person wanted it', () => {
+    expect(after(WANTED, opened(1), fell('s1')).restarts).toBe(1)
+    expect(after(WANTED, failed(1), DUE, failed(2), DUE).restarts).toBe(2)
+    expect(after(WANTED, opened(1), RENEWED).restarts).toBe(0)
+    expect(after(WANTED, opened(1), UNUSED, WANTED).restarts).toBe(0)
+    expect(after(WANTED, failed(1, REFUSED), DUE).restarts).toBe(0)
+  })
+
+  it('is since when it is down, from the first fall on until it has been up for a while', () => {
+    const soon = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), NOW + 4])
+    expect(stateOf(soon)).toMatchObject({ kind: 'waiting', downSince: NOW + 1 })
+    const late = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), LATER])
+    expect(stateOf(late)).toMatchObject({ kind: 'starting', downSince: LATER })
+    expect(stateOf(PLACES.up).downSince).toBeUndefined()
+    // Also when nobody tries it any more; what only fell was never tried again.
+    expect(stateOf(after(WANTED, failed(1, EXITED, false)))).toMatchObject({ kind: 'idle', downSince: NOW })
+    const unmissed = after(WANTED, opened(1), [fell('s1', LOST, false), LATER])
+    expect(stateOf(unmissed)).toMatchObject({ kind: 'idle', downSince: undefined })
+  })
+
+  it('is when it is started next, while it waits', () => {
+    expect(stateOf(PLACES.waiting).nextStartAt).toBe(NOW + 100)
+    expect(stateOf(PLACES.needsLogin).nextStartAt).toBe(NOW + LOGIN_RETRY_MS)
+    expect(stateOf(next(PLACES.waiting, DUE, LATER).machine).nextStartAt).toBeUndefined()
+  })
+
+  it('is what went wrong, also while it is tried again', () => {
+    expect(stateOf(next(PLACES.waiting, DUE, LATER).machine)).toMatchObject({ kind: 'starting', reason: EXITED.reason })
+    expect(PLACES.waiting.lastTrouble).toMatchObject({ reason: EXITED.reason, at: NOW })
+  })
+
+  it('is nothing of a refusal once it is let in, and all else that went wrong before', () => {
+    expect(after(WANTED, failed(1, REFUSED), DUE, opened(2)).lastTrouble).toBeUndefined()
+    expect(after(WANTED, failed(1), DUE, opened(2)).lastTrouble).toMatchObject({ reason: EXITED.reason })
+  })
+
+  it('is that whoever wants to know has it started, but not right after a start', () => {
+    expect(next(PLACES.waiting, LOOKED_AT, NOW + 4_999).machine).toBe(PLACES.waiting)
+    expect(next(PLACES.waiting, LOOKED_AT, NOW + 5_000).machine.kind).toBe('starting')
+  })
+
+  it('is that changes outside in a row are no sign of repair', () => {
+    let machine = PLACES.waiting
+    for (let times = 1; times <= MOST_EARLY; times++) {
+      machine = next(machine, CHANGED, NOW).machine
+      machine = next(machine, failed(times + 1), NOW).machine
+    }
+    const again = next(next(machine, DUE, NOW).machine, failed(machine.start + 1), NOW)
+    expect(again.actions.map(({ action }) => action)).toEqual(['note', 'wait'])
+  })
+})

@@ -1,0 +1,194 @@
+import { stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { resolve } from 'node:path'
+import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../../contracts/index.ts'
+import { type Clock } from '../../../core/kernel/index.ts'
+import { targetText } from '../../../core/secrets/index.ts'
+import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
+import { type ProcessManager, programPlaces, workingFolder } from '../../programs/index.ts'
+import type { UpstreamAuth } from '../oauth/upstream-auth.ts'
+import type { OpenChannel } from '../peer/channel.ts'
+import { boundedChannel } from '../transport/bounded-channel.ts'
+import type { ChildLog } from '../transport/child-log.ts'
+import { keySettings } from '../transport/http-auth.ts'
+import { openHttpChannel } from '../transport/http-channel.ts'
+import { createSessionRenewalLimit, type SessionRenewalLimit } from '../transport/http-rejections.ts'
+import { maskedChannel } from '../transport/masked-channel.ts'
+import { openStdioChannel } from '../transport/stdio-channel.ts'
+import { wrongEntry } from '../upstream-entry.ts'
+
+export interface TargetDeps {
+  readonly name: string
+  readonly config: UpstreamConfig
+  readonly projectDir: string
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly processes: ProcessManager
+  readonly auth: UpstreamAuth
+  readonly log: ChildLog
+  hasAgent(name: string): Promise<boolean>
+}
+
+/** The connection to a server, by its configuration. */
+export function targetOf(deps: TargetDeps): Target {
+  const { config } = deps
+  if (config.wrong !== undefined) return noTarget(deps.name, config.wrong)
+  return 'command' in config ? stdioTarget(deps, config) : httpTarget(deps, config)
+}
+
+/** For a wrong entry: there is nothing to connect to. */
+function noTarget(name: string, wrong: string): Target {
+  const error = wrongEntry(name, wrong)
+  return {
+    transport: 'stdio',
+    text: '',
+    open: () => () => Promise.reject(error),
+    fingerprint: async () => '',
+    hasForAll: async () => false,
+    agentsSignedIn: async () => [],
+  }
+}
+
+function stdioTarget({ projectDir, dataDir, clock, processes, log }: TargetDeps, config: StdioUpstream): Target {
+  const { command, args, env, cwd } = config
+  const folder = resolve(projectDir, cwd ?? '.')
+  return {
+    transport: 'stdio',
+    text: targetText(config, log.redact),
+    open: agent => {
+      const own = agent === undefined ? {} : config.agents[agent]?.env
+      const program = { command, args, env: { ...env, ...own }, clock, processes, log }
+      // Checked every time: it may have been made, or replaced, since.
+      const open: OpenChannel = async (events, signal) =>
+        openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
+      return maskedChannel(boundedChannel(open, log), log)
+    },
+    fingerprint: () =>
+      fingerprintOf([
+        folder,
+        ...programPlaces(command, folder).slice(0, MOST_LOOKED_AT),
+        ...args
+          .slice(0, MOST_LOOKED_AT)
+          .flatMap(placesIn)
+          .map(place => resolve(folder, place)),
+      ]),
+    hasForAll: async () => false,
+    agentsSignedIn: async () => [],
+  }
+}
+
+/** The possible paths in an argument: all of it, or the part after `--file=`. */
+function placesIn(argument: string): string[] {
+  const [, value] = /^[^=/\\]*=(.+)$/s.exec(argument) ?? []
+  return value === undefined ? [argument] : [argument, value]
+}
+
+/** Folders of programs, and arguments: a script is among the first. */
+const MOST_LOOKED_AT = 64
+
+async function fingerprintOf(paths: readonly string[]): Promise<string> {
+  const looks = paths.map(path =>
+    stat(path).then(
+      // Of a folder only its existence: changes in it have nothing to do with the server.
+      found => (found.isFile() ? `${found.ino}:${found.size}:${found.mtimeMs}` : `${found.ino}`),
+      () => '-',
+    ),
+  )
+  return (await Promise.all(looks)).join(' ')
+}
+
+function httpTarget(deps: TargetDeps, config: HttpUpstream): Target {
+  const { name, auth, log, hasAgent } = deps
+  const { url, headers } = config
+  const { protocol, hostname, port } = new URL(url)
+  return {
+    transport: 'http',
+    text: targetText(config, log.redact),
+    open: httpChannels(deps, config),
+    fingerprint: async () => {
+      const server = await isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
+      // Without a token from the issuer no connection works, however well the server is.
+      return `${server} ${auth.isIssuerAway(name) ? 'issuer-away' : '-'}`
+    },
+    async hasForAll() {
+      return keySettings({ url, headers }).length > 0 || auth.isSignedIn({ upstream: name }, config)
+    },
+    async agentsSignedIn() {
+      const agents = await auth.agentsAt(name)
+      // The login of a removed agent stays until it is signed out, and is not used meanwhile.
+      const areThere = await Promise.all(agents.map(hasAgent))
+      return agents.filter((_, index) => areThere[index])
+    },
+  }
+}
+
+function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target['open'] {
+  const { url, headers } = config
+  const tell = (text: string) => log.add('gateway', text)
+  const trials = new Map<string | undefined, SessionRenewalLimit>()
+  const trialsOf = (agent: string | undefined) => {
+    const known = trials.get(agent) ?? createSessionRenewalLimit(clock)
+    trials.set(agent, known)
+    return known
+  }
+  return agent => {
+    const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
+    const own = agent === undefined ? {} : (config.agents[agent]?.headers ?? {})
+    const way = {
+      name,
+      url,
+      headers: sentHeaders(headers, own),
+      settingOf: (header: string) =>
+        Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
+      trials: trialsOf(agent),
+      clock,
+      log: tell,
+    }
+    // Each channel has the login that it was opened with, and the next may have another.
+    const open: OpenChannel = (events, signal) =>
+      openHttpChannel({ ...way, auth: auth.for(owner, config, login => hideLogin(login, log)) })(events, signal)
+    return maskedChannel(boundedChannel(open, log), log)
+  }
+}
+
+/** An agent's own headers go before the shared ones, however their names are written. */
+function sentHeaders(shared: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>) {
+  const owned = new Set(Object.keys(own).map(name => name.toLowerCase()))
+  const left = Object.entries(shared).filter(([name]) => !owned.has(name.toLowerCase()))
+  return { ...Object.fromEntries(left), ...own }
+}
+
+function hideLogin({ accessToken, refreshToken, client }: UpstreamLogin, log: ChildLog): void {
+  const { client_secret: secret } = client
+  log.hide(accessToken, refreshToken, typeof secret === 'string' ? secret : undefined)
+}
+
+const CONNECT_MS = 500
+
+function isOpen(host: string, port: number): Promise<string> {
+  return new Promise(done => {
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port })
+    const end = (state: string) => {
+      socket.destroy()
+      done(state)
+    }
+    socket.setTimeout(CONNECT_MS, () => end('closed'))
+    socket.once('connect', () => end('open'))
+    socket.once('error', () => end('closed'))
+  })
+}
+
+/** Where a server is, and how to connect to it. */
+export interface Target {
+  readonly transport: 'stdio' | 'http'
+  /** For people: the program and its arguments, or the address, without secrets. */
+  readonly text: string
+  /** A connection with an agent's own credentials if it has some. */
+  open(agent: string | undefined): OpenChannel
+  /** What can be seen of it from outside, cheaply: a changed value means that starting may work now. */
+  fingerprint(): Promise<string>
+  /** Whether there are shared credentials: a key in the entry, or a login. */
+  hasForAll(): Promise<boolean>
+  /** Existing agents with a login, in addition to the configured ones. */
+  agentsSignedIn(): Promise<readonly string[]>
+}

@@ -1,0 +1,159 @@
+import {
+  type Answer,
+  issueText,
+  ModelQuestion,
+  PersonQuestion,
+  type Question,
+  type QuestionKind,
+  UrlQuestion,
+} from '../../../contracts/index.ts'
+import { type CancelSignal, type Clock, fewIssues } from '../../../core/kernel/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { pause } from './abort.ts'
+import { isSessionForgotten, RPC, RpcError, SendFailure } from './channel.ts'
+import type { Answerable } from './session.ts'
+
+/** A question of which only the kind is known. */
+export type Asked = Pick<Question, 'kind'>
+
+/** Who has to answer a request of a server, without looking at its content. Nothing when it is no known question. */
+export function kindAsked(method: string, { mode }: Params): QuestionKind | undefined {
+  if (method === 'roots/list') return 'roots'
+  if (method === 'sampling/createMessage') return 'model'
+  if (method !== 'elicitation/create') return undefined
+  return mode === 'url' ? 'url' : 'person'
+}
+
+/** Whether a call has to wait for the answer. Roots are answered without a person. */
+export function isWaitedFor(method: string, params: Params): boolean {
+  const kind = kindAsked(method, params)
+  return kind !== undefined && kind !== 'roots'
+}
+
+/**
+ * A server's request as a question; nothing when it is no known one. Throws an `RpcError` that says what is wrong with
+ * one that cannot be asked.
+ */
+export function toQuestion(method: string, params: Params, key?: string): Question | undefined {
+  const filed = key !== undefined && KEY.test(key) ? { key } : {}
+  if (method === 'roots/list') return { kind: 'roots', ...filed }
+  if (method === 'sampling/createMessage') return toModelQuestion(params, filed)
+  return method === 'elicitation/create' ? toPersonQuestion(params, filed) : undefined
+}
+
+const KEY = /^[\w.-]{1,64}$/
+
+function toPersonQuestion(params: Params, filed: { key?: string }): Question {
+  const { mode, message, url, elicitationId, requestedSchema } = params
+  if (mode !== 'url')
+    return checked(PersonQuestion, {
+      message,
+      ...(isRecord(requestedSchema) ? { schema: requestedSchema } : {}),
+      ...filed,
+    })
+  const known = typeof elicitationId === 'string' ? { elicitationId } : {}
+  return checked(UrlQuestion, { kind: 'url', message, url, ...known, ...filed })
+}
+
+function toModelQuestion(params: Params, filed: { key?: string }): Question {
+  const { _meta, key: _key, ...asked } = params
+  return checked(ModelQuestion, { ...asked, kind: 'model', ...filed })
+}
+
+type QuestionSchema = typeof PersonQuestion | typeof UrlQuestion | typeof ModelQuestion
+
+function checked(schema: QuestionSchema, question: Params): Question {
+  const parsed = schema.safeParse(question)
+  if (parsed.success) return parsed.data
+  const wrong = fewIssues(parsed.error.issues).map(issueText).join(' ')
+  throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${wrong}` })
+}
+
+/** Whether the caller of a request can be asked this. */
+export function isAnswerable(question: Asked, can: Answerable): boolean {
+  if (question.kind === 'roots') return can.roots
+  if (question.kind === 'model') return can.model
+  return question.kind === 'url' ? can.url : can.form
+}
+
+/** An answer in the form of the protocol. Throws an `RpcError` where it has none for a refusal. */
+export function toResponse(question: Asked, { action, content }: Answer): Params {
+  if (question.kind === 'roots' || question.kind === 'model') {
+    if (action === 'accept' && content) return content
+    throw new RpcError({ code: REJECTED, message: REFUSALS[question.kind] })
+  }
+  return content === undefined ? { action } : { action, content }
+}
+
+/** The code of the specification's examples for refused sampling. */
+const REJECTED = -1
+
+/**
+ * Not an empty list: some servers take that for a ban on every folder, and one that asks at its start would remember
+ * it. After an error they use their own settings.
+ */
+const REFUSALS = {
+  roots: 'The folders are unknown now. Use those that you were started with.',
+  model: 'The request for the language model was refused.',
+}
+
+/** The answer when no client can be asked. */
+export function declined(question: Asked): Params {
+  return toResponse(question, { action: 'decline' })
+}
+
+/** How often an answer is sent to a server: a proxy that restarts is back by then. */
+export const MOST_DELIVERIES = 3
+/** A server that wants an answer later than this gets none: the call behind it has its own time. */
+export const LONGEST_DELAY_MS = 5_000
+/** The wait for a server that does not name one. */
+const USUAL_DELAY_MS = 1_000
+
+interface Delivery {
+  readonly clock: Pick<Clock, 'after'>
+  /** Aborts when the server no longer wants the answer, or is gone. */
+  readonly signal: CancelSignal
+}
+
+/**
+ * Delivers the answer to a server's question. Resolves to whether it arrived, which it has not where the signal came
+ * first. Rejects with why it was refused, where it is still wanted.
+ */
+export async function deliver(send: () => Promise<void>, { clock, signal }: Delivery): Promise<boolean> {
+  let mayBeThere = false
+  for (let tries = 1; ; tries++) {
+    try {
+      await send()
+      return true
+    } catch (error) {
+      if (signal.aborted) return false
+      const pauseMs = pauseAfter(error)
+      // A server that has it refuses a second one as the answer to nothing.
+      if (pauseMs === undefined && mayBeThere) return true
+      if (pauseMs === undefined || tries >= MOST_DELIVERIES) throw error
+      mayBeThere ||= error instanceof SendFailure && error.wasSent === 'maybe'
+      await pause(pauseMs, { clock, signal })
+      if (signal.aborted) return false
+    }
+  }
+}
+
+/**
+ * How long to wait before it is sent again, if at all. Also after an unknown outcome: an answer has the id of its
+ * question, so a duplicate is harmless. A refused answer would be refused again.
+ */
+function pauseAfter(error: unknown): number | undefined {
+  if (!(error instanceof SendFailure)) return undefined
+  const { wasSent, retryAfterMs = USUAL_DELAY_MS } = error
+  const isFinal = wasSent === 'refused' || wasSent === 'turnedAway' || isSessionForgotten(error)
+  return isFinal || retryAfterMs > LONGEST_DELAY_MS ? undefined : retryAfterMs
+}
+
+/** What that means for the call behind the question: it waits in vain, and to repeat it is to ask again. */
+export function undelivered(error: unknown): SendFailure {
+  const { message, status, said } = error instanceof SendFailure ? error : UNKNOWN
+  const reason = `It asked something, and could not be given the answer: ${message}`
+  return new SendFailure(reason, { wasSent: 'maybe', isFinal: true, status, said, cause: error })
+}
+
+const UNKNOWN = { message: 'It could not be sent.', status: undefined, said: undefined }
