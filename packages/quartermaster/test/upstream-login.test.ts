@@ -166,7 +166,7 @@ it('tells a login that is over from one that was never there, wherever that is s
   const shown = async () => (await quartermaster(['upstreams'], { cwd })).stdout
   const fix = 'Sign in: quartermaster login tracker'
   await reaches(cwd, 'needsLogin')
-  expect(await shown()).toContain(`"tracker" lets nobody in who has not signed in.\n  └ ${fix}\n`)
+  expect(await shown()).toContain(`"tracker" requires a login.\n  └ ${fix}\n`)
   await signIn(place, cwd)
   await reaches(cwd, 'up')
   place.accept('nothing more')

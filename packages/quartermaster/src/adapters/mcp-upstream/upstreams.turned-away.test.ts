@@ -156,7 +156,7 @@ it.each(['legacy', 'modern'] as const)(
     const desk = await underWay(era, ({ body }) =>
       [...LOOKS, 'tools/call'].includes(String(body.method)) ? 401 : undefined,
     )
-    const message = expect.stringContaining('lets nobody in')
+    const message = expect.stringContaining('requires a login')
     await expect(desk.bob).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE', message })
     await expect.poll(() => desk.status()?.state, PATIENT).toBe('needsLogin')
     desk.answerAda()

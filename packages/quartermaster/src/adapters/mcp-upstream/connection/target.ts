@@ -125,10 +125,10 @@ function httpTarget(deps: TargetDeps, config: HttpUpstream): Target {
 function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target['open'] {
   const { url, headers } = config
   const tell = (text: string) => log.add('gateway', text)
-  const trials = new Map<string | undefined, SessionRenewalLimit>()
+  const renewalLimit = new Map<string | undefined, SessionRenewalLimit>()
   const trialsOf = (agent: string | undefined) => {
-    const known = trials.get(agent) ?? createSessionRenewalLimit(clock)
-    trials.set(agent, known)
+    const known = renewalLimit.get(agent) ?? createSessionRenewalLimit(clock)
+    renewalLimit.set(agent, known)
     return known
   }
   return agent => {
@@ -140,7 +140,7 @@ function httpChannels({ name, clock, auth, log }: TargetDeps, config: HttpUpstre
       headers: sentHeaders(headers, own),
       settingOf: (header: string) =>
         Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`,
-      trials: trialsOf(agent),
+      renewalLimit: trialsOf(agent),
       clock,
       log: tell,
     }

@@ -183,7 +183,7 @@ describe('signing in at an upstream', () => {
     const upstream = { ...(await oauthPlace()).upstream, url }
     await expect(authDesk().auth.begin(OWNER, upstream)).rejects.toMatchObject({
       code: 'LOGIN_FAILED',
-      message: expect.stringContaining('may not ask for it at all'),
+      message: expect.stringContaining('may not require a login at all'),
     })
   })
 

@@ -126,7 +126,7 @@ function unseenReason(config: UpstreamConfig, verdict: ReviewedListing | undefin
  * no such command.
  */
 const UNSEEN =
-  'It was not connected yet, so its tools are unknown. ' +
+  'It has not been reached yet, so its tools are unknown. ' +
   'Why, and what to do, says `quartermaster upstreams`; if you cannot run that, tell a person who can.'
 
 /** What waits for a person should not wait unnoticed. */
