@@ -1,4 +1,4 @@
-import { isSecretText, separateSecrets } from '../../../core/secrets/index.ts'
+import { looksLikeSecret, separateSecrets } from '../../../core/secrets/index.ts'
 
 /** What a server said when it refused a request for lack of access. */
 export interface Challenge {
@@ -75,7 +75,7 @@ export interface SentKeys {
 
 /** The settings of an entry that contain credentials. */
 export function keySettings({ url, headers, settingOf = header => `headers.${header}` }: SentKeys): string[] {
-  const isKey = ([name, value]: [string, string]) => /^authorization$/i.test(name) || isSecretText(name, value)
+  const isKey = ([name, value]: [string, string]) => /^authorization$/i.test(name) || looksLikeSecret(name, value)
   // Header names are case-insensitive, and of two the last is sent.
   const sent = new Map(Object.entries(headers).map(header => [header[0].toLowerCase(), header]))
   const named = [...sent.values()].filter(isKey)
