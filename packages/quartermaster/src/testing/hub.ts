@@ -33,7 +33,7 @@ import {
   type WrittenUnit,
 } from '../core/catalogue/index.ts'
 import type { Ids, Random } from '../core/kernel/index.ts'
-import type { CallRequest, EffectKinds, StorageAccess, TellEnd } from '../core/operations/index.ts'
+import type { CallRequest, EffectKinds, NotifyResult, StorageAccess } from '../core/operations/index.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { memoryStorage } from './memory-store.ts'
 
@@ -83,15 +83,15 @@ export interface HubOptions {
   /** What brings the definitions; `code` when absent. */
   kind?: SourceKind
   /** Has a unit met that nobody has seen yet. */
-  meetUnseen?(unit: string, withinMs: number): Promise<void>
+  connectUnseen?(unit: string, withinMs: number): Promise<void>
   /** Has the servers mounted that capabilities name. */
   mount?: Mount
   /** Kinds of effects that can be verified; none when absent. */
   effectKinds?: EffectKinds
   /** Told of ends that nobody waited for. */
-  tellEnd?: TellEnd
+  tellEnd?: NotifyResult
   /** Who has a workspace and runs elsewhere; nobody when absent. */
-  guests?: RemoteAgents
+  remoteAgents?: RemoteAgents
   /** Told of clients that have gone. */
   clientGone?: (client: string) => Promise<void>
   /** What its leases are held under; made up when absent. */
@@ -147,10 +147,10 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     storage: options.storage ?? memoryStorage(),
     owner: options.owner,
     effectKinds: options.effectKinds,
-    meetUnseen: options.meetUnseen,
+    meetUnseen: options.connectUnseen,
     mount: options.mount,
     tellEnd: options.tellEnd,
-    guests: options.guests,
+    guests: options.remoteAgents,
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {

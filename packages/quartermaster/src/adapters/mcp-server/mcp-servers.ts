@@ -11,7 +11,7 @@ import type { AgentSession, Agents } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
   type Calls,
-  createExchanges,
+  createElicitations,
   type KeptResults,
   type OperationAdmin,
   type OperationSeal,
@@ -66,7 +66,7 @@ export interface McpServers {
 }
 
 export function createMcpServers(deps: McpServersDeps): McpServers {
-  const exchanges = createExchanges(deps)
+  const exchanges = createElicitations(deps)
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)

@@ -17,7 +17,13 @@ import {
   questionText,
 } from '../../contracts/index.ts'
 import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
-import type { Asked, Audience, Exchange, ExchangeContext, Exchanges } from '../../core/operations/index.ts'
+import type {
+  Asked,
+  CallListeners,
+  Elicitation,
+  ElicitationContext,
+  Elicitations,
+} from '../../core/operations/index.ts'
 import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
 import type { CarriedState } from './request-state.ts'
 
@@ -29,7 +35,7 @@ export interface RoundWork<T> {
 }
 
 /** What work is given, which client it is for, and what that can answer. */
-interface RoundContext extends ExchangeContext {
+interface RoundContext extends ElicitationContext {
   readonly client: string | undefined
   canAnswer(kind: QuestionKind): boolean
 }
@@ -39,7 +45,7 @@ type RoundEnd<T> = { readonly answer: T } | { readonly required: InputRequiredRe
 
 /** One round from beginning to end. */
 export async function takeRound<T>(
-  exchanges: Exchanges,
+  exchanges: Elicitations,
   work: RoundWork<T>,
   request: McpRequest,
 ): Promise<RoundEnd<T>> {
@@ -50,7 +56,7 @@ export async function takeRound<T>(
 }
 
 /** Starts the work, or goes on with what the client was asked about before. */
-export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, request: McpRequest): Exchange<T> {
+export function enterExchange<T>(exchanges: Elicitations, work: RoundWork<T>, request: McpRequest): Elicitation<T> {
   if (request.state) {
     const { exchangeId, round } = request.state
     const { inputResponses } = request
@@ -68,7 +74,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
         signal: context.signal,
         onProgress: context.onProgress,
         onLog: context.onLog,
-        isHeard: context.isHeard,
+        isDelivered: context.isDelivered,
         onRecorded: context.onRecorded,
         async ask(question, signal) {
           refuseUnanswerable(question, request.client)
@@ -82,7 +88,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
 
 /** A round that ends with questions. */
 interface OpenRound<T> {
-  readonly exchange: Exchange<T>
+  readonly exchange: Elicitation<T>
   readonly questions: ReadonlyMap<string, Question>
   readonly work: RoundWork<T>
   readonly request: McpRequest
@@ -90,7 +96,7 @@ interface OpenRound<T> {
 
 /** Keeps what waits for answers, and tells the client what it has to find out first. */
 export async function askClient<T>(
-  exchanges: Exchanges,
+  exchanges: Elicitations,
   { exchange, questions, work, request }: OpenRound<T>,
 ): Promise<InputRequiredResult> {
   const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
@@ -118,7 +124,7 @@ function consentIn(
 /** Clients inside this process share one credential: none. */
 const LOCAL = 'in process'
 
-function cancelWith(signal: CancelSignal, exchange: Exchange<unknown>): void {
+function cancelWith(signal: CancelSignal, exchange: Elicitation<unknown>): void {
   const cancel = () => {
     exchange.leave()
     exchange.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
@@ -135,7 +141,7 @@ export function ownerOf(...parts: readonly string[]): string {
 }
 
 /** The client, as far as it wants to hear of what happens on the way. */
-export function audienceOf(request: McpRequest): Audience {
+export function audienceOf(request: McpRequest): CallListeners {
   const { progressToken } = request.meta
   const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
   return {

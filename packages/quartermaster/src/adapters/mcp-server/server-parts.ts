@@ -1,7 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentSession } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
+import type { Elicitations, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { StateSigner } from './request-state.ts'
 import type { OperationNotifications, Watches } from './subscriptions.ts'
 import type { Tasks } from './tasks.ts'
@@ -11,7 +11,7 @@ import type { ToolCallResult, ToolCalls } from './tool-calls.ts'
 export interface ServerParts {
   readonly toolCalls: ToolCalls
   readonly tasks: Tasks
-  readonly exchanges: Exchanges
+  readonly exchanges: Elicitations
   readonly results: KeptResults
   readonly readings: Readings
   readonly version: string

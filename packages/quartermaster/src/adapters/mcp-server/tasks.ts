@@ -21,11 +21,11 @@ import {
   createInFlight,
 } from '../../core/kernel/index.ts'
 import {
-  type Audience,
+  type CallListeners,
   type CallRequest,
-  type Exchange,
-  type Exchanges,
-  type IsHeard,
+  type Elicitation,
+  type Elicitations,
+  type IsDelivered,
   type OperationAdmin,
   type Operations,
   progressText,
@@ -54,7 +54,7 @@ export interface TaskSeed {
 /** Who waits for a turn. */
 interface TurnWaiting {
   readonly signal: CancelSignal
-  readonly audience: Audience
+  readonly audience: CallListeners
 }
 
 /** The tasks that clients follow. */
@@ -62,7 +62,7 @@ export interface Tasks {
   seed(caller: Caller): TaskSeed
   /** The next turn of a call; a task instead when it was to be one and takes its time, or has become one before. */
   turn(
-    exchange: Exchange<CallAnswer>,
+    exchange: Elicitation<CallAnswer>,
     seed: TaskSeed | undefined,
     waiting: TurnWaiting,
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
@@ -75,7 +75,7 @@ export interface Tasks {
 
 /** By whom a task is looked at. */
 interface TaskLook {
-  readonly isHeard: IsHeard
+  readonly isHeard: IsDelivered
   readonly toolNow: ToolNow
 }
 
@@ -83,7 +83,7 @@ interface TasksDeps {
   readonly clock: Clock
   readonly operations: Pick<Operations, 'show'>
   readonly operationAdmin: Pick<OperationAdmin, 'cancel'>
-  readonly exchanges: Pick<Exchanges, 'release'>
+  readonly exchanges: Pick<Elicitations, 'release'>
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
 
@@ -97,7 +97,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** A task whose call runs in this process. */
 interface LiveTask {
   readonly seed: TaskSeed
-  readonly exchange: Exchange<CallAnswer>
+  readonly exchange: Elicitation<CallAnswer>
   updatedAt: number
   message: string | undefined
 }
@@ -105,12 +105,12 @@ interface LiveTask {
 export function createTasks({ clock, operations, operationAdmin, exchanges, settings }: TasksDeps): Tasks {
   const live = new Map<string, LiveTask>()
   const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
-  const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
-  const taskIds = new WeakMap<Exchange<CallAnswer>, string>()
+  const seeds = new WeakMap<Elicitation<CallAnswer>, TaskSeed>()
+  const taskIds = new WeakMap<Elicitation<CallAnswer>, string>()
   const ttlMs = settings.taskTtlMinutes * 60_000
 
   /** From here on the call belongs to the task, and no longer to the request that made it. */
-  function adopt(taskId: string, exchange: Exchange<CallAnswer>, seed: TaskSeed): void {
+  function adopt(taskId: string, exchange: Elicitation<CallAnswer>, seed: TaskSeed): void {
     const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: seed.message }
     live.set(taskId, task)
     taskIds.set(exchange, taskId)
@@ -126,7 +126,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
   }
 
   /** The task that a call has become, while it runs. */
-  function handleOf(exchange: Exchange<CallAnswer>): { task: WireTask } | undefined {
+  function handleOf(exchange: Elicitation<CallAnswer>): { task: WireTask } | undefined {
     const taskId = taskIds.get(exchange)
     const task = taskId === undefined ? undefined : live.get(taskId)
     if (taskId === undefined || !task) return undefined
@@ -163,7 +163,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     return task && callerKey(task.seed.caller) === callerKey(caller) ? task : undefined
   }
 
-  async function stored(caller: Caller, taskId: string, isHeard: IsHeard = UNSEEN): Promise<OperationFacts> {
+  async function stored(caller: Caller, taskId: string, isHeard: IsDelivered = UNSEEN): Promise<OperationFacts> {
     const facts = await operations.show(caller, taskId, isHeard)
     if (facts?.ttlMs !== undefined) return facts
     throw new ProtocolError(
@@ -193,7 +193,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
   /** A turn of a call that is to be a task when it takes its time. */
   async function turnOf(
     seed: TaskSeed,
-    { exchange, isNew }: { exchange: Exchange<CallAnswer>; isNew: boolean },
+    { exchange, isNew }: { exchange: Elicitation<CallAnswer>; isNew: boolean },
     { signal, audience }: TurnWaiting,
   ): Promise<Turn<CallAnswer> | { task: WireTask }> {
     // A client that did not get to see the task asks again for what it had called.
@@ -265,7 +265,7 @@ const UNSEEN = () => false
 const NEVER = createCancellation().signal
 
 /** A waiting client hears of progress, and a task begins with the last of it. */
-function noted(seed: TaskSeed, audience: Audience): Audience {
+function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
   return {
     ...audience,
     onProgress(progress) {

@@ -7,8 +7,8 @@ import {
   type CallRequest,
   type Calls,
   checkWhenDisabled,
-  type Exchange,
-  type Exchanges,
+  type Elicitation,
+  type Elicitations,
 } from '../../core/operations/index.ts'
 import { type AgentTools, findTool, toolNotFound } from './agent-tools.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
@@ -19,7 +19,7 @@ import { followsTasks, TASKS_REQUIRED, type TaskSeed, type Tasks, type WireTask 
 
 interface ToolCallsDeps {
   readonly calls: Calls
-  readonly exchanges: Exchanges
+  readonly exchanges: Elicitations
   readonly tasks: Tasks
 }
 
@@ -40,11 +40,11 @@ export interface ToolCalls {
 export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { exchanges, tasks } = deps
   /** By what right those run whose clients were asked something. */
-  const begunWith = new WeakMap<Exchange<unknown>, Grant>()
+  const begunWith = new WeakMap<Elicitation<unknown>, Grant>()
   /** What runs under a key, by token and key. */
-  const keyed = new Map<string, Set<Exchange<unknown>>>()
+  const keyed = new Map<string, Set<Elicitation<unknown>>>()
 
-  function keep(one: Exchange<unknown>, name: string): void {
+  function keep(one: Elicitation<unknown>, name: string): void {
     const same = keyed.get(name) ?? new Set()
     keyed.set(name, same.add(one))
     const forget = () => {
@@ -56,7 +56,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
 
   async function run({ agentTools, grant, input, request }: Pick<OneCall, 'agentTools' | 'grant' | 'input'> & Asking) {
     let seed: TaskSeed | undefined
-    let exchange: Exchange<CallAnswer> | undefined
+    let exchange: Elicitation<CallAnswer> | undefined
     try {
       const idempotencyKey = checkedKey(request.idempotencyKey)
       const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], agentTools.session)
@@ -176,7 +176,7 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
   return {
     owner: () => callOwner(session, tool, input),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
-    begin: ({ ask, canAnswer, client = agentTools.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
+    begin: ({ ask, canAnswer, client = agentTools.client, signal, isDelivered, onRecorded, onProgress, onLog }) =>
       calls.call({
         session,
         tool,
@@ -186,7 +186,7 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
         idempotencyKey,
         whenDisabled,
         signal,
-        isHeard,
+        isDelivered,
         onProgress,
         onLog,
         ask: isHosted ? undefined : ask,
@@ -198,7 +198,7 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
 }
 
 /** Whether the process that asked is gone, or is another one: then all that is left of the call is on record. */
-function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Exchanges, 'has'>): boolean {
+function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Elicitations, 'has'>): boolean {
   return state?.operationId !== undefined && !exchanges.has(state.exchangeId)
 }
 
@@ -214,13 +214,13 @@ function rejoined(
   const { operationId = '', consent } = request.state ?? {}
   const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
   const answered = consent && said ? { answer: said, askedAt: consent.askedAt } : undefined
-  return calls.rejoin({
+  return calls.resumeFromRecord({
     session,
     tool: grant.tool.name,
     input,
     operationId,
     answered,
-    isHeard: () => !hasGone(request),
+    isDelivered: () => !hasGone(request),
   })
 }
 

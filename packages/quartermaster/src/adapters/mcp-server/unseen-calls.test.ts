@@ -9,7 +9,7 @@ async function hangingServer() {
     kind: 'upstream',
     units: { github: { capabilities: [simpleCapability('github', [], { unseen: 'It has not been reached yet.' })] } },
     agents: { coder: { capabilities: { github: {} } } },
-    meetUnseen(unit) {
+    connectUnseen(unit) {
       met.push(unit)
       return new Promise(() => {})
     },

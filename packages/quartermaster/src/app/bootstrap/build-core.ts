@@ -39,35 +39,35 @@ import {
   awaitedIn,
   type Calls,
   type ConsentServices,
-  createAdmission,
   createApprovals,
   createCalls,
   createConsentGate,
   createConsentServices,
+  createConsentStep,
+  createDeliveryTracker,
   createEffectsStage,
-  createEndsTeller,
-  createForeignSteps,
+  createFailureVerifier,
   createIdempotency,
   createKeptResults,
-  createLastLook,
   createLeaseKeeper,
+  createLeaseTransitions,
   createOperationAdmin,
   createOperationSeal,
   createOperations,
   createReadings,
-  createReceipts,
+  createResultNotifier,
   createStoredOperations,
   createWaitedOperations,
   customKind,
   type EffectKinds,
-  hearingStorage,
   type KeptResults,
+  type NotifyResult,
   type OperationAdmin,
   type OperationSeal,
   type Operations,
+  observedStorage,
   type Readings,
   type StorageAccess,
-  type TellEnd,
 } from '../../core/operations/index.ts'
 
 /** Everything the core asks of the outside. */
@@ -95,7 +95,7 @@ export interface CorePorts {
   /** Mounts the servers that capabilities name; without one those are unavailable. */
   readonly mount?: Mount | undefined
   /** Notifies the caller that an operation has ended, where no client waited for its answer. */
-  readonly tellEnd?: TellEnd | undefined
+  readonly tellEnd?: NotifyResult | undefined
   /** The callers with a client to notify of ends; all callers when absent. */
   readonly endListeners?: (() => readonly Caller[]) | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
@@ -142,7 +142,7 @@ export interface Core {
 }
 
 export function buildCore(outside: CorePorts): Core {
-  const storage = hearingStorage(outside.storage, () => foreign)
+  const storage = observedStorage(outside.storage, () => foreign)
   const ports = { ...outside, storage }
   const { clock, digest, settings, log, secrets } = ports
   const emitter = createEmitter({
@@ -182,32 +182,32 @@ export function buildCore(outside: CorePorts): Core {
     settings,
     docs,
     mount: ports.mount,
-    guests: ports.guests,
+    remoteAgents: ports.guests,
     folders: ports.folders,
   })
   const results = createKeptResults(ports)
   const owner = ports.owner ?? ports.ids.next('process')
-  const receipts = createReceipts({ ...ports, onUnheard: () => teller.look() })
-  const operationLog = createStoredOperations({ ...ports, emitter, owner, receipts })
+  const deliveries = createDeliveryTracker({ ...ports, onUndelivered: () => teller.look() })
+  const operationLog = createStoredOperations({ ...ports, emitter, owner, deliveries })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
-  const operations = createOperations({ storage: ports.storage, receipts, log: operationLog })
-  const idempotency = createIdempotency({ storage: ports.storage, receipts, log: operationLog, clock })
+  const operations = createOperations({ storage: ports.storage, deliveries, log: operationLog })
+  const idempotency = createIdempotency({ storage: ports.storage, deliveries, log: operationLog, clock })
   const gate = createConsentGate({ ...ports, catalogue })
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
-  const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
+  const failureVerifier = createFailureVerifier({ ...ports, catalogue, effectKinds })
   const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
-  const consentServices = createConsentServices({ ...ports, emitter, lastLook, catalogue, whereAwaited })
+  const consentServices = createConsentServices({ ...ports, emitter, failureVerifier, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the operation service stops what runs, and ends a call that is cancelled while it waits.
   const operationAdmin: OperationAdmin = createOperationAdmin({
     ...ports,
     emitter,
     whereAwaited,
-    lastLook,
+    failureVerifier,
     operations: operationLog,
     calls: { cancel: (id, reason) => calls.cancel(id, reason) },
   })
-  const admission = createAdmission({
+  const admission = createConsentStep({
     ...ports,
     gate,
     approvals,
@@ -224,7 +224,7 @@ export function buildCore(outside: CorePorts): Core {
   const calls: Calls = createCalls({
     ...ports,
     catalogue,
-    admission,
+    consentStep: admission,
     gate,
     effects,
     health,
@@ -234,7 +234,7 @@ export function buildCore(outside: CorePorts): Core {
     approvals,
     consentServices,
     records: operations,
-    lastLook,
+    failureVerifier,
     emitter,
   })
   const waited = createWaitedOperations({
@@ -248,16 +248,16 @@ export function buildCore(outside: CorePorts): Core {
     operations: operationLog,
     gate,
     approvals,
-    lastLook,
+    failureVerifier,
   })
-  const teller = createEndsTeller({
+  const teller = createResultNotifier({
     ...ports,
     emitter,
     tell: ports.tellEnd ?? (() => undefined),
     listening: ports.endListeners,
-    isAwaited: end => approvals.isHeld(end.id) || receipts.has(end),
+    isAwaited: end => approvals.isHeld(end.id) || deliveries.has(end),
   })
-  const foreign = createForeignSteps({
+  const foreign = createLeaseTransitions({
     ...ports,
     emitter,
     owner,
@@ -313,7 +313,7 @@ export function buildCore(outside: CorePorts): Core {
     },
     running: () => calls.running() + readings.running(),
     async stop() {
-      storage.stopHearing()
+      storage.stopObserving()
       foreign.stop()
       await waited.stop()
       calls.stop()
@@ -321,7 +321,7 @@ export function buildCore(outside: CorePorts): Core {
       announcer.stop()
       health.stop()
       await Promise.all([catalogue.stop(), operationLog.stop()])
-      await receipts.stop()
+      await deliveries.stop()
       // What still ran until now was still this process's.
       leases.stop()
       await teller.stop()

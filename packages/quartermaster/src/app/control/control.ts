@@ -101,7 +101,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         session: agents.session(agent),
         unallowed: waits ? 'wait' : 'refuse',
         signal: runsOn ? undefined : signal,
-        isHeard: signal && (() => !signal.aborted),
+        isDelivered: signal && (() => !signal.aborted),
         onProgress,
         trace,
         ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),

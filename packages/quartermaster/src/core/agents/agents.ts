@@ -58,7 +58,7 @@ export interface AgentsDeps extends AgentSessionDeps {
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
-  readonly guests?: RemoteAgents | undefined
+  readonly remoteAgents?: RemoteAgents | undefined
   readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
   /** Where an agent lives, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
@@ -66,7 +66,7 @@ export interface AgentsDeps extends AgentSessionDeps {
 
 export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
-  const guests = createRemoteSessions({
+  const remoteAgents = createRemoteSessions({
     ...deps,
     resolve: (wanted, context) =>
       resolveCapabilities(wanted, context, { generation: catalogue.current(), mount: undefined }),
@@ -114,12 +114,12 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 
   function isAgent({ organisation, workspace: name }: Pick<Caller, 'organisation' | 'workspace'>): boolean {
-    return organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.guests?.hasJoined(name)
+    return organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.remoteAgents?.hasJoined(name)
   }
 
   function findSession(place: Pick<Caller, 'organisation' | 'workspace'>): AgentSession | undefined {
     if (isAgent(place)) return session(place.workspace)
-    return deps.guests?.has(place) ? guests.session(place) : undefined
+    return deps.remoteAgents?.has(place) ? remoteAgents.session(place) : undefined
   }
 
   async function read(): Promise<void> {

@@ -46,7 +46,7 @@ export function withDirections(resolution: Resolution, deps: DirectionsDeps): Re
 
 /** Of two with the same word the project's own wins, else the first: an update of ours takes no word away from a user. */
 function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
-  const mine = shelfOf(generation).directions.filter(unit => seesUnit(unit, reader))
+  const mine = sourceOf(generation).directions.filter(unit => seesUnit(unit, reader))
   const byWord = new Map<string, Directions>()
   for (const unit of [...mine.filter(one => !one.isBuiltin), ...mine.filter(one => one.isBuiltin)])
     if (!byWord.has(unit.command)) byWord.set(unit.command, unit)
@@ -54,24 +54,24 @@ function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
 }
 
 /** What is the same for all agents of a generation, of which there may be thousands. */
-interface DirectionsShelf {
+interface DirectionsSource {
   readonly directions: readonly Directions[]
   /** By the paths of all that is in them: readers who see the same share one. */
   readonly offers: Map<string, Offer>
 }
 
-const shelves = new WeakMap<Generation, DirectionsShelf>()
+const sources = new WeakMap<Generation, DirectionsSource>()
 
-function shelfOf(generation: Generation): DirectionsShelf {
-  const before = shelves.get(generation)
+function sourceOf(generation: Generation): DirectionsSource {
+  const before = sources.get(generation)
   if (before) return before
   const made = { directions: [...generation.knowledge.values()].filter(isDirections), offers: new Map() }
-  shelves.set(generation, made)
+  sources.set(generation, made)
   return made
 }
 
 function offerOf(unit: Directions, { generation, reader, digest }: DirectionsDeps): Offer {
-  const { offers } = shelfOf(generation)
+  const { offers } = sourceOf(generation)
   const units = unitsIn<Knowledge>(unit, path => {
     const found = generation.knowledge.get(path)
     return found && seesUnit(found, reader) ? found : undefined

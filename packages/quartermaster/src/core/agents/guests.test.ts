@@ -5,7 +5,7 @@ it('gives a guest one seat for as long as it is there, and keeps none of those w
   const there = new Set(['ada', 'bob'])
   let tellLeft = () => {}
   const hub = await createHub({
-    guests: {
+    remoteAgents: {
       has: ({ workspace }) => there.has(workspace),
       hasJoined: () => false,
       onLeft: listener => void (tellLeft = listener),
@@ -33,7 +33,7 @@ it('offers a guest the directions that come with the product and that it has the
   const hub = await createHub({
     units: { 'all.ts': { capabilities: platform }, 'knowledge.md': { written: [directions('house', [])] } },
     builtin: { 'ours.md': { written: [directions('ask', ['inbox_tool']), directions('fix', ['registry_status'])] } },
-    guests: { has: () => true, hasJoined: () => false, onLeft: () => {} },
+    remoteAgents: { has: () => true, hasJoined: () => false, onLeft: () => {} },
   })
   const session = hub.agents.findSession({ organisation: 'acme', workspace: 'ada' })
   const { prompts, skills } = session?.view() ?? {}

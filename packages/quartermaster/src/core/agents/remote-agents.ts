@@ -21,7 +21,7 @@ interface RemoteSessionsDeps extends AgentSessionDeps {
   resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
   /** The remote agents; none when absent. */
-  readonly guests?: RemoteAgents | undefined
+  readonly remoteAgents?: RemoteAgents | undefined
 }
 
 /** What everybody has who has a workspace: to reach others, to be reached, and to remember. */
@@ -31,8 +31,8 @@ export function createRemoteSessions(deps: RemoteSessionsDeps): RemoteSessions {
   const sessions = new Map<string, AgentSession>()
 
   // Workspaces come and go for as long as this runs.
-  deps.guests?.onLeft(() => {
-    for (const [key, { caller }] of sessions) if (!deps.guests?.has(caller)) sessions.delete(key)
+  deps.remoteAgents?.onLeft(() => {
+    for (const [key, { caller }] of sessions) if (!deps.remoteAgents?.has(caller)) sessions.delete(key)
   })
 
   function resolve(name: string): Resolution {

@@ -1,4 +1,5 @@
 import {
+  type EffectObservation,
   type EffectSpec,
   type InjectionMode,
   type Json,

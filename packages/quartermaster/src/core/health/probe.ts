@@ -165,10 +165,10 @@ export interface Address {
 
 /** What `weather`, `tool:weather`, `dependency:mail` or `capability:files` means here. */
 export function parseAddress(text: string, generation: Generation): Address {
-  const shelves = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
+  const indexes = { tool: generation.tools, dependency: generation.dependencies, capability: generation.capabilities }
   const [prefix, rest] = split(text)
-  const kinds = prefix ? [prefix] : (Object.keys(shelves) as AddressKind[])
-  const hits = kinds.filter(kind => shelves[kind].has(rest))
+  const kinds = prefix ? [prefix] : (Object.keys(indexes) as AddressKind[])
+  const hits = kinds.filter(kind => indexes[kind].has(rest))
   if (hits.length > 1) {
     const ways = hits.map(kind => `"${kind}:${rest}"`).join(' or ')
     const addresses = hits.map(kind => `${kind}:${rest}`)
@@ -180,7 +180,7 @@ export function parseAddress(text: string, generation: Generation): Address {
   if (kind) return { kind, name: rest }
   const hint = didYouMean(
     rest,
-    kinds.flatMap(one => [...shelves[one].keys()]),
+    kinds.flatMap(one => [...indexes[one].keys()]),
   )
   if (prefix === 'tool') throw new AppError('TOOL_NOT_FOUND', `There is no tool "${rest}".${hint}`)
   if (prefix === 'dependency') throw new AppError('DEPENDENCY_UNKNOWN', `There is no dependency "${rest}".${hint}`)

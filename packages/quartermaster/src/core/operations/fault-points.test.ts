@@ -7,7 +7,7 @@ import { memoryStorage } from '../../testing/memory-store.ts'
 import { clockOf, createLife, type Life, storageOf } from '../../testing/simulation/node.ts'
 import { type AnyTool, type CallContext, defineEffect } from '../catalogue/index.ts'
 import type { Write } from '../store/index.ts'
-import { settleLeftBehind } from './index.ts'
+import { recoverAfterCrash } from './index.ts'
 
 /** Where a process dies: at a commit, before it is written or right after, or around what the tool does outside. */
 const POINTS = {
@@ -78,7 +78,7 @@ async function start(world: World, tool: Partial<AnyTool>, point?: Point) {
   const { shared, clock, done, told } = world
   const life = createLife()
   const ids = createIds()
-  await settleLeftBehind({ store: shared.store, clock, ids, random: () => 0.5, settings: DEFAULT_SETTINGS })
+  await recoverAfterCrash({ store: shared.store, clock, ids, random: () => 0.5, settings: DEFAULT_SETTINGS })
   const seen = defineEffect({ kind: 'seen', fields: ['id'], look: async ({ id }) => done.includes(String(id)) })
   const handler = async (_: unknown, { operationId }: CallContext) => {
     if (world.failures-- > 0) throw new AppError('DEPENDENCY_UNAVAILABLE', 'It is closed.')
@@ -126,7 +126,7 @@ function dyingWay(point: Point | undefined, life: Life) {
   }
 }
 
-async function settle({ clock }: World): Promise<void> {
+async function finish({ clock }: World): Promise<void> {
   for (let i = 0; i < 60; i++) await clock.breathe()
 }
 
@@ -135,10 +135,10 @@ async function liveThrough(point: Point, tool: Partial<AnyTool>) {
   const world = createWorld()
   const first = await start(world, tool, point)
   void first.callAs('ada', 'change').catch(() => {})
-  await settle(world)
+  await finish(world)
   await allowAll(world, first)
   const second = await start(world, tool)
-  await settle(world)
+  await finish(world)
   await allowAll(world, second)
   await world.clock.advance(3_600_000)
   const [row] = await world.shared.store.find('operations', {})
@@ -153,7 +153,7 @@ async function allowAll(world: World, hub: Awaited<ReturnType<typeof start>>): P
       .consentServices('default')
       .answer(id, once, { name: 'owner', via: 'owner' })
       .catch(() => {})
-  await settle(world)
+  await finish(world)
 }
 
 type PointName = keyof typeof POINTS
@@ -230,7 +230,7 @@ it.each(later)('a process that is killed %s leaves what %s to be done once by th
   const world = createWorld(1)
   const { life, callAs } = await start(world, tool, point)
   void callAs('ada', 'change').catch(() => {})
-  await settle(world)
+  await finish(world)
   await world.clock.advance(60_000)
   expect(life.isOver()).toBe(true)
   await start(world, tool)

@@ -11,11 +11,11 @@ import { insert, type Store, update, type Write } from '../store/index.ts'
 import { createApprovals } from './consent/approvals.ts'
 import { consentWrites } from './consent/requests.ts'
 import { createLeaseKeeper } from './queue/lease-transitions.ts'
-import { createRound } from './queue/maintenance.ts'
+import { createMaintenance } from './queue/maintenance.ts'
 import { recordOf } from './record/operation-row.ts'
 import { GRANT_GUARD } from './record/operation-storage.ts'
 import { createStoredOperations } from './record/operations.ts'
-import { createReceipts } from './record/receipts.ts'
+import { createDeliveryTracker } from './record/receipts.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
 
@@ -144,7 +144,7 @@ describe('a request that somebody changes at the moment in which it is to be ope
     }
     await createApprovals({
       ...all,
-      operations: createStoredOperations({ ...all, receipts: createReceipts({ ...all, onUnheard() {} }) }),
+      operations: createStoredOperations({ ...all, deliveries: createDeliveryTracker({ ...all, onUndelivered() {} }) }),
     }).askAgain(row, [])
     expect(await store.get('operations', id)).toMatchObject({ state: 'queued' })
     expect(await store.get('approvals', id)).toMatchObject({ state: 'denied' })
@@ -159,10 +159,10 @@ describe('a lease', () => {
     const { store } = all.storage
     await stored(store, operation('mine', leased))
     await stored(store, operation('lost', leased))
-    const lastLook = { resultOf: async () => undefined }
+    const failureVerifier = { resultOf: async () => undefined }
     const isRunning = (id: string) => id === 'mine'
     const here = { isReady: () => true, isVoid: () => false, isUndoableHere: () => false, isRunning }
-    const round = createRound({ ...all, random: () => 0.5, lastLook, ...here })
+    const round = createMaintenance({ ...all, random: () => 0.5, failureVerifier, ...here })
     await round.go(store, () => false)
     expect(await store.get('operations', 'mine')).toMatchObject(leased)
     expect(await store.get('operations', 'lost')).toMatchObject({ state: 'unknown' })
@@ -187,7 +187,7 @@ async function takenOver(now: Partial<NewRow<'operations'>>) {
   const all = parts()
   const { store } = all.storage
   const row = await stored(store, operation('op_1', { ...leased, ...now }))
-  const log = createStoredOperations({ ...all, receipts: createReceipts({ ...all, onUnheard() {} }) })
+  const log = createStoredOperations({ ...all, deliveries: createDeliveryTracker({ ...all, onUndelivered() {} }) })
   log.adopt(recordOf(row, {}), { ...row, state: 'leased', fence: 1 })
   return { log, store }
 }

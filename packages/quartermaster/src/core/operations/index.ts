@@ -34,31 +34,31 @@ export {
   takeBaseline,
   verifyEffects,
 } from './effects/verify-effects.ts'
-export type { Audience, LogLevel } from './exchange/audience.ts'
-export type { Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
+export type { CallListeners, LogLevel } from './exchange/audience.ts'
+export type { Elicitation, ElicitationContext, Turn } from './exchange/exchange.ts'
 export {
   ANSWER_SECONDS,
   type Asked,
-  createExchanges,
-  type Exchanges,
+  createElicitations,
+  type Elicitations,
   MOST_ROUNDS,
   MOST_WAITING,
   REPEAT_SECONDS,
 } from './exchange/exchanges.ts'
-export { type Admission, createAdmission } from './path/admission.ts'
-export { type CallPathDeps, createCalls } from './path/call-path.ts'
+export { type ConsentStep, createConsentStep } from './path/admission.ts'
+export { type CallsDeps, createCalls } from './path/call-path.ts'
 export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-request.ts'
 export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'
-export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/crash-recovery.ts'
+export { type RecoveryCounts, type RecoveryDeps, recoverAfterCrash } from './queue/crash-recovery.ts'
 export {
-  createForeignSteps,
   createLeaseKeeper,
-  type ForeignStepsDeps,
+  createLeaseTransitions,
   type LeaseKeeper,
+  type LeaseTransitionsDeps,
 } from './queue/lease-transitions.ts'
-export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/result-notifier.ts'
+export { createResultNotifier, type NotifyResult, type ResultNotifier } from './queue/result-notifier.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
 export type { ReadResult } from './readings/read-output.ts'
 export type {
@@ -75,7 +75,7 @@ export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } fr
 export { createOperationSeal, type OperationSeal } from './record/operation-row.ts'
 export {
   awaitedIn,
-  hearingStorage,
+  observedStorage,
   type Storage,
   type StorageAccess,
   type WhereAwaited,
@@ -90,6 +90,6 @@ export {
   type StoredOperationsDeps,
 } from './record/operations.ts'
 export { createPruner, type Pruner } from './record/pruner.ts'
-export { createReceipts, type IsHeard, type Receipts } from './record/receipts.ts'
+export { createDeliveryTracker, type DeliveryTracker, type IsDelivered } from './record/receipts.ts'
 export { waitingText } from './record/running-calls.ts'
-export { createLastLook, type LastLook } from './record/verify-after-failure.ts'
+export { createFailureVerifier, type FailureVerifier } from './record/verify-after-failure.ts'

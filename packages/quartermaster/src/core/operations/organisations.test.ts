@@ -33,7 +33,7 @@ async function twoAdas() {
     units: { main: { capabilities: [...OTHERS, simpleCapability('memory', tools, { consentOperations })] } },
     agents: { ada: { capabilities: { memory: {} } } },
     settings: { consentWaitSeconds: 0, approvalsPerAgent: 2 },
-    guests: { has: ({ organisation }) => organisation === 'acme', hasJoined: () => false, onLeft: () => {} },
+    remoteAgents: { has: ({ organisation }) => organisation === 'acme', hasJoined: () => false, onLeft: () => {} },
     tellEnd: ({ id }, { organisation }) => void told.push([id, organisation]),
     storage,
   })
@@ -141,7 +141,7 @@ describe('callers of the same name in two organisations', () => {
     const next = await createHub({
       units: { main: { capabilities: [...OTHERS, simpleCapability('memory', tools, { consentOperations })] } },
       agents: { ada: { capabilities: { memory: {} } } },
-      guests: { has: () => false, hasJoined: () => false, onLeft: () => {} },
+      remoteAgents: { has: () => false, hasJoined: () => false, onLeft: () => {} },
       storage,
     })
     next.work()

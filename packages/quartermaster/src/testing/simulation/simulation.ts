@@ -9,7 +9,7 @@ import {
   type Table,
 } from '../../contracts/index.ts'
 import { createCancellation } from '../../core/kernel/index.ts'
-import { createPruner, type StorageAccess, settleLeftBehind } from '../../core/operations/index.ts'
+import { createPruner, recoverAfterCrash, type StorageAccess } from '../../core/operations/index.ts'
 import type { Store, Write } from '../../core/store/index.ts'
 import { createFakeClock } from '../fake-clock.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -128,7 +128,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
         return outcome
       },
     }
-    await settleLeftBehind({ store: noted, clock, ids, random: random.next, settings })
+    await recoverAfterCrash({ store: noted, clock, ids, random: random.next, settings })
   }
 
   /** Whoever is to be told may be out of reach. */

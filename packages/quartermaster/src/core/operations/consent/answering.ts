@@ -12,7 +12,7 @@ import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from '../record/audit.ts'
 import { endTerms, LEFT_TO_OTHERS_MS, type WhereAwaited } from '../record/operation-storage.ts'
 import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
-import type { LastLook } from '../record/verify-after-failure.ts'
+import type { FailureVerifier } from '../record/verify-after-failure.ts'
 import { auditOfAnswer } from './approvals.ts'
 import { type ConsentAnswer, type GivenAnswer, grantsFor, refuseUnfit, unfit } from './grants.ts'
 import {
@@ -38,14 +38,14 @@ export interface AnsweringDeps {
   readonly emitter: Emitter
   /** Where the caller waits, and so gets the result as the answer. */
   readonly whereAwaited: WhereAwaited
-  readonly lastLook: Pick<LastLook, 'resultOf'>
+  readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
   readonly catalogue: Definitions
   readonly log: Log
   readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
 export function createAnswering(deps: AnsweringDeps): Answering {
-  const { clock, ids, emitter, lastLook, catalogue, log, settings } = deps
+  const { clock, ids, emitter, failureVerifier, catalogue, log, settings } = deps
 
   function dueTerms(row: OperationRow, now: number) {
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
@@ -65,7 +65,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       details: { tool: row.tool },
     })
     // A no undoes nothing: what an earlier run had done is done.
-    const result = await lastLook.resultOf(row)
+    const result = await failureVerifier.resultOf(row)
     const end: Omit<Ended, 'result' | 'isTold'> = result
       ? { state: 'succeeded', outcome: 'succeeded', error: undefined }
       : { state: 'denied', outcome: undefined, error: error.toJSON() }

@@ -12,10 +12,16 @@ import { type Cancel, type Clock, type Emitter, type Ids } from '../../kernel/in
 import { insert, update } from '../../store/index.ts'
 import { auditOfRow, auditRow } from '../record/audit.ts'
 import { type OperationLog, type OperationRecord } from '../record/operation-log.ts'
-import { callerOf, type Standing, type StorageAccess, whoseOf, whoseRow } from '../record/operation-storage.ts'
+import {
+  callerColumns,
+  callerColumnsOf,
+  callerOf,
+  type OperationSnapshot,
+  type StorageAccess,
+} from '../record/operation-storage.ts'
 import { askedAgain, commitLease, leased } from '../record/transitions.ts'
 import { type Answerer, byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
-import { consentWrites, createWaitingRoom, equalRequests } from './requests.ts'
+import { consentWrites, createPendingLimit, equalRequests } from './requests.ts'
 
 /** What ends the waiting together with the call. */
 interface Bound {
@@ -49,7 +55,7 @@ export interface Approvals {
   /** Limits how long the caller waits from now on, where it would wait longer. */
   hurry(id: string, budgetMs: number): void
   /** Takes an allowed operation for a caller who still waits; nothing when another process was faster. */
-  take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<Standing | undefined>
+  take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<OperationSnapshot | undefined>
   /** The caller does not wait for it any more, and takes nothing. */
   leave(id: string): void
   /** The result is received here until this is called. */
@@ -79,13 +85,13 @@ interface Waiting {
 }
 
 /** The result is received here without a waiting caller. */
-const NOBODY_WAITS: Waiting = { over() {}, limit() {} }
+const NO_CALLER: Waiting = { over() {}, limit() {} }
 
 const HOUR_MS = 3_600_000
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { storage, clock, ids, emitter, operations, owner, settings } = deps
-  const room = createWaitingRoom(deps)
+  const room = createPendingLimit(deps)
   const held = new Map<string, Waiting>()
   emitter.on('operation.changed', ({ id, from, to }) => {
     // A change in another process comes without its beginning. A caller that waits here checks the state.
@@ -130,7 +136,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const createdAt = Math.round(clock.now())
     const open = { ...again, state: 'open' as const, createdAt }
     const { id, tool, definitionHash, digest } = row
-    if (!before) return insert('approvals', { id, ...whoseOf(row), tool, definitionHash, digest, ...open })
+    if (!before) return insert('approvals', { id, ...callerColumnsOf(row), tool, definitionHash, digest, ...open })
     const where = { id, state: before.state }
     return update('approvals', { where, set: { ...open, ...UNANSWERED }, guard: 'approval.answered' })
   }
@@ -165,7 +171,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const expiresAt = now + settings.approvalHours * HOUR_MS
       const request = {
         id,
-        ...whoseRow(caller),
+        ...callerColumns(caller),
         tool,
         definitionHash,
         digest,
@@ -199,7 +205,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     leave: id => void held.delete(id),
     hold(id) {
       if (held.has(id)) return () => {}
-      held.set(id, NOBODY_WAITS)
+      held.set(id, NO_CALLER)
       return () => void held.delete(id)
     },
     isHeld: id => held.has(id),

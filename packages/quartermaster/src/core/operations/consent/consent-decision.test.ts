@@ -47,7 +47,7 @@ function decide(more: Partial<ConsentQuestion> = {}) {
     tool: 'write_file',
     digest: DIGEST,
     asks: [ask()],
-    standing: new Set(),
+    snapshot: new Set(),
     allowedNow: new Set(),
     grants: [],
     now: NOW,
@@ -58,27 +58,27 @@ function decide(more: Partial<ConsentQuestion> = {}) {
 describe('a call that needs consent', () => {
   it('is on record as allowed by whoever did: the owner’s answer where the file does not count, or not for all', () => {
     const [write, mail] = [ask({ grantable: 'once' }), ask({ operation: 'mail.send' })]
-    const standing = new Set(['files.write'])
+    const snapshot = new Set(['files.write'])
     const allowed = (by: string) => ({ kind: 'allowed', consent: { by } })
     const no = grant({ decision: 'deny', scope: 'other.md' })
-    expect(decide({ standing, asks: [write] })).toMatchObject(allowed('file'))
+    expect(decide({ snapshot, asks: [write] })).toMatchObject(allowed('file'))
     // Nobody can tell what it is about, and somebody has forbidden the like: only an answer counts.
-    const answered = { standing, asks: [write], grants: [no], allowedNow: new Set(['files.write']) }
+    const answered = { snapshot, asks: [write], grants: [no], allowedNow: new Set(['files.write']) }
     expect(decide(answered)).toMatchObject(allowed('owner'))
-    expect(decide({ standing, asks: [write, mail], allowedNow: new Set(['mail.send']) })).toMatchObject(
+    expect(decide({ snapshot, asks: [write, mail], allowedNow: new Set(['mail.send']) })).toMatchObject(
       allowed('owner'),
     )
-    expect(decide({ standing, asks: [write], allowedNow: new Set(['files.write']) })).toMatchObject(allowed('file'))
+    expect(decide({ snapshot, asks: [write], allowedNow: new Set(['files.write']) })).toMatchObject(allowed('file'))
   })
 
   it('is missing what nobody has allowed, all of it at once', () => {
     const asks = [ask(), ask({ operation: 'files.delete' })]
     expect(decide({ asks })).toEqual({ kind: 'missing', asks })
-    expect(decide({ asks, standing: new Set(['files.write']) })).toEqual({ kind: 'missing', asks: [asks[1]] })
+    expect(decide({ asks, snapshot: new Set(['files.write']) })).toEqual({ kind: 'missing', asks: [asks[1]] })
   })
 
   it('is allowed by the owner’s file, and at the terminal', () => {
-    expect(decide({ standing: new Set(['files.write']) })).toMatchObject({ kind: 'allowed', consent: { by: 'file' } })
+    expect(decide({ snapshot: new Set(['files.write']) })).toMatchObject({ kind: 'allowed', consent: { by: 'file' } })
     expect(decide({ allowedNow: new Set(['files.write']) })).toMatchObject({
       kind: 'allowed',
       consent: { by: 'owner' },
@@ -140,7 +140,7 @@ describe('a call that needs consent', () => {
 
   it('is denied by a no, whatever else was allowed', () => {
     const no = grant({ id: 'grant_no', decision: 'deny' })
-    expect(decide({ grants: [grant(), once(), no], standing: new Set(['files.write']) })).toEqual({
+    expect(decide({ grants: [grant(), once(), no], snapshot: new Set(['files.write']) })).toEqual({
       kind: 'denied',
       grant: no,
     })

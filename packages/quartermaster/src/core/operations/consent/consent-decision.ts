@@ -9,7 +9,7 @@ export interface ConsentQuestion {
   readonly digest: string
   readonly asks: readonly ConsentAsk[]
   /** Consent operations that the owner allows in the agent's file. */
-  readonly standing: ReadonlySet<string>
+  readonly snapshot: ReadonlySet<string>
   /** What the owner allowed at the terminal, for this call. */
   readonly allowedNow: ReadonlySet<string>
   /** Of this caller; dead ones may be among them. */
@@ -74,8 +74,8 @@ export function byWhom({ via, name }: Answerer): string {
 /** What allows one thing that a call needs, if anything does. */
 type Allowance = 'file' | 'owner' | GrantRow | undefined
 
-function allowedBy(ask: ConsentAsk, live: readonly GrantRow[], { standing, allowedNow }: ConsentQuestion): Allowance {
-  if (standing.has(ask.operation) && !mayBeForbidden(ask, live)) return 'file'
+function allowedBy(ask: ConsentAsk, live: readonly GrantRow[], { snapshot, allowedNow }: ConsentQuestion): Allowance {
+  if (snapshot.has(ask.operation) && !mayBeForbidden(ask, live)) return 'file'
   if (allowedNow.has(ask.operation)) return 'owner'
   const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
   // A lasting grant is not used up, so it goes first.

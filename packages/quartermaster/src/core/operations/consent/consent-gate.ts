@@ -70,7 +70,7 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
         tool: tool.name,
         digest,
         asks,
-        standing: new Set(
+        snapshot: new Set(
           allowableForGood(session.agent()?.consent?.allow ?? [], catalogue.current().consentOperations),
         ),
         // An answer to other arguments is no answer: allowing one deletion must not allow any.

@@ -33,7 +33,7 @@ async function desk({ failing = 1, settings = {} }: { failing?: number; settings
     tellEnd: end => void told.push(end),
   })
   hub.work()
-  const settle = async () => {
+  const finish = async () => {
     for (let i = 0; i < 20; i++) await hub.clock.breathe()
   }
   const call = () => hub.callAs('ada', 'delete_file', { path: 'a' })
@@ -42,24 +42,24 @@ async function desk({ failing = 1, settings = {} }: { failing?: number; settings
   /** A call that was allowed for a while, and by then waits to be tried again unless it was done. */
   async function allowed(minutes: number): Promise<string> {
     const calling = call()
-    await settle()
+    await finish()
     const [request] = await open()
     await answer(request?.id ?? '', brief(minutes), OWNER)
     return (await calling).operationId
   }
   /** Time that passes at one blow, as it does for a process that was held up. */
   const skip = (ms: number) => void (skipped += ms)
-  return { hub, skip, store, told, settle, call, open, answer, argumentsOf, row, allowed }
+  return { hub, skip, store, told, finish, call, open, answer, argumentsOf, row, allowed }
 }
 
 describe('an answer that comes late', () => {
   it('leaves the call as much time to be done as any other has', async () => {
-    const { hub, settle, call, open, answer, row } = await desk({ settings: { approvalHours: 200 } })
+    const { hub, finish, call, open, answer, row } = await desk({ settings: { approvalHours: 200 } })
     const { operationId: id } = await Promise.all([call(), hub.clock.advance(60_000)]).then(([first]) => first)
     await hub.clock.advance(100 * 3_600_000)
     expect(await open()).toHaveLength(1)
     await answer(id, brief(60), OWNER)
-    await settle()
+    await finish()
     expect(await row(id)).toMatchObject({ state: 'queued', attempts: 1 })
     await hub.clock.advance(60_000)
     expect(await row(id)).toMatchObject({ state: 'succeeded', attempts: 2 })
@@ -68,7 +68,7 @@ describe('an answer that comes late', () => {
 
 describe('an answer that has run out before the next try', () => {
   it('is asked for again, and the call goes on with the new one', async () => {
-    const { hub, store, told, settle, open, answer, row, allowed } = await desk()
+    const { hub, store, told, finish, open, answer, row, allowed } = await desk()
     const id = await allowed(0.5)
     expect(await row(id)).toMatchObject({ state: 'queued', attempts: 1 })
     await hub.clock.advance(60_000)
@@ -78,7 +78,7 @@ describe('an answer that has run out before the next try', () => {
     const consent = { operations: ['files.delete'], by: 'owner' }
     expect(audit).toContainEqual(expect.objectContaining({ outcome: 'notRun', code: 'CONSENT_REQUIRED', consent }))
     await answer(id, ONCE, OWNER)
-    await settle()
+    await finish()
     expect(await row(id)).toMatchObject({ state: 'succeeded', attempts: 2 })
     expect(told).toMatchObject([{ id, state: 'succeeded' }])
   })
@@ -94,38 +94,38 @@ describe('an answer that has run out before the next try', () => {
   })
 
   it('is asked for where it runs out just when the try begins, and that counts as no try', async () => {
-    const { hub, skip, settle, open, row, allowed } = await desk()
+    const { hub, skip, finish, open, row, allowed } = await desk()
     const id = await allowed(1.1)
     hub.emitter.on('operation.changed', ({ to }) => {
       if (to === 'leased') skip(10_000)
     })
     await hub.clock.advance(60_000)
-    await settle()
+    await finish()
     expect(await row(id)).toMatchObject({ state: 'waitingForApproval', attempts: 1 })
     expect(await open()).toMatchObject([{ id }])
   })
 
   it.each(['expired', 'denied'] as const)('is waited for no longer than for the call: %s', async ending => {
-    const { hub, told, settle, open, answer, row, allowed } = await desk({ settings: { retryMaxAgeMinutes: 30 } })
+    const { hub, told, finish, open, answer, row, allowed } = await desk({ settings: { retryMaxAgeMinutes: 30 } })
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     const { createdAt = 0 } = (await row(id)) ?? {}
     expect(await open()).toMatchObject([{ expiresAt: createdAt + 30 * 60_000 }])
     if (ending === 'denied') await answer(id, NO, OWNER)
     else await hub.clock.advance(30 * 60_000)
-    await settle()
+    await finish()
     expect(await row(id)).toMatchObject({ state: ending, attempts: 1 })
     expect(told).toMatchObject([{ id, state: ending }])
     expect(await open()).toEqual([])
   })
 
   it('is not asked for when what came after it was taken back', async () => {
-    const { hub, settle, open, answer, row, allowed } = await desk()
+    const { hub, finish, open, answer, row, allowed } = await desk()
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     await answer(id, brief(10), OWNER)
     expect(await hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)).toBe(1)
-    await settle()
+    await finish()
     expect(await row(id)).toMatchObject({ state: 'denied', error: { code: 'CONSENT_DENIED' } })
     expect(await open()).toEqual([])
   })

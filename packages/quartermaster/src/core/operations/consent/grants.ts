@@ -10,7 +10,7 @@ import {
 } from '../../../contracts/index.ts'
 import { type Ids } from '../../kernel/index.ts'
 import { type Store, type Where } from '../../store/index.ts'
-import { whoseOf, whoseRow } from '../record/operation-storage.ts'
+import { callerColumns, callerColumnsOf } from '../record/operation-storage.ts'
 import { REPEATABLE } from '../record/transitions.ts'
 import { type Answerer } from './consent-decision.ts'
 
@@ -35,7 +35,7 @@ export function grantsFor(given: GivenAnswer, terms: GrantTerms): NewRow<'grants
   const single = lasting === 'once' ? { tool: request.tool, digest: request.digest } : {}
   return request.asks.map(({ operation, scope }) => ({
     id: terms.ids.next('grant'),
-    ...whoseOf(request),
+    ...callerColumnsOf(request),
     operation,
     scope,
     decision,
@@ -74,8 +74,8 @@ export async function findGrants(
   { caller, asks, operationId }: GrantsWanted,
   more: Where<'grants'>,
 ): Promise<readonly GrantRow[]> {
-  const { workspace: _, ...own } = whoseRow(caller)
-  const whose = { ...whoseRow(caller), ...more }
+  const { workspace: _, ...own } = callerColumns(caller)
+  const whose = { ...callerColumns(caller), ...more }
   const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
       // For operations that can only be allowed per call, or whose subject is unknown, any no applies and no yes.

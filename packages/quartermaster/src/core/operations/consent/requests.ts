@@ -10,7 +10,13 @@ import {
 import { type Catalogue, isOlderHash, type Tool } from '../../catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../kernel/index.ts'
 import { mustExist, type Store, update, type Where, type Write } from '../../store/index.ts'
-import { callerOf, GRANT_GUARD, type StorageAccess, type Whose, whoseOf } from '../record/operation-storage.ts'
+import {
+  type CallerColumns,
+  callerColumnsOf,
+  callerOf,
+  GRANT_GUARD,
+  type StorageAccess,
+} from '../record/operation-storage.ts'
 import { queued, type Step } from '../record/transitions.ts'
 import { type ConsentDecision, decideConsent } from './consent-decision.ts'
 import { findGrants } from './grants.ts'
@@ -66,12 +72,12 @@ export function shared(requests: readonly ApprovalRow[]): SharedRequest[] {
 export async function equalRequests(store: Store, request: Asking): Promise<ApprovalRow[]> {
   const { tool, digest, definitionHash } = request
   const equal: ApprovalRow[] = []
-  for await (const page of openRequests(store, { ...whoseOf(request), tool, digest, definitionHash }))
+  for await (const page of openRequests(store, { ...callerColumnsOf(request), tool, digest, definitionHash }))
     equal.push(...page.filter(other => equalityKey(other) === equalityKey(request)))
   return equal
 }
 
-type Asking = Whose & Pick<ApprovalRow, 'tool' | 'digest' | 'definitionHash' | 'asks'>
+type Asking = CallerColumns & Pick<ApprovalRow, 'tool' | 'digest' | 'definitionHash' | 'asks'>
 
 function equalityKey(request: Asking): string {
   const { tool, digest, definitionHash, asks } = request
@@ -103,7 +109,7 @@ export async function* decidedRequests(
   answered: ApprovalRow,
   { decision, catalogue, now }: DecidedOptions,
 ): AsyncGenerator<ApprovalRow> {
-  for await (const page of openRequests(store, whoseOf(answered))) {
+  for await (const page of openRequests(store, callerColumnsOf(answered))) {
     for (const request of page) {
       if (worthOf(request, catalogue) !== 'sound') continue
       if ((await decisionOn(store, request, now)) === KINDS[decision]) yield request
@@ -118,7 +124,7 @@ async function decisionOn(store: Store, request: ApprovalRow, now: number): Prom
   const live = { expiresAt: { above: now }, revokedAt: null }
   const grants = await findGrants(store, { caller: callerOf(request), asks, operationId }, live)
   // What the agent's file allowed was not asked for.
-  const nothing = { standing: new Set<string>(), allowedNow: new Set<string>() }
+  const nothing = { snapshot: new Set<string>(), allowedNow: new Set<string>() }
   return decideConsent({ operationId, tool, digest, asks, grants, now, ...nothing }).kind
 }
 
@@ -200,7 +206,7 @@ export function consentWrites(grants: readonly GrantRow[], operationId: string, 
 }
 
 /** Limits how many calls of a caller wait for people, so that people can look through them. */
-interface WaitingRoom {
+interface PendingLimit {
   /** Lets one more in, for as long as the work takes that puts it on record. Throws `LIMIT_EXCEEDED`. */
   enter<T>(caller: Caller, work: () => Promise<T>): Promise<T>
 }
@@ -210,7 +216,7 @@ interface WaitingRoomDeps {
   readonly settings: Pick<Settings, 'approvalsPerAgent'>
 }
 
-export function createWaitingRoom({ storage, settings }: WaitingRoomDeps): WaitingRoom {
+export function createPendingLimit({ storage, settings }: WaitingRoomDeps): PendingLimit {
   const most = settings.approvalsPerAgent
   /** By caller, how many are at the door: those that come together would all find the same number on record. */
   const entering = new Map<string, number>()

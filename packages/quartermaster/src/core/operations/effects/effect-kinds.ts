@@ -1,6 +1,7 @@
 import { type z } from 'zod'
 import {
   AppError,
+  type EffectObservation,
   type EffectSpec,
   issueText,
   type JsonSchema,

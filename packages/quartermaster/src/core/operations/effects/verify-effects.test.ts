@@ -20,8 +20,8 @@ function kindThatSees(
     check: () => [],
     concrete: ({ name }, { operationId }) => ({ name, kind: 'seen', fields: { operationId } }),
     async look({ name }) {
-      const sighting = sightings[name] ?? ABSENT
-      return typeof sighting === 'function' ? sighting() : sighting
+      const seen = sightings[name] ?? ABSENT
+      return typeof seen === 'function' ? seen() : seen
     },
   }
 }

@@ -111,10 +111,10 @@ function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }:
   if (signal?.aborted) return Promise.resolve(BROKEN_OFF)
   return new Promise(resolve => {
     const controller = new AbortController()
-    const end = (sighting: Observation) => {
+    const end = (seen: Observation) => {
       cancelTimer()
       signal?.removeEventListener('abort', onAbort)
-      resolve(sighting)
+      resolve(seen)
       // A look still under way may stop.
       controller.abort()
     }
@@ -188,12 +188,12 @@ function unsure(reason: string): Judgement {
 /** The kind that a capability brings, as the verifier uses it. */
 export function customKind(definition: EffectDefinition): EffectKind {
   const { kind, fields = [], witness } = definition
-  const each = <T>(value: T) => Object.fromEntries(fields.map(field => [field, value]))
+  const runAll = <T>(value: T) => Object.fromEntries(fields.map(field => [field, value]))
   return createTemplatedKind<EffectFields>({
     kind,
     ...(witness && { witness }),
-    schema: z.strictObject(each(z.union([z.string(), z.number(), z.boolean()]))),
-    templates: each<TemplateRule>({ keepsType: true }),
+    schema: z.strictObject(runAll(z.union([z.string(), z.number(), z.boolean()]))),
+    templates: runAll<TemplateRule>({ keepsType: true }),
     async look(filled, context) {
       const found = await definition.look(filled, context)
       return typeof found === 'boolean' ? { seen: found ? 'there' : 'absent' } : found

@@ -1,16 +1,16 @@
 import type { Answer, AppError, Question } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../../kernel/index.ts'
-import type { Audience } from './audience.ts'
+import type { CallListeners } from './audience.ts'
 
 /** What work is given that may ask something while it runs. */
-export interface ExchangeContext {
+export interface ElicitationContext {
   readonly signal: CancelSignal
-  readonly onProgress: NonNullable<Audience['onProgress']>
-  readonly onLog: NonNullable<Audience['onLog']>
+  readonly onProgress: NonNullable<CallListeners['onProgress']>
+  readonly onLog: NonNullable<CallListeners['onLog']>
   /** It is on record from now on, under this id. */
   onRecorded(operationId: string): void
   /** Whether the result was delivered; `undefined` while a client may still come for it. */
-  isHeard(): boolean | undefined
+  isDelivered(): boolean | undefined
   /** The signal takes the question back: its answer is not wanted any more. */
   ask(question: Question, signal?: CancelSignal): Promise<Answer>
 }
@@ -22,7 +22,7 @@ export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap
  * Work that may ask questions, seen from the client: it runs, asks, waits for the answers and goes on. The client may
  * come back for each turn with another request; the work is the same.
  */
-export interface Exchange<T> {
+export interface Elicitation<T> {
   /** Made when first asked for: most work asks nothing, and no client has to come back to it. */
   id(): string
   /** Under which id it is on record, where it is. */
@@ -40,16 +40,16 @@ export interface Exchange<T> {
   /** Hands over answers. Answers to other keys are ignored, and unanswered questions stay open. */
   answer(answers: Readonly<Record<string, Answer>>): void
   /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
-  turn(signal: CancelSignal, audience?: Audience): Promise<Turn<T>>
+  turn(signal: CancelSignal, listeners?: CallListeners): Promise<Turn<T>>
   cancel(reason: AppError): void
   /** No client will come for another turn. */
   leave(): void
 }
 
-export interface ExchangeOptions<T> {
+export interface ElicitationOptions<T> {
   newId(): string
   readonly clock: Clock
-  begin(context: ExchangeContext): Promise<T>
+  begin(context: ElicitationContext): Promise<T>
   /** Answers that came with the request, before anything was asked. */
   readonly early?: Readonly<Record<string, Answer>> | undefined
 }
@@ -67,7 +67,7 @@ interface OpenQuestion {
 }
 
 /** Starts the work. */
-export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeOptions<T>): Exchange<T> {
+export function createElicitation<T>({ newId, clock, begin, early = {} }: ElicitationOptions<T>): Elicitation<T> {
   const cancellation = createCancellation()
   const open = new Map<string, OpenQuestion>()
   // These are made when something is asked, which most work never does.
@@ -78,9 +78,9 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
   let isGathering = false
   let takenBack = 0
   let version = 0
-  let heardBy: Audience = {}
+  let heardBy: CallListeners = {}
   /** Who got the end. */
-  let taker: Audience | undefined
+  let taker: CallListeners | undefined
   let isLeft = false
   let operationId: string | undefined
   let id: string | undefined
@@ -138,7 +138,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
       onRecorded(given) {
         operationId = given
       },
-      isHeard() {
+      isDelivered() {
         const listener = taker ?? (waiting.size > 0 ? heardBy : undefined)
         if (listener) return !listener.isGone?.()
         return isLeft ? false : undefined
@@ -171,14 +171,14 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
         asked.reply(answer)
       }
     },
-    turn(signal, audience = {}) {
-      heardBy = audience
+    turn(signal, listeners = {}) {
+      heardBy = listeners
       if (open.size > 0 && !isGathering) return Promise.resolve({ questions: questions() })
       return new Promise((resolve, reject) => {
         const leave = () => {
           waiting.delete(tell)
           // The waiting client is gone; what happens between two turns is reported to no client.
-          if (heardBy === audience) heardBy = {}
+          if (heardBy === listeners) heardBy = {}
           signal.removeEventListener('abort', abort)
         }
         const tell = () => {
@@ -193,7 +193,7 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
           cancellation.cancel(signal.reason)
         }
         const take = () => {
-          if (waiting.has(tell)) taker = audience
+          if (waiting.has(tell)) taker = listeners
           leave()
         }
         const end = (answer: T) => (take(), resolve({ answer }))

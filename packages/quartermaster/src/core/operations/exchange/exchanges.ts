@@ -1,6 +1,6 @@
 import { type Answer, AppError, type Question, toAppError } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, createInFlight, type Ids } from '../../kernel/index.ts'
-import { createExchange, type Exchange, type ExchangeOptions } from './exchange.ts'
+import { createElicitation, type Elicitation, type ElicitationOptions } from './exchange.ts'
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
@@ -12,14 +12,14 @@ export const MOST_WAITING = 100
 export const MOST_ROUNDS = 50
 
 /** What runs for clients, and what waits for their answers. */
-export interface Exchanges {
+export interface Elicitations {
   /** The holder is the credential it was asked for with: when that is taken back, so is the work. */
-  start<T>(options: Pick<ExchangeOptions<T>, 'begin' | 'early'> & { holder?: string | undefined }): Exchange<T>
+  start<T>(options: Pick<ElicitationOptions<T>, 'begin' | 'early'> & { holder?: string | undefined }): Elicitation<T>
   /**
    * Lets it go on whatever becomes of the credential: it belongs to the agent now. What it asks from here on is asked
    * elsewhere, so an answer that comes here is to a question that is over.
    */
-  release(exchange: Exchange<unknown>): void
+  release(elicitation: Elicitation<unknown>): void
   /** Cancels everything that was asked for with a credential. */
   end(holder: string): void
   /**
@@ -27,17 +27,17 @@ export interface Exchanges {
    * client can go on with it. Returns the number of the round, which the client brings back with its answers, and when it was
    * asked.
    */
-  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): Asked
+  park(elicitation: Elicitation<unknown>, by: { owner: string; holder: string }): Asked
   /**
    * The exchange its owner was asked in: waiting, running again, or just ended, with what the client brought handed over. A
    * client that lost an answer may bring the same once more. Throws `CURSOR_GONE` when there is no such exchange or it has
    * gone on since that round, `REQUEST_REFUSED` when the client had said something else before.
    */
-  resume<T>(id: string, owner: string, brought: Brought): Exchange<T>
+  resume<T>(id: string, owner: string, brought: Brought): Elicitation<T>
   /** Whether an exchange whose client was asked something is still here. */
   has(id: string): boolean
   /** The same, only for its owner. */
-  of(id: string, owner: string): Exchange<unknown> | undefined
+  of(id: string, owner: string): Elicitation<unknown> | undefined
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
   /** Ends one whose client was asked something. */
@@ -63,7 +63,7 @@ interface Brought {
 
 /** An exchange whose client was asked something, until a while after its end. */
 interface Known {
-  readonly exchange: Exchange<unknown>
+  readonly elicitation: Elicitation<unknown>
   readonly owner: string
   /** How often its client was asked, what stood open the last time, and when that was. */
   round: number
@@ -78,7 +78,7 @@ interface Known {
   cancelTimer: Cancel
 }
 
-export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exchanges {
+export function createElicitations({ clock, ids }: { clock: Clock; ids: Ids }): Elicitations {
   const known = new Map<string, Known>()
   const places = createInFlight({ most: MOST_WAITING, what: 'questions open' })
   const held = createHeldExchanges()
@@ -90,15 +90,15 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   }
 
   /** Remembers it from its first question on. */
-  function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
-    const leave = placeFor(exchange, holder)
-    const one: Known = { exchange, owner, ...UNASKED, hasEnded: false, leave, cancelTimer: () => {} }
-    known.set(exchange.id(), one)
+  function remember(elicitation: Elicitation<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
+    const leave = placeFor(elicitation, holder)
+    const one: Known = { elicitation, owner, ...UNASKED, hasEnded: false, leave, cancelTimer: () => {} }
+    known.set(elicitation.id(), one)
     const end = () => {
       one.hasEnded = true
       keepEnd(one)
     }
-    exchange.done.then(end, end)
+    elicitation.done.then(end, end)
     return one
   }
 
@@ -112,46 +112,46 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     if (!isAwaited) one.leave()
     arm(one, Math.max(REPEAT_SECONDS, leftSeconds), () => {
       one.leave()
-      one.exchange.leave()
-      known.delete(one.exchange.id())
+      one.elicitation.leave()
+      known.delete(one.elicitation.id())
     })
   }
 
-  function placeFor(exchange: Exchange<unknown>, holder: string): () => void {
+  function placeFor(elicitation: Elicitation<unknown>, holder: string): () => void {
     try {
       return places.enter(holder)
     } catch (error) {
-      exchange.leave()
-      exchange.cancel(toAppError(error))
+      elicitation.leave()
+      elicitation.cancel(toAppError(error))
       throw error
     }
   }
 
   return {
     start({ holder, begin, early }) {
-      const exchange = createExchange({ newId, clock, begin, early })
-      if (holder !== undefined) held.add(exchange, holder)
-      return exchange
+      const elicitation = createElicitation({ newId, clock, begin, early })
+      if (holder !== undefined) held.add(elicitation, holder)
+      return elicitation
     },
-    release(exchange) {
-      held.release(exchange)
-      const one = known.get(exchange.id())
+    release(elicitation) {
+      held.release(elicitation)
+      const one = known.get(elicitation.id())
       if (!one) return
       one.leave()
       one.cancelTimer()
       one.round++
     },
     end: held.end,
-    park(exchange, by) {
-      const one = known.get(exchange.id()) ?? remember(exchange, by)
+    park(elicitation, by) {
+      const one = known.get(elicitation.id()) ?? remember(elicitation, by)
       // A client that is asked the same again, because an answer got lost, is asked in the same round.
-      if (one.asked !== exchange.version()) one.round++
-      one.asked = exchange.version()
+      if (one.asked !== elicitation.version()) one.round++
+      one.asked = elicitation.version()
       one.askedAt = clock.now()
       const asked = { round: one.round, askedAt: Math.round(one.askedAt) }
       if (one.hasEnded) return asked
       arm(one, ANSWER_SECONDS, () =>
-        exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
+        elicitation.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
       )
       return asked
     },
@@ -166,21 +166,21 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       handOver(one, brought)
       if (one.hasEnded && isBack) keepEnd(one)
       // The owner says what was asked for, and so what comes back.
-      return one.exchange as Exchange<T>
+      return one.elicitation as Elicitation<T>
     },
     has: id => known.has(id),
     of(id, owner) {
       const one = known.get(id)
-      return one?.owner === owner ? one.exchange : undefined
+      return one?.owner === owner ? one.elicitation : undefined
     },
     async closed(id, key) {
-      await known.get(id)?.exchange.closed(key)
+      await known.get(id)?.elicitation.closed(key)
     },
-    cancel: (id, reason) => known.get(id)?.exchange.cancel(reason),
+    cancel: (id, reason) => known.get(id)?.elicitation.cancel(reason),
     stop() {
-      for (const { exchange, cancelTimer } of known.values()) {
+      for (const { elicitation, cancelTimer } of known.values()) {
         cancelTimer()
-        exchange.cancel(new AppError('STOPPING', 'Quartermaster is stopping.'))
+        elicitation.cancel(new AppError('STOPPING', 'Quartermaster is stopping.'))
       }
       known.clear()
     },
@@ -206,27 +206,27 @@ function refuseReplay({ seen, taken }: Known, { round, said }: Brought): void {
 function handOver(one: Known, { round, said, answersTo }: Brought): void {
   if (round > one.seen) Object.assign(one, { seen: round, taken: new Map() })
   if (round !== one.round) return
-  const answers = answersTo(one.exchange.questions())
+  const answers = answersTo(one.elicitation.questions())
   one.taken = new Map([...one.taken, ...[...said].filter(([key]) => Object.hasOwn(answers, key))])
-  one.exchange.answer(answers)
+  one.elicitation.answer(answers)
 }
 
 /** Which token each is asked for with. Tokens are seldom taken back, and calls come and go: so all are looked through then. */
 function createHeldExchanges() {
-  const holders = new Map<Exchange<unknown>, string>()
+  const holders = new Map<Elicitation<unknown>, string>()
   return {
-    add(exchange: Exchange<unknown>, holder: string): void {
-      holders.set(exchange, holder)
-      const forget = () => holders.delete(exchange)
-      exchange.done.then(forget, forget)
+    add(elicitation: Elicitation<unknown>, holder: string): void {
+      holders.set(elicitation, holder)
+      const forget = () => holders.delete(elicitation)
+      elicitation.done.then(forget, forget)
     },
-    release: (exchange: Exchange<unknown>) => void holders.delete(exchange),
+    release: (elicitation: Elicitation<unknown>) => void holders.delete(elicitation),
     end(holder: string): void {
       const revoked = new AppError('TOKEN_INVALID', 'The token this was asked for with has been taken back.')
       const own = [...holders].filter(([, by]) => by === holder)
-      for (const [exchange] of own) {
-        exchange.leave()
-        exchange.cancel(revoked)
+      for (const [elicitation] of own) {
+        elicitation.leave()
+        elicitation.cancel(revoked)
       }
     },
   }

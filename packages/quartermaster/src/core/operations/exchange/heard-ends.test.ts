@@ -3,8 +3,8 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createCancellation } from '../../kernel/index.ts'
-import type { ExchangeContext } from './exchange.ts'
-import { ANSWER_SECONDS, createExchanges, MOST_WAITING } from './exchanges.ts'
+import type { ElicitationContext } from './exchange.ts'
+import { ANSWER_SECONDS, createElicitations, MOST_WAITING } from './exchanges.ts'
 
 const BY = { owner: 'ada', holder: 'token' }
 const still = () => createCancellation().signal
@@ -12,10 +12,10 @@ const still = () => createCancellation().signal
 /** Work that asks one question, and knows whether anybody has heard how it ended. */
 function open() {
   const clock = createFakeClock()
-  const exchanges = createExchanges({ clock, ids: createIds() })
-  let context: ExchangeContext | undefined
+  const elicitations = createElicitations({ clock, ids: createIds() })
+  let context: ElicitationContext | undefined
   const start = (holder?: string) =>
-    exchanges.start({
+    elicitations.start({
       holder,
       async begin(given) {
         context = given
@@ -23,69 +23,69 @@ function open() {
         return 'done'
       },
     })
-  return { clock, exchanges, start, isHeard: () => context?.isHeard() }
+  return { clock, elicitations, start, isDelivered: () => context?.isDelivered() }
 }
 
 describe('the end of an exchange', () => {
   it('is heard by whoever takes the last turn, unless that went away', async () => {
-    const { start, isHeard } = open()
+    const { start, isDelivered } = open()
     const caller = { isGone: false }
-    const exchange = start()
-    await exchange.turn(still())
-    exchange.answer({ answer: { action: 'accept' } })
-    expect(await exchange.turn(still(), { isGone: () => caller.isGone })).toEqual({ answer: 'done' })
-    expect(isHeard()).toBe(true)
+    const elicitation = start()
+    await elicitation.turn(still())
+    elicitation.answer({ answer: { action: 'accept' } })
+    expect(await elicitation.turn(still(), { isGone: () => caller.isGone })).toEqual({ answer: 'done' })
+    expect(isDelivered()).toBe(true)
     caller.isGone = true
-    expect(isHeard()).toBe(false)
+    expect(isDelivered()).toBe(false)
   })
 
   it('may still be heard while its client has been asked, until nobody waits for that any more', async () => {
-    const { clock, exchanges, start, isHeard } = open()
-    const exchange = start()
-    await exchange.turn(still())
-    exchanges.park(exchange, BY)
+    const { clock, elicitations, start, isDelivered } = open()
+    const elicitation = start()
+    await elicitation.turn(still())
+    elicitations.park(elicitation, BY)
     // Somebody else has answered meanwhile.
-    exchange.answer({ answer: { action: 'accept' } })
-    await exchange.done
-    expect(isHeard()).toBeUndefined()
+    elicitation.answer({ answer: { action: 'accept' } })
+    await elicitation.done
+    expect(isDelivered()).toBeUndefined()
     await clock.advance(ANSWER_SECONDS * 1000)
-    expect(isHeard()).toBe(false)
+    expect(isDelivered()).toBe(false)
   })
 
   it('is heard when the client comes back for it', async () => {
-    const { exchanges, start, isHeard } = open()
-    const exchange = start()
-    await exchange.turn(still())
-    const { round } = exchanges.park(exchange, BY)
-    exchange.answer({ answer: { action: 'accept' } })
-    await exchange.done
+    const { elicitations, start, isDelivered } = open()
+    const elicitation = start()
+    await elicitation.turn(still())
+    const { round } = elicitations.park(elicitation, BY)
+    elicitation.answer({ answer: { action: 'accept' } })
+    await elicitation.done
     const brought = { round, said: new Map(), answersTo: () => ({}) }
-    expect(await exchanges.resume(exchange.id(), BY.owner, brought).turn(still())).toEqual({ answer: 'done' })
-    expect(isHeard()).toBe(true)
+    expect(await elicitations.resume(elicitation.id(), BY.owner, brought).turn(still())).toEqual({ answer: 'done' })
+    expect(isDelivered()).toBe(true)
   })
 
   it('is heard by nobody where the client went away in its turn', async () => {
-    const { start, isHeard } = open()
-    const exchange = start()
-    await exchange.turn(still())
-    exchange.answer({ answer: { action: 'accept' } })
+    const { start, isDelivered } = open()
+    const elicitation = start()
+    await elicitation.turn(still())
+    elicitation.answer({ answer: { action: 'accept' } })
     const { signal, cancel } = createCancellation()
-    const turn = exchange.turn(signal)
+    const turn = elicitation.turn(signal)
     cancel(new AppError('CANCELLED', 'The client went away.'))
     await turn
-    expect(isHeard()).toBe(false)
+    expect(isDelivered()).toBe(false)
   })
 
   it('is heard by nobody where its client may not be asked', async () => {
-    const { exchanges, start, isHeard } = open()
+    const { elicitations, start, isDelivered } = open()
     for (let i = 0; i < MOST_WAITING; i++) {
       const one = start()
       await one.turn(still())
-      exchanges.park(one, BY)
+      elicitations.park(one, BY)
     }
-    const exchange = start()
-    await exchange.turn(still())
-    expect(() => exchanges.park(exchange, BY)).toThrow(AppError)
-    expect(isHeard()).toBe(false)
+    const elicitation = start()
+    await elicitation.turn(still())
+    expect(() => elicitations.park(elicitation, BY)).toThrow(AppError)
+    expect(isDelivered()).toBe(false)
   })
 })

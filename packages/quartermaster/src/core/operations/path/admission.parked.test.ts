@@ -10,7 +10,7 @@ const OWNER = { name: 'the owner', via: 'owner' } as const
 const ONCE = { decision: 'allow', lasting: 'once' } as const
 
 /** A tool that a person has to allow, for a scope that tests change, and one around it that says what it heard. */
-async function desk({ during = async () => {} }: { during?: () => Promise<void> } = {}) {
+async function consentService({ during = async () => {} }: { during?: () => Promise<void> } = {}) {
   const storage = faultyStorage()
   let runs = 0
   let scope = 'a'
@@ -110,7 +110,7 @@ const busy = () => Promise.reject(new AppError('STORE_BUSY', 'Busy.'))
 
 describe('a call that waits for a person, and that the store cannot be asked about', () => {
   it('is answered with a handle, and runs once when it is allowed', async () => {
-    const one = await desk()
+    const one = await consentService()
     beforeReading(one.storage, busy)
     const { answered, id } = await one.asked()
     expect((await answered).waiting).toMatchObject({ operationId: id, for: 'approval' })
@@ -121,7 +121,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
   })
 
   it('is answered with a handle when nobody can tell what a person said', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     one.storage.fault = writes => {
       if (writes.some(({ table }) => table === 'approvals')) beforeReading(one.storage, busy)
@@ -132,7 +132,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
   })
 
   it('is given up inside another one, also when the store is busy for a while', async () => {
-    const one = await desk()
+    const one = await consentService()
     let tries = 0
     Object.assign(one.storage, {
       fault: (writes: readonly Write[]) => {
@@ -149,7 +149,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
   })
 
   it('says inside another one that it may be run all the same when it cannot be given up', async () => {
-    const one = await desk()
+    const one = await consentService()
     one.storage.fault = writes =>
       writes.some(w => w.kind === 'update' && w.table === 'operations' && w.set.state === 'cancelled')
         ? { error: new AppError('STORE_BUSY', 'Busy.') }
@@ -163,7 +163,7 @@ describe('a call that waits for a person, and that the store cannot be asked abo
 
 describe('a call inside another one that was allowed and could not be taken', () => {
   it('is over, and is not run later', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked('tidy')
     one.setScope('b')
     await one.allow(id)
@@ -175,7 +175,7 @@ describe('a call inside another one that was allowed and could not be taken', ()
   })
 
   it('is not left for the next process when this one stops before it ran', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked('tidy')
     atLease(one.storage, async commit => {
       const outcome = await commit()
@@ -201,7 +201,7 @@ describe('a call inside another one that somebody else runs', () => {
   const REMOVED: ToolResult = { content: [{ type: 'text', text: 'removed elsewhere' }] }
 
   it('is answered with what that came to, when that is while it is given up', async () => {
-    const one = await desk()
+    const one = await consentService()
     let id = ''
     afterAsking(one.storage, async asked => {
       id = asked
@@ -216,7 +216,7 @@ describe('a call inside another one that somebody else runs', () => {
   })
 
   it('is answered with what that came to, when the time to wait was over at that moment', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked('tidy')
     beforeReading(one.storage, async () => {
       await elsewhere(one.storage, id).end()
@@ -226,7 +226,7 @@ describe('a call inside another one that somebody else runs', () => {
   })
 
   it('has an outcome that nobody knows while that goes on', async () => {
-    const one = await desk()
+    const one = await consentService()
     afterAsking(one.storage, async id => void (await elsewhere(one.storage, id).take()))
     const { answered } = await one.asked('tidy')
     await one.hub.clock.advance(10_000)
@@ -236,7 +236,7 @@ describe('a call inside another one that somebody else runs', () => {
 
 describe('a call that is allowed while its caller gives it up', () => {
   it('is not run', async () => {
-    const one = await desk()
+    const one = await consentService()
     const stop = new AbortController()
     const { answered, id } = await one.asked('remove', { signal: stop.signal })
     beforeReading(one.storage, async () => {
@@ -254,7 +254,7 @@ describe('a call that is allowed while its caller gives it up', () => {
 
 describe('a call that was allowed and is given up before its caller has taken it', () => {
   it('is not run by the queue either', async () => {
-    const one = await desk()
+    const one = await consentService()
     const stop = new AbortController()
     const { answered, id } = await one.asked('remove', { signal: stop.signal })
     const { find } = one.storage.store
@@ -279,7 +279,7 @@ describe('a call that was allowed and is given up before its caller has taken it
 describe('a call that the queue runs while its caller waits', () => {
   it('can be cancelled after its caller has left', async () => {
     const gate = deferred<void>()
-    const one = await desk({ during: () => gate.promise })
+    const one = await consentService({ during: () => gate.promise })
     afterAsking(one.storage, async id => {
       await one.allow(id)
       await settled(one.hub)
@@ -300,7 +300,7 @@ describe('a lease of which nobody saw whether it was written', () => {
   const unseen = () => Promise.reject(new AppError('OUTCOME_UNKNOWN', 'Nobody saw it.'))
 
   it.each(['written', 'not written'] as const)('has a call whose caller waits run once: %s', async how => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     atLease(one.storage, async commit => {
       if (how === 'written') await commit()
@@ -314,7 +314,7 @@ describe('a lease of which nobody saw whether it was written', () => {
   })
 
   it.each(['written', 'not written'] as const)('has a call that the queue takes run once: %s', async how => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     await one.hub.clock.advance(21_000)
     expect((await answered).waiting).toMatchObject({ for: 'approval' })

@@ -12,7 +12,7 @@ const ALWAYS: ConsentAnswer = { decision: 'allow', lasting: 'always' }
 const NO: ConsentAnswer = { decision: 'deny', lasting: 'once' }
 
 /** A tool that a person has to allow, over a store whose reads and commits can fail. */
-async function desk(storage: FaultyStorage = faultyStorage()) {
+async function consentService(storage: FaultyStorage = faultyStorage()) {
   const told: OperationSummary[] = []
   let runs = 0
   const remove = simpleTool('remove', { mutates: true, consent: ['files.delete'], handler: () => ++runs })
@@ -90,7 +90,7 @@ function aroundTheRecord({ store }: FaultyStorage, when: 'before' | 'after', wor
 
 describe('a call that was allowed and that its caller cannot run', () => {
   it('is run by the queue when what allows it could not be read, and its caller gets a handle', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     beforeReadingGrants(one.storage, () => Promise.reject(new AppError('STORE_BUSY', 'Busy.')))
     await one.answer(id, ONCE)
@@ -101,7 +101,7 @@ describe('a call that was allowed and that its caller cannot run', () => {
   })
 
   it('is run by the queue when its caller ran out of time at that moment', async () => {
-    const one = await desk()
+    const one = await consentService()
     const gate = deferred<void>()
     const { answered, id } = await one.asked({ timeoutMs: 5_000 })
     beforeReadingGrants(one.storage, () => gate.promise)
@@ -117,7 +117,7 @@ describe('a call that was allowed and that its caller cannot run', () => {
 
 describe('a grant that is taken back between the decision and the record', () => {
   async function takenBack() {
-    const one = await desk()
+    const one = await consentService()
     await one.allow()
     aroundTheRecord(one.storage, 'before', () => one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER))
     return one
@@ -147,7 +147,7 @@ describe('a grant that is taken back between the decision and the record', () =>
 
 describe('a no after the record and before the run', () => {
   it.each(['taken back', 'denied'] as const)('ends the call as denied: %s', async how => {
-    const one = await desk()
+    const one = await consentService()
     await one.allow()
     aroundTheRecord(one.storage, 'after', async () => {
       const [grant] = await one.store.find('grants', {})
@@ -164,7 +164,7 @@ describe('a no after the record and before the run', () => {
 
 describe('a caller who waits for a person', () => {
   it('hears the no with the answer, and is not told of it a second time', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     const failure = failureOf(answered)
     await one.answer(id, NO)
@@ -175,7 +175,7 @@ describe('a caller who waits for a person', () => {
   })
 
   it('is told of the no later when it did not wait so long', async () => {
-    const one = await desk()
+    const one = await consentService()
     const { answered, id } = await one.asked()
     await one.hub.clock.advance(21_000)
     await answered
@@ -197,7 +197,7 @@ describe('a call of which its caller was told that it was not run', () => {
   }
 
   it('asks nobody, and is not run later', async () => {
-    const one = await desk()
+    const one = await consentService()
     halfSeen(one.storage)
     expect(await failureOf(one.call())).toMatchObject({ message: expect.stringContaining('was not run') })
     one.storage.fault = () => undefined
@@ -209,7 +209,7 @@ describe('a call of which its caller was told that it was not run', () => {
   })
 
   it('is not run later where it was allowed before either', async () => {
-    const one = await desk()
+    const one = await consentService()
     await one.allow()
     halfSeen(one.storage)
     expect(await failureOf(one.call())).toMatchObject({ message: expect.stringContaining('was not run') })

@@ -25,15 +25,15 @@ import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import type { OperationAdmin } from '../record/operation-admin.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
-import type { Standing } from '../record/operation-storage.ts'
+import type { OperationSnapshot } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
 import { namingOperation } from '../record/verify-after-failure.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, whetherHeard } from './journey.ts'
+import { type CallState, isDeliveredTo } from './journey.ts'
 
 /** A call that is to be let in. */
-interface Applicant {
+interface PendingCall {
   readonly callState: CallState
   readonly tool: Tool
   readonly record: OperationRecord
@@ -41,12 +41,12 @@ interface Applicant {
 }
 
 /** Gets calls that need consent allowed and on record, or has them wait. */
-export interface Admission {
+export interface ConsentStep {
   /** Nothing when the call may run now; else what its caller is answered. Throws when it may not. */
-  admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined>
+  obtainConsent(pending: PendingCall): Promise<CallAnswer | 'known' | undefined>
 }
 
-interface AdmissionDeps {
+interface ConsentStepDeps {
   readonly gate: ConsentGate
   readonly approvals: Approvals
   readonly consentServices: ConsentServices
@@ -61,12 +61,12 @@ interface AdmissionDeps {
 
 /** What a caller who waited runs its call with. */
 interface Allowed {
-  readonly standing: Standing
+  readonly snapshot: OperationSnapshot
   readonly consent: Consent
 }
 
 /** How cancelling a waiting call ended: not run and not runnable any more; ended or being stopped by another process; or unknown. */
-type GivenUp = 'notRun' | 'byOthers' | 'unsure'
+type CancelOutcome = 'notRun' | 'byOthers' | 'unsure'
 
 /** A grant that is used or revoked at that moment is reason for another look; more often than this is abuse. */
 const MOST_LOOKS = 5
@@ -74,21 +74,21 @@ const MOST_LOOKS = 5
 const FIRST_PAUSE_MS = 50
 const MOST_PAUSES = 7
 
-export function createAdmission(deps: AdmissionDeps): Admission {
+export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
   const { gate, approvals, operations, clock } = deps
 
-  const decide = ({ callState, tool, deadline }: Applicant) => {
+  const decide = ({ callState, tool, deadline }: PendingCall) => {
     const { operationId, config, digest, request } = callState
     const { session, input, consented } = request
     return deadline.race(gate.decide({ operationId, session, tool, config, digest, input, consented }))
   }
 
-  async function admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined> {
-    const { callState, tool, record } = applicant
+  async function obtainConsent(pending: PendingCall): Promise<CallAnswer | 'known' | undefined> {
+    const { callState, tool, record } = pending
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
-      const decision = await decide(applicant)
+      const decision = await decide(pending)
       if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
-      if (decision.kind === 'missing') return await waitForPersons(applicant, decision.asks)
+      if (decision.kind === 'missing') return await waitForPersons(pending, decision.asks)
       callState.consent = decision.consent
       // A resumed operation was leased together with its grants.
       if (callState.resumed) return undefined
@@ -106,10 +106,10 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   async function waitForPersons(
-    applicant: Applicant,
+    pending: PendingCall,
     asks: readonly ConsentAsk[],
   ): Promise<CallAnswer | 'known' | undefined> {
-    const { callState, tool, record, deadline } = applicant
+    const { callState, tool, record, deadline } = pending
     if (callState.resumed || callState.request.unallowed === 'refuse')
       throw consentRequired(tool, asks, callState.digest)
     const asksClient = mayAsk(callState, asks)
@@ -118,12 +118,12 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     if ((await approvals.open(call)) === 'known') return 'known'
     callState.isParked = true
     callState.request.onRecorded?.(callState.operationId)
-    const withdraw = asksClient ? askClient(applicant, asks) : () => {}
+    const withdraw = asksClient ? askClient(pending, asks) : () => {}
     let answer: (() => CallAnswer) | undefined
     try {
-      answer = await afterAnswer(applicant, await approvals.next(call))
+      answer = await afterAnswer(pending, await approvals.next(call))
     } catch (error) {
-      return await interrupted(applicant, error)
+      return await interrupted(pending, error)
     } finally {
       withdraw()
       approvals.leave(callState.operationId)
@@ -132,11 +132,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return answer?.()
   }
 
-  async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<(() => CallAnswer) | undefined> {
-    const { callState, tool, record } = applicant
+  async function afterAnswer(pending: PendingCall, state: string | undefined): Promise<(() => CallAnswer) | undefined> {
+    const { callState, tool, record } = pending
     const { operationId: id } = callState
-    if (state === undefined) return await outOfPatience(applicant)
-    const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
+    if (state === undefined) return await afterTimeout(pending)
+    const taken = state === 'queued' ? await takeAllowed(pending) : undefined
     if (taken === 'later') {
       const allowed = {
         id,
@@ -148,29 +148,29 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       } as const
       return () => waitingAnswer(allowed, clock.now())
     }
-    if (!taken) return await byOthers(applicant)
-    operations.adopt(record, taken.standing, { isAwaited: true })
+    if (!taken) return await byOthers(pending)
+    operations.adopt(record, taken.snapshot, { isAwaited: true })
     callState.consent = taken.consent
     callState.isRecorded = true
     return undefined
   }
 
   /** The operation is over, or another process was faster or has taken it back: the process that runs it will find out and report. */
-  async function byOthers({ callState, tool, deadline }: Applicant): Promise<() => CallAnswer> {
-    const known = await deadline.race(deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)))
+  async function byOthers({ callState, tool, deadline }: PendingCall): Promise<() => CallAnswer> {
+    const known = await deadline.race(deps.idempotency.answerOf(callState.operationId, isDeliveredTo(callState)))
     // A handle is no answer to the tool around it.
     if (callState.depth > 0 && !known.hasEnded) throw unallowed(tool)
     return known.answer
   }
 
   /** Nothing where it is not this caller's to run; `later` where the store cannot tell now. */
-  async function takeAllowed(applicant: Applicant): Promise<Allowed | 'later' | undefined> {
-    const { callState, deadline } = applicant
+  async function takeAllowed(pending: PendingCall): Promise<Allowed | 'later' | undefined> {
+    const { callState, deadline } = pending
     const { operationId: id, depth } = callState
     try {
-      const decision = await decide(applicant)
-      const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
-      if (standing && decision.kind === 'allowed') return { standing, consent: decision.consent }
+      const decision = await decide(pending)
+      const snapshot = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
+      if (snapshot && decision.kind === 'allowed') return { snapshot, consent: decision.consent }
       // An operation that is not taken belongs to the queue, unless no caller could come back for it: then it is cancelled.
       if (depth === 0) approvals.leave(id)
       return undefined
@@ -183,11 +183,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The tool around a nested call cannot come back for it, so a later run would be unwanted. */
-  async function outOfPatience(applicant: Applicant): Promise<() => CallAnswer> {
-    const { callState, tool } = applicant
+  async function afterTimeout(pending: PendingCall): Promise<() => CallAnswer> {
+    const { callState, tool } = pending
     if (callState.depth > 0) throw unallowed(tool)
     // Another process may have done it meanwhile, without a word that was heard here.
-    const known = await heardOf(applicant)
+    const known = await currentAnswer(pending)
     return known?.hasEnded ? known.answer : () => stillOpen(callState, tool)
   }
 
@@ -196,8 +196,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
    * person may allow it. All other callers have cancelled the call, or may not make it any more, and it must not become allowed
    * after that.
    */
-  async function interrupted(applicant: Applicant, error: unknown): Promise<CallAnswer> {
-    const { callState, tool, deadline } = applicant
+  async function interrupted(pending: PendingCall, error: unknown): Promise<CallAnswer> {
+    const { callState, tool, deadline } = pending
     const { operationId: id, depth } = callState
     const reason = deadline.reason()
     const isOver = reason !== undefined && !OUT_OF_TIME.has(reason.code)
@@ -208,23 +208,23 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
     // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
     deadline.cancel(toAppError(error))
-    const end = await giveUp(id)
-    if (end === 'unsure') throw notGivenUp(tool, id, error)
-    if (end === 'notRun') await heardOf(applicant)
+    const end = await cancelOperation(id)
+    if (end === 'unsure') throw cancelUnconfirmed(tool, id, error)
+    if (end === 'notRun') await currentAnswer(pending)
     // The caller has to learn what was done, unless its token is invalid.
     if (end === 'notRun' || toAppError(error).code === 'TOKEN_INVALID') throw error
-    return await endOf(applicant, error)
+    return await endOf(pending, error)
   }
 
   /** The current state, delivered with the answer; nothing where it is unknown. */
-  async function heardOf({ callState }: Applicant): Promise<KnownCall | undefined> {
-    return await deps.idempotency.answerOf(callState.operationId, whetherHeard(callState)).catch(() => undefined)
+  async function currentAnswer({ callState }: PendingCall): Promise<KnownCall | undefined> {
+    return await deps.idempotency.answerOf(callState.operationId, isDeliveredTo(callState)).catch(() => undefined)
   }
 
   /** The result of a run elsewhere. Where it is unknown, the work may be done. */
-  async function endOf(applicant: Applicant, error: unknown): Promise<CallAnswer> {
-    const known = await heardOf(applicant)
-    if (!known?.hasEnded) throw notGivenUp(applicant.tool, applicant.callState.operationId, error)
+  async function endOf(pending: PendingCall, error: unknown): Promise<CallAnswer> {
+    const known = await currentAnswer(pending)
+    if (!known?.hasEnded) throw cancelUnconfirmed(pending.tool, pending.callState.operationId, error)
     return known.answer()
   }
 
@@ -232,7 +232,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
    * Cancels the operation, or has it cancelled. An answer may come at that moment; an allowed operation that has not run is
    * unwanted too. Where another process has just leased it, it can be stopped as soon as it runs.
    */
-  async function giveUp(id: string): Promise<GivenUp> {
+  async function cancelOperation(id: string): Promise<CancelOutcome> {
     for (let looks = 0, pause = FIRST_PAUSE_MS; ; looks++, pause *= 2) {
       const came = await deps.operationAdmin.cancel(id).catch(toAppError)
       if (!isAppError(came)) return came === 'cancelled' ? 'notRun' : 'byOthers'
@@ -247,8 +247,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The client is asked in parallel to the people; the first answer wins, and the others are withdrawn. */
-  function askClient(applicant: Applicant, asks: readonly ConsentAsk[]): () => void {
-    const { callState, tool, deadline } = applicant
+  function askClient(pending: PendingCall, asks: readonly ConsentAsk[]): () => void {
+    const { callState, tool, deadline } = pending
     const { request, operationId } = callState
     const over = new AbortController()
     const question = clientQuestion({ operationId, tool: tool.name, asks, input: request.input })
@@ -275,7 +275,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return waitingAnswer({ id, tool, state: 'waitingForApproval', dueAt: null, expiresAt }, clock.now())
   }
 
-  return { admit }
+  return { obtainConsent }
 }
 
 const HOUR_MS = 3_600_000
@@ -284,7 +284,7 @@ function unallowed({ name: tool }: Tool): AppError {
   return new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool}" in time.`, { details: { tool } })
 }
 
-function notGivenUp({ name: tool }: Tool, id: string, cause: unknown): AppError {
+function cancelUnconfirmed({ name: tool }: Tool, id: string, cause: unknown): AppError {
   const message = `"${tool}" was given up, and may be run all the same. Look before you call it again.`
   const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
   return namingOperation(failure, { id, hasEffects: false })

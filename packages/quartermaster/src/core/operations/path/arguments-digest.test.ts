@@ -3,7 +3,7 @@ import { createHub, failureOf, simpleCapability, simpleTool } from '../../../tes
 import { memoryStorage } from '../../../testing/memory-store.ts'
 
 /** A tool that asks for consent and takes anything. */
-async function desk() {
+async function consentService() {
   const ran: unknown[] = []
   const handler = (input: unknown) => (ran.push(input), 'done')
   const tool = simpleTool('count', { mutates: true, consent: ['count.up'], handler: handler as never })
@@ -22,7 +22,7 @@ it.each([
   ['{"v":-1e999}', 'v'],
   ['{"a":null,"v":[1,{"w":1e400}]}', 'v.1.w'],
 ])('refuses a number that nobody could be shown, before anything is asked or on record: %s', async (text, path) => {
-  const { call, ran, store } = await desk()
+  const { call, ran, store } = await consentService()
   expect(await failureOf(call(text))).toMatchObject({
     code: 'INPUT_INVALID',
     message: expect.stringContaining(`${path}: The number is too large`),
@@ -31,7 +31,7 @@ it.each([
 })
 
 it('takes null for what it is, and -0 for 0', async () => {
-  const { call, ran, store } = await desk()
+  const { call, ran, store } = await consentService()
   await call('{"v":null}')
   await call('{"v":0}')
   await call('{"v":-0}')

@@ -75,7 +75,7 @@ async function askFitting(written: Question, parts: AskParts): Promise<Answer> {
   const validate = answerValidator(question, parts.compiler)
   let asked = question
   for (let tries = 1; ; tries++) {
-    const answer = await askSomebody(asked, parts)
+    const answer = await askPerson(asked, parts)
     const wrong = validate(answer)
     if (wrong === undefined) return answer
     if (tries === MOST_TRIES) {
@@ -108,7 +108,7 @@ function answerValidator(question: Question, compiler: SchemaCompiler): (answer:
   }
 }
 
-async function askSomebody(question: Question, { request, subject, signal }: AskParts): Promise<Answer> {
+async function askPerson(question: Question, { request, subject, signal }: AskParts): Promise<Answer> {
   if (request.ask) return request.ask(question, signal)
   const callback = request.session.callbacks?.ask
   if (callback) return callback(question, { tool: subject, signal })

@@ -6,7 +6,7 @@ import type { Operations } from '../record/operations.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, whetherHeard } from './journey.ts'
+import { type CallState, isDeliveredTo } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 
 export interface ContextParts {
@@ -118,7 +118,7 @@ const canAnswerOf =
 const operationOf =
   (callState: CallState, records: ContextParts['records']): CallContext['operation'] =>
   id =>
-    records.show(callState.request.session.caller, id, whetherHeard(callState))
+    records.show(callState.request.session.caller, id, isDeliveredTo(callState))
 
 const waitingOf =
   (caller: Caller, records: ContextParts['records']): CallContext['waitingOperations'] =>

@@ -20,21 +20,21 @@ import { digestOf } from './arguments-digest.ts'
 import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
-import { createEntrance, type EntranceDeps } from './entrance.ts'
+import { createOperationStarter, type OperationStarterDeps } from './entrance.ts'
 import { afterFailedCall, type FailedCallDeps } from './failed-call.ts'
 import { awaitHealth, isReady } from './health-stage.ts'
 import { checkInput } from './input-stage.ts'
 import type { CallState } from './journey.ts'
 import { followForward, permit } from './permission-stage.ts'
 import { progressText } from './progress-text.ts'
-import { type RecordedRunDeps, runRecorded } from './recorded-run.ts'
-import { type RejoiningDeps, rejoin } from './rejoining.ts'
-import { toSendableError } from './sendable-error.ts'
-import { settle } from './settle-stage.ts'
+import { type ExecuteDeps, execute } from './recorded-run.ts'
+import { type ResumeFromRecordDeps, resumeFromRecord } from './rejoining.ts'
+import { toReportableError } from './sendable-error.ts'
+import { finish } from './settle-stage.ts'
 
-export interface CallPathDeps
-  extends Omit<EntranceDeps & RejoiningDeps, 'idempotency'>,
-    RecordedRunDeps,
+export interface CallsDeps
+  extends Omit<OperationStarterDeps & ResumeFromRecordDeps, 'idempotency'>,
+    ExecuteDeps,
     FailedCallDeps {
   readonly idempotency: Idempotency
   readonly catalogue: Pick<Catalogue, 'current'>
@@ -44,34 +44,34 @@ export interface CallPathDeps
   /** Calls are not traced when absent. */
   readonly tracer?: Tracer | undefined
   /** Connects a unit that has not been seen yet, and resolves when its tools are there, or the time is over. It does not throw. */
-  readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
+  readonly connectUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   readonly settings: Pick<Settings, 'restartWaitSeconds' | 'callTimeoutSeconds' | 'nestedCallDepth'> &
     FailedCallDeps['settings']
 }
 
 /** Builds the call path: permission, validation, health, consent, record, the same once more, run, verify, settle, audit. */
-export function createCalls(deps: CallPathDeps): Calls {
+export function createCalls(deps: CallsDeps): Calls {
   const { catalogue, health, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const callTimeoutMs = settings.callTimeoutSeconds * 1000
   const underWay = new Map<string, { readonly callState: CallState; readonly deadline: Deadline }>()
   const spans = createCallSpans(deps)
-  const entrance = createEntrance(deps)
+  const starter = createOperationStarter(deps)
   const draining = createCancellation()
   const stopping = createCancellation()
   let onDrained = () => {}
 
-  async function travel(callState: CallState): Promise<CallAnswer> {
+  async function callAndFinish(callState: CallState): Promise<CallAnswer> {
     let answer: CallAnswer
     try {
-      answer = await walk(callState)
+      answer = await runSteps(callState)
     } catch (error) {
-      return await afterFailedCall(callState, toSendableError(error), deps)
+      return await afterFailedCall(callState, toReportableError(error), deps)
     }
     if (callState.resumed && answer.result.isError) answer = await orDoneEarlier(callState.resumed, answer)
     // It has not ended; the process that ends it reports it.
     if (answer.waiting && callState.repeatOf === undefined) return answer
-    const writing = settle(callState, { answer }, deps)
+    const writing = finish(callState, { answer }, deps)
     // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
     if (writing) await writing
     return answer
@@ -79,18 +79,18 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   /** The tool refused a retry of work that an earlier run had done: it cannot be done a second time. */
   async function orDoneEarlier(resumed: OperationRow, answer: CallAnswer): Promise<CallAnswer> {
-    const result = await deps.lastLook.resultOf(resumed)
+    const result = await deps.failureVerifier.resultOf(resumed)
     return result ? { operationId: resumed.id, result } : answer
   }
 
-  async function walk(callState: CallState): Promise<CallAnswer> {
+  async function runSteps(callState: CallState): Promise<CallAnswer> {
     // A nested call belongs to a handler that is allowed to end.
     const over = callState.depth > 0 ? stopping.signal : draining.signal
     throwIfCancelled(over)
-    const meeting = meet(callState.request, over)
-    if (meeting) await meeting
+    const connecting = ensureConnected(callState.request, over)
+    if (connecting) await connecting
     callState.request = followForward(callState.request)
-    const forwarded = meet(callState.request, over)
+    const forwarded = ensureConnected(callState.request, over)
     if (forwarded) await forwarded
     const { request } = callState
     const { tool, config } = permit(request.session, request.tool)
@@ -103,18 +103,18 @@ export function createCalls(deps: CallPathDeps): Calls {
       const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked), clock) : checked
       callState.digest = digestOf(tool, request.input, digest)
       if (callState.resumed) refuseChanged(callState.resumed, tool)
-      const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(callState, deadline)
+      const first = request.idempotencyKey === undefined ? undefined : await starter.firstAnswer(callState, deadline)
       if (first) return first
       if (request.whenDisabled !== 'run' && !isReady(tool, health)) {
         const passing = passHealth(tool, deadline)
-        const waiting = await passing.catch(error => entrance.waitForTool(callState, tool, error, deadline))
+        const waiting = await passing.catch(error => starter.waitForTool(callState, tool, error, deadline))
         if (waiting) return waiting
       }
-      const entering = entrance.enter(callState, tool, deadline)
+      const entering = starter.begin(callState, tool, deadline)
       const instead = entering && (await entering)
       if (instead) return instead
       const nested = (name: string, given: unknown) => callNested(callState, deadline, name, given)
-      return await runRecorded({ callState, tool, config, input, deadline }, nested, deps)
+      return await execute({ callState, tool, config, input, deadline }, nested, deps)
     } finally {
       // An operation that waited for a person may be run by the queue meanwhile, under the same id.
       if (underWay.get(callState.operationId)?.deadline === deadline) underWay.delete(callState.operationId)
@@ -123,20 +123,20 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
-  function meet(
-    { session, tool, signal, timeoutMs = callTimeoutMs }: Meeting,
+  function ensureConnected(
+    { session, tool, signal, timeoutMs = callTimeoutMs }: ConnectRequest,
     over: CancelSignal = draining.signal,
   ): Promise<void> | undefined {
     if (session.grant(tool)) return undefined
     const withinMs = Math.min(timeoutMs, callTimeoutMs)
     const unit = session.unseen(tool)
     const isLoading = catalogue.current().isPartial && session.withheld(tool) !== undefined
-    const meeting =
-      unit === undefined ? isLoading && loaded(session, tool, withinMs) : deps.meetUnseen?.(unit, withinMs)
-    if (!meeting) return undefined
+    const connecting =
+      unit === undefined ? isLoading && loaded(session, tool, withinMs) : deps.connectUnseen?.(unit, withinMs)
+    if (!connecting) return undefined
     // A caller that waits would be cut off by the end of this process, without an answer.
-    const meetingHere = unlessCancelled(meeting, over).then(() => throwIfCancelled(over))
-    return unlessCancelled(meetingHere, signal)
+    const connectingHere = unlessCancelled(connecting, over).then(() => throwIfCancelled(over))
+    return unlessCancelled(connectingHere, signal)
   }
 
   /** Right after a start, code may still be read: resolves when the tool is there, or all is read, or the time is over. */
@@ -182,7 +182,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       trace,
       unallowed,
     }
-    return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
+    return (await callAndFinish(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 
   function begin(given: CallRequest, around: Around = OUTERMOST): CallState {
@@ -218,7 +218,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     const request = { session, tool, input }
     const callState: CallState = { ...begin(request, around), operationId: id, resumed: row, isRecorded: true, effects }
     operations.adopt(recordOf(row, input), row)
-    await travel(callState).catch(() => {
+    await callAndFinish(callState).catch(() => {
       // It is on record, and its caller is notified of the result.
     })
   }
@@ -230,9 +230,9 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   return {
-    call: request => travel(begin(request)),
-    meet: request => meet(request),
-    rejoin: async request => (await rejoin(request, deps)).answer(),
+    call: request => callAndFinish(begin(request)),
+    ensureConnected: request => ensureConnected(request),
+    resumeFromRecord: async request => (await resumeFromRecord(request, deps)).answer(),
     resume,
     cancel(operationId, reason) {
       const deadline = underWay.get(operationId)?.deadline
@@ -260,7 +260,7 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 }
 
-type Meeting = Parameters<Calls['meet']>[0]
+type ConnectRequest = Parameters<Calls['ensureConnected']>[0]
 
 const NOTHING: readonly never[] = Object.freeze([])
 

@@ -12,9 +12,9 @@ import {
 import type { AgentSession, Grant } from '../../agents/index.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
 import type { ConsentedOnce } from '../consent/grants.ts'
-import type { Audience } from '../exchange/audience.ts'
+import type { CallListeners } from '../exchange/audience.ts'
 import type { RunningCalls } from '../record/operation-admin.ts'
-import type { IsHeard } from '../record/receipts.ts'
+import type { IsDelivered } from '../record/receipts.ts'
 import type { OpenedEffects } from '../record/stored-results.ts'
 
 /** One call, as every adapter makes it. */
@@ -24,7 +24,7 @@ export interface CallRequest {
   readonly input: unknown
   readonly signal?: CancelSignal | undefined
   /** Whether the caller got the answer; a caller without a signal is assumed to. */
-  readonly isHeard?: IsHeard | undefined
+  readonly isDelivered?: IsDelivered | undefined
   /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
   readonly timeoutMs?: number | undefined
   /** What the call of a disabled tool does; it fails when absent. Consent and record apply to all. */
@@ -39,19 +39,19 @@ export interface CallRequest {
   readonly idempotencyKey?: string | undefined
   /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
   readonly onRecorded?: ((operationId: string) => void) | undefined
-  readonly onProgress?: Audience['onProgress']
+  readonly onProgress?: CallListeners['onProgress']
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
   /** What `ask` can get an answer to; everything when absent. */
   readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
   /** Which of the caller's clients makes it: each has its own person. A call without a client shares nothing with others. */
   readonly client?: string | undefined
-  readonly onLog?: Audience['onLog']
+  readonly onLog?: CallListeners['onLog']
   /** Whose trace it belongs to. */
   readonly trace?: TraceContext | undefined
 }
 
 /** A call that its client comes back for, after the process that asked it something is gone. */
-export interface RejoinRequest extends Pick<CallRequest, 'session' | 'tool' | 'input' | 'isHeard'> {
+export interface ResumeFromRecordRequest extends Pick<CallRequest, 'session' | 'tool' | 'input' | 'isDelivered'> {
   readonly operationId: string
   /** What the person in front of the client said when asked to allow this call, and when that was asked. */
   readonly answered: { readonly answer: Answer; readonly askedAt: number } | undefined
@@ -72,11 +72,11 @@ export interface Calls extends RunningCalls {
    * is still read, and waits for it within the call's time. Nothing to wait for where the tool is there, or no unit may have
    * it.
    */
-  meet(request: Pick<CallRequest, 'session' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
+  ensureConnected(request: Pick<CallRequest, 'session' | 'tool' | 'timeoutMs' | 'signal'>): Promise<void> | undefined
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'session' | 'tool' | 'input'>): Grant
   /** Goes on with a call that is on record, for a client whose exchange is gone with its process. Throws `CURSOR_GONE`. */
-  rejoin(request: RejoinRequest): Promise<CallAnswer>
+  resumeFromRecord(request: ResumeFromRecordRequest): Promise<CallAnswer>
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
   /**

@@ -8,7 +8,7 @@ const issues = simpleTool('github_issues', { ownName: 'issues' })
 const UNSEEN = 'It has not been reached yet.'
 
 /** Two servers that nobody has seen, of which the coder has one. What becomes of it when somebody needs it is the test's own. */
-async function unseenServer(becomes: 'seen' | 'unseen', meeting: Promise<unknown> = Promise.resolve()) {
+async function unseenServer(becomes: 'seen' | 'unseen', connecting: Promise<unknown> = Promise.resolve()) {
   const met: [unit: string, withinMs: number][] = []
   const hub = await createHub({
     kind: 'upstream',
@@ -17,9 +17,9 @@ async function unseenServer(becomes: 'seen' | 'unseen', meeting: Promise<unknown
       gitlab: { capabilities: [simpleCapability('gitlab', [], { unseen: UNSEEN })] },
     },
     agents: { coder: { capabilities: { github: {} } } },
-    async meetUnseen(unit, withinMs) {
+    async connectUnseen(unit, withinMs) {
       met.push([unit, withinMs])
-      await meeting
+      await connecting
       if (becomes === 'unseen') return
       hub.write('github', { capabilities: [simpleCapability('github', [issues])] })
       await hub.catalogue.reload()
@@ -87,12 +87,12 @@ describe('a call of what may be a tool of a server that nobody has seen', () => 
   })
 
   it('is not begun any more when all is stopped while the server is met', async () => {
-    const meeting = deferred<void>()
-    const { hub, met } = await unseenServer('seen', meeting.promise)
+    const connecting = deferred<void>()
+    const { hub, met } = await unseenServer('seen', connecting.promise)
     const call = hub.callAs('coder', 'github_issues')
     await expect.poll(() => met).toHaveLength(1)
     hub.calls.stop()
-    meeting.resolve()
+    connecting.resolve()
     await expect(call).rejects.toMatchObject({ code: 'STOPPING' })
   })
 

@@ -5,10 +5,14 @@ import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-stora
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { type AnyTool, type CallContext, defineEffect } from '../../catalogue/index.ts'
 import { update } from '../../store/index.ts'
-import { settleLeftBehind } from '../index.ts'
+import { recoverAfterCrash } from '../index.ts'
 
 /** A world of named things, and a tool that is to make a note and a line in it. */
-async function desk(tool: Partial<AnyTool> = {}, storage: FaultyStorage = faultyStorage(), world = new Set<string>()) {
+async function consentService(
+  tool: Partial<AnyTool> = {},
+  storage: FaultyStorage = faultyStorage(),
+  world = new Set<string>(),
+) {
   const state = { isBlind: false }
   const runs: (readonly string[])[] = []
   const thing = defineEffect({
@@ -50,7 +54,7 @@ const cutOff = () => new AppError('OUTCOME_UNKNOWN', 'The line broke.')
 
 describe('a call that leaves something behind', () => {
   it('is done when all of it is there that was not before', async () => {
-    const one = await desk()
+    const one = await consentService()
     expect((await one.call()).result.content).toEqual([{ type: 'text', text: 'made' }])
     expect(await one.row()).toMatchObject({
       state: 'succeeded',
@@ -63,7 +67,7 @@ describe('a call that leaves something behind', () => {
   })
 
   it('is not done because the tool says so', async () => {
-    const one = await desk({ retry: 'manual', handler: () => 'made' })
+    const one = await consentService({ retry: 'manual', handler: () => 'made' })
     expect(await failureOf(one.call())).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       details: { verdict: 'absent', effects: [{ name: 'note', state: 'absent' }, { name: 'line' }] },
@@ -72,12 +76,16 @@ describe('a call that leaves something behind', () => {
   })
 
   it('is not done because of what was there already', async () => {
-    const one = await desk({ retry: 'manual', handler: () => 'made' }, faultyStorage(), new Set(['note a', 'line a']))
+    const one = await consentService(
+      { retry: 'manual', handler: () => 'made' },
+      faultyStorage(),
+      new Set(['note a', 'line a']),
+    )
     expect(await failureOf(one.call())).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { verdict: 'absent' } })
   })
 
   it('is done although it was cut off, when all of it is there', async () => {
-    const one = await desk({
+    const one = await consentService({
       handler: () => {
         one.world.add('note a').add('line a')
         throw cutOff()
@@ -90,7 +98,7 @@ describe('a call that leaves something behind', () => {
 
   it('does only what is missing the second time', async () => {
     let runs = 0
-    const one = await desk({
+    const one = await consentService({
       handler: () => {
         one.world.add(++runs === 1 ? 'note a' : 'line a')
         if (runs === 1) throw cutOff()
@@ -104,7 +112,7 @@ describe('a call that leaves something behind', () => {
   })
 
   it('is looked at before it is run again, and not run when it was done meanwhile', async () => {
-    const one = await desk({
+    const one = await consentService({
       handler: () => {
         throw cutOff()
       },
@@ -117,7 +125,7 @@ describe('a call that leaves something behind', () => {
   })
 
   it('is not run again while nobody can see, and is looked at again later', async () => {
-    const one = await desk({
+    const one = await consentService({
       handler: () => {
         throw cutOff()
       },
@@ -136,7 +144,11 @@ describe('a call that leaves something behind', () => {
 
   /** One that died in the run of the tool, and the one that comes after it. */
   async function died(storage: FaultyStorage, world: Set<string>, { attempts = 1 } = {}) {
-    const first = await desk({ handler: () => (world.add('note a'), new Promise(() => {})) as never }, storage, world)
+    const first = await consentService(
+      { handler: () => (world.add('note a'), new Promise(() => {})) as never },
+      storage,
+      world,
+    )
     void first.call().catch(() => {})
     for (let i = 0; i < 20; i++) await first.hub.clock.breathe()
     expect(first.runs).toHaveLength(1)
@@ -144,8 +156,8 @@ describe('a call that leaves something behind', () => {
     await storage.store.commit([update('operations', { where: { id }, set: { attempts } })])
     const { clock } = first.hub
     const left = { store: storage.store, clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    await settleLeftBehind(left)
-    return desk({ handler: () => (world.add('line a'), 'made') }, storage, world)
+    await recoverAfterCrash(left)
+    return consentService({ handler: () => (world.add('line a'), 'made') }, storage, world)
   }
 
   it('is looked at by the process that comes after one that died in it', async () => {
@@ -172,7 +184,7 @@ describe('a call that leaves something behind', () => {
   })
 
   it('is given up when it never comes to be there', async () => {
-    const one = await desk({ handler: () => 'made' })
+    const one = await consentService({ handler: () => 'made' })
     await one.call()
     await one.hub.clock.advance(3_600_000)
     expect(one.runs).toHaveLength(6)

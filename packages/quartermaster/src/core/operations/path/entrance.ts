@@ -3,40 +3,46 @@ import type { Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
-import { giveUpAt } from '../record/operation-storage.ts'
+import { expiryOf } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
-import type { Admission } from './admission.ts'
+import type { ConsentStep } from './admission.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, whetherHeard } from './journey.ts'
+import { type CallState, isDeliveredTo } from './journey.ts'
 
 /** Where a call gets on record, or is found to be there already. */
-interface Entrance {
+interface OperationStarter {
   /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
   firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined>
   /**
    * Records the call, with consent where a person has to allow it. Returns what the caller gets instead of a run. `undefined`
    * at once when the call needs neither a record nor consent.
    */
-  enter(callState: CallState, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
+  begin(callState: CallState, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
   /** Records the call of a disabled tool so that it runs when the tool is active again, if the call asks for that; else throws `reason`. */
   waitForTool(callState: CallState, tool: Tool, reason: unknown, deadline: Deadline): Promise<CallAnswer>
 }
 
-export interface EntranceDeps {
+export interface OperationStarterDeps {
   readonly operations: Pick<OperationLog, 'begin' | 'queue'>
   readonly idempotency: Pick<Idempotency, 'first'>
-  readonly admission: Admission
+  readonly consentStep: ConsentStep
   readonly clock: Clock
   readonly settings: Pick<Settings, 'retryMaxAgeMinutes'>
 }
 
-export function createEntrance({ operations, idempotency, admission, clock, settings }: EntranceDeps): Entrance {
+export function createOperationStarter({
+  operations,
+  idempotency,
+  consentStep,
+  clock,
+  settings,
+}: OperationStarterDeps): OperationStarter {
   async function firstAnswer(callState: CallState, deadline: Deadline): Promise<CallAnswer | undefined> {
     const { session, tool, idempotencyKey: key } = callState.request
     if (key === undefined) return undefined
     const first = idempotency.first(
       { caller: session.caller, tool, key, digest: callState.digest },
-      whetherHeard(callState),
+      isDeliveredTo(callState),
     )
     const known = await deadline.race(first)
     callState.repeatOf = known?.operationId
@@ -44,39 +50,39 @@ export function createEntrance({ operations, idempotency, admission, clock, sett
   }
 
   /** Another call with the same key was faster. */
-  async function beaten(callState: CallState, deadline: Deadline): Promise<CallAnswer> {
+  async function overtaken(callState: CallState, deadline: Deadline): Promise<CallAnswer> {
     const first = await firstAnswer(callState, deadline)
     if (first) return first
     throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
   }
 
-  async function orBeaten(
+  async function unlessOvertaken(
     entering: Promise<CallAnswer | 'known' | undefined>,
     callState: CallState,
     deadline: Deadline,
   ): Promise<CallAnswer | undefined> {
     const answer = await entering
-    return answer === 'known' ? await beaten(callState, deadline) : answer
+    return answer === 'known' ? await overtaken(callState, deadline) : answer
   }
 
   return {
     firstAnswer,
-    enter(callState, tool, deadline) {
+    begin(callState, tool, deadline) {
       const record = recordFor(callState, tool)
       if (record.needsConsent)
-        return orBeaten(admission.admit({ callState, tool, record, deadline }), callState, deadline)
+        return unlessOvertaken(consentStep.obtainConsent({ callState, tool, record, deadline }), callState, deadline)
       const writing = callState.resumed ? undefined : operations.begin(record)
-      return writing && orBeaten(entered(callState, writing), callState, deadline)
+      return writing && unlessOvertaken(entered(callState, writing), callState, deadline)
     },
     async waitForTool(callState, tool, reason, deadline) {
       const isDisabled = isAppError(reason) && reason.code === 'TOOL_DISABLED'
       if (!isDisabled || callState.request.whenDisabled !== 'wait') throw reason
       const { operationId: id, startedAt } = callState
       const createdAt = Math.round(startedAt)
-      const expiresAt = giveUpAt({ createdAt, startedAt: null, expiresAt: null }, settings)
+      const expiresAt = expiryOf({ createdAt, startedAt: null, expiresAt: null }, settings)
       const waiting = { error: reason.toJSON(), expiresAt }
       if ((await operations.queue(recordFor(callState, tool), waiting)) === 'known')
-        return await beaten(callState, deadline)
+        return await overtaken(callState, deadline)
       callState.request.onRecorded?.(id)
       return waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null, ...waiting }, clock.now())
     },

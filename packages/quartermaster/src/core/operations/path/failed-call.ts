@@ -2,15 +2,15 @@ import type { AppError, CallAnswer, RetryPolicy } from '../../../contracts/index
 import type { Tool } from '../../catalogue/index.ts'
 import type { Random } from '../../kernel/index.ts'
 import type { EndState } from '../record/operation-log.ts'
-import { giveUpAt } from '../record/operation-storage.ts'
+import { expiryOf } from '../record/operation-storage.ts'
 import { afterFailure, type RetryTerms, waitingAnswer } from '../record/running-calls.ts'
-import { isNo, type LastLook, namingOperation } from '../record/verify-after-failure.ts'
+import { type FailureVerifier, isNo, namingOperation } from '../record/verify-after-failure.ts'
 import type { CallState } from './journey.ts'
-import { putOff, type SettleDeps, settle } from './settle-stage.ts'
+import { type FinishDeps, finish, putOff } from './settle-stage.ts'
 
-export interface FailedCallDeps extends SettleDeps {
+export interface FailedCallDeps extends FinishDeps {
   readonly random: Random
-  readonly lastLook: Pick<LastLook, 'resultOf'>
+  readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
   readonly settings: RetryTerms['settings']
 }
 
@@ -29,7 +29,7 @@ export async function afterFailedCall(
   if (next.kind === 'end' || !tool || !callState.isRecorded) {
     const done = next.kind === 'end' ? await doneEarlier(callState, next.state, deps) : undefined
     if (done) return done
-    await settle(callState, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
+    await finish(callState, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
     throw failure
   }
   return await tryLater(callState, { failure, dueAt: next.dueAt }, deps)
@@ -47,10 +47,10 @@ async function doneEarlier(
   deps: FailedCallDeps,
 ): Promise<CallAnswer | undefined> {
   const { resumed, operationId } = callState
-  const result = resumed && isNo(state) ? await deps.lastLook.resultOf(resumed) : undefined
+  const result = resumed && isNo(state) ? await deps.failureVerifier.resultOf(resumed) : undefined
   if (!result) return undefined
   const answer = { operationId, result }
-  await settle(callState, { answer }, deps)
+  await finish(callState, { answer }, deps)
   return answer
 }
 
@@ -78,7 +78,7 @@ async function tryLater(
   await putOff(callState, delay, deps)
   const { operationId: id, request, startedAt, resumed } = callState
   const now = deps.clock.now()
-  const expiresAt = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
+  const expiresAt = expiryOf(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
   const { failure: error, dueAt = null } = delay
   return waitingAnswer({ id, tool: request.tool, state: 'queued', dueAt, expiresAt, error }, now)
 }
@@ -86,12 +86,12 @@ async function tryLater(
 function nextStep(callState: CallState, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
   const { tool, resumed, hasRun, startedAt, request } = callState
   const { attempts } = resumed ?? FIRST
-  const by = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
+  const by = expiryOf(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
   const policy = tool ? (resumed?.retry ?? policyOf(tool, callState)) : 'manual'
   const mutates = tool?.mutates ?? false
   const waits = request.whenDisabled === 'wait' || resumed?.error?.code === 'TOOL_DISABLED'
   const now = deps.clock.now()
-  return afterFailure({ policy, mutates, waits, failure, hasRun, attempts, giveUpAt: by, now }, deps)
+  return afterFailure({ policy, mutates, waits, failure, hasRun, attempts, expiryOf: by, now }, deps)
 }
 
 /** The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed. */

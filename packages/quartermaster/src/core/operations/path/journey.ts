@@ -1,7 +1,7 @@
 import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Consent } from '../consent/consent-decision.ts'
-import type { IsHeard } from '../record/receipts.ts'
+import type { IsDelivered } from '../record/receipts.ts'
 import type { OpenedEffects } from '../record/stored-results.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
@@ -42,15 +42,15 @@ export interface CallState {
 }
 
 /** Who can tell whether the caller has got how it ended. The tool around a nested call has an end of its own that is told. */
-export function whetherHeard({ request, depth }: Pick<CallState, 'request' | 'depth'>): IsHeard | undefined {
-  const { isHeard, signal, asTask } = request
+export function isDeliveredTo({ request, depth }: Pick<CallState, 'request' | 'depth'>): IsDelivered | undefined {
+  const { isDelivered, signal, asTask } = request
   if (depth > 0) return undefined
-  if (isHeard) return isHeard
+  if (isDelivered) return isDelivered
   // A task's result is for clients that come back for it; a caller that gets it as the answer says so.
-  return asTask ? NOT_HEARD : signal && (() => !signal.aborted)
+  return asTask ? NOT_DELIVERED : signal && (() => !signal.aborted)
 }
 
-const NOT_HEARD = () => false
+const NOT_DELIVERED = () => false
 
 /** What the audit says about a call that has ended. */
 export function auditOf(

@@ -19,7 +19,7 @@ describe('a result that someone else’s server gave', () => {
     const value = {
       content: [
         { type: 'hologram', depth: 3, _meta: { 'x/y': 1 } },
-        { text: 'b', type: 'text', annotations: { audience: ['user'] } },
+        { text: 'b', type: 'text', annotations: { listeners: ['user'] } },
         { type: 'audio', data: 'not base64!', mimeType: 'audio/wav' },
         { type: 'resource', resource: { uri: 'far://a', blob: '', odd: 1 } },
         { type: 'resource_link', uri: 'far://b', name: 'b' },

@@ -6,7 +6,7 @@ import { createHub, simpleCapability, simpleTool } from '../../../testing/hub.ts
 import type { Write } from '../../store/index.ts'
 
 /** A tool that may be tried again, and whose first run finds the door closed. */
-async function desk() {
+async function consentService() {
   const storage = faultyStorage()
   let runs = 0
   const pay = simpleTool('pay', {
@@ -47,7 +47,7 @@ const TROUBLES: Record<string, (storage: FaultyStorage) => () => void> = {
 
 describe('a call that is to be tried again, while the store cannot write that', () => {
   it.each(Object.keys(TROUBLES))('is answered with a handle and done once: the store %s', async trouble => {
-    const { hub, storage, store, runs } = await desk()
+    const { hub, storage, store, runs } = await consentService()
     const fix = TROUBLES[trouble]?.(storage)
     const calling = hub.callAs('ada', 'pay')
     calling.catch(() => {})

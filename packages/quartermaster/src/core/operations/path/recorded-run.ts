@@ -10,7 +10,7 @@ import { heldBackBy, type SchemaCompiler, type Tool } from '../../catalogue/inde
 import type { Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
-import { doneBefore } from '../record/operation-storage.ts'
+import { alreadyDone } from '../record/operation-storage.ts'
 import type { Operations } from '../record/operations.ts'
 import { type ContextParts, RunContext } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
@@ -30,7 +30,7 @@ interface ReadyCall {
   readonly deadline: Deadline
 }
 
-export interface RecordedRunDeps {
+export interface ExecuteDeps {
   readonly health: Pick<Health, 'availability' | 'missing' | 'reportFailure'>
   readonly gate: ConsentGate
   readonly effects: EffectsStage
@@ -42,10 +42,10 @@ export interface RecordedRunDeps {
 }
 
 /** Runs a call that is on record where it has to be. What was allowed before is looked at once more, because waiting took time. */
-export async function runRecorded(
+export async function execute(
   ready: ReadyCall,
   nested: ContextParts['nested'],
-  deps: RecordedRunDeps,
+  deps: ExecuteDeps,
 ): Promise<CallAnswer> {
   const { callState, tool, config, input, deadline } = ready
   const { log, compiler, records, results } = deps
@@ -55,7 +55,7 @@ export async function runRecorded(
   deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
   const effectful = tool.effects.length > 0 ? ready : undefined
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
-  if (missingEffects === 'done') return doneBefore(tool, operationId)
+  if (missingEffects === 'done') return alreadyDone(tool, operationId)
   refuseOneTooMany(callState, deps.settings)
   const late = deadline.reason()
   if (late) throw late
@@ -80,7 +80,7 @@ export async function runRecorded(
 const NOTHING: readonly never[] = Object.freeze([])
 
 /** Checks time, permission, health and grant. Nothing to wait for where no consent is needed. */
-function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Promise<void> | undefined {
+function refuseOutdated(ready: ReadyCall, { health, gate }: ExecuteDeps): Promise<void> | undefined {
   const { callState, tool, deadline } = ready
   const late = deadline.reason()
   if (late) throw late
@@ -122,7 +122,7 @@ async function confirmed(
     return result
   } catch (error) {
     if (!isUncertain(error) || !(await effects.isDone(effectful))) throw error
-    return doneBefore(effectful.tool, effectful.callState.operationId).result
+    return alreadyDone(effectful.tool, effectful.callState.operationId).result
   }
 }
 

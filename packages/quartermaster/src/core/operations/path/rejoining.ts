@@ -7,10 +7,10 @@ import type { ConsentServices } from '../consent/consent-service.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
 import { digestOf } from './arguments-digest.ts'
-import type { RejoinRequest } from './call-request.ts'
+import type { ResumeFromRecordRequest } from './call-request.ts'
 import { followForward, permit } from './permission-stage.ts'
 
-export interface RejoiningDeps {
+export interface ResumeFromRecordDeps {
   readonly storage: StorageAccess
   readonly idempotency: Pick<Idempotency, 'answerOf'>
   readonly consentServices: ConsentServices
@@ -22,20 +22,23 @@ export interface RejoiningDeps {
  * Resumes a recorded call whose in-memory state is gone: the client's answer is applied as if the state were there, and the
  * client gets the result, or a handle. Throws `CURSOR_GONE` where it is not its call.
  */
-export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promise<KnownCall> {
-  const { operationId, isHeard } = request
+export async function resumeFromRecord(
+  request: ResumeFromRecordRequest,
+  deps: ResumeFromRecordDeps,
+): Promise<KnownCall> {
+  const { operationId, isDelivered } = request
   const { store } = await deps.storage.open()
   const row = await store.get('operations', operationId)
   if (!row || !isOwn(row, request, deps.digest)) throw gone()
   if (row.state === 'waitingForApproval') await take(request, await store.get('approvals', operationId), deps)
-  return await deps.idempotency.answerOf(operationId, isHeard)
+  return await deps.idempotency.answerOf(operationId, isDelivered)
 }
 
 /** The answer is valid only for the current question: a person who is asked again has not answered yet. */
 async function take(
-  { operationId, session, answered }: RejoinRequest,
+  { operationId, session, answered }: ResumeFromRecordRequest,
   approval: ApprovalRow | undefined,
-  { consentServices, approvals }: RejoiningDeps,
+  { consentServices, approvals }: ResumeFromRecordDeps,
 ): Promise<void> {
   const answer = answered && clientAnswer(answered.answer)
   if (!answer || !approval || approval.createdAt > answered.askedAt) return
@@ -44,12 +47,12 @@ async function take(
   // Who said no hears of the end here, and need not be told.
   const release = approvals.hold(operationId)
   // If another answer was faster, the call goes on with that one.
-  const desk = consentServices(session.caller.organisation)
-  await desk.answer(operationId, answer, by).catch(unlessRefused).finally(release)
+  const consentService = consentServices(session.caller.organisation)
+  await consentService.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
 /** The same caller, tool and arguments: anything else is another call. */
-function isOwn(row: OperationRow, request: RejoinRequest, digest: Digest): boolean {
+function isOwn(row: OperationRow, request: ResumeFromRecordRequest, digest: Digest): boolean {
   const { session, tool: name, input } = followForward(request)
   const { tool } = permit(session, name)
   const isTheirs = callerKey(callerOf(row)) === callerKey(session.caller)

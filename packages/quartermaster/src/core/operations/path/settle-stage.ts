@@ -10,10 +10,10 @@ import {
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { namingOperation, outcomeAfter } from '../record/verify-after-failure.ts'
-import { auditOf, type CallState, whetherHeard } from './journey.ts'
+import { auditOf, type CallState, isDeliveredTo } from './journey.ts'
 import { pagesOf } from './result-pages.ts'
 
-export interface SettleDeps {
+export interface FinishDeps {
   readonly operations: Pick<OperationLog, 'end' | 'delay'>
   readonly clock: Clock
   readonly emitter: Emitter
@@ -29,7 +29,7 @@ type Ending =
     }
 
 /** Writes down how a call ended and tells the audit. Nothing has to be waited for when the call has no record. */
-export function settle(callState: CallState, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
+export function finish(callState: CallState, ending: Ending, deps: FinishDeps): Promise<void> | undefined {
   const { operations, clock, emitter } = deps
   const audit = auditOf(callState, auditEnd(callState, ending, clock.now()))
   const writing = operations.end(endOf(callState, ending, audit))
@@ -45,7 +45,7 @@ export function settle(callState: CallState, ending: Ending, deps: SettleDeps): 
 export async function putOff(
   callState: CallState,
   { failure, dueAt }: { failure: AppError; dueAt: number | undefined },
-  { operations, clock, emitter, log }: SettleDeps,
+  { operations, clock, emitter, log }: FinishDeps,
 ): Promise<void> {
   const audit = auditOf(callState, auditEnd(callState, { failure }, clock.now()))
   const { operationId: id, hasRun, effects } = callState
@@ -68,7 +68,7 @@ async function written(
   callState: CallState,
   audit: AuditEntry,
   writing: Promise<void>,
-  deps: SettleDeps,
+  deps: FinishDeps,
 ): Promise<void> {
   const { emitter, log } = deps
   try {
@@ -102,18 +102,18 @@ function auditEnd(callState: CallState, ending: Ending, at: number) {
 
 function endOf(callState: CallState, ending: Ending, audit: AuditEntry): OperationEnd {
   const { operationId: id, hasRun, wasHeldBack, isRecorded, whole } = callState
-  const isHeard = whetherHeard(callState)
+  const isDelivered = isDeliveredTo(callState)
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
     const pages = isRecorded && whole ? pagesOf(whole) : undefined
     const result = recordedResult(ending.answer)
-    return { id, audit, isHeard, state: outcome, outcome, result, pages, error: undefined }
+    return { id, audit, isDelivered, state: outcome, outcome, result, pages, error: undefined }
   }
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
   const outcome = outcomeAfter(failure, { hasRun })
   const isRefused = failure.retry === 'later' && (!hasRun || wasHeldBack)
-  return { id, audit, isHeard, state, outcome, isRefused, result: undefined, error: failure.toJSON() }
+  return { id, audit, isDelivered, state, outcome, isRefused, result: undefined, error: failure.toJSON() }
 }
 
 /** The record of a cut result is the only place to find the rest. */

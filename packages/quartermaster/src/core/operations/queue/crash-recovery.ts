@@ -8,12 +8,12 @@ import {
 import { type Clock, type Ids, type Random } from '../../kernel/index.ts'
 import { insert, type Store } from '../../store/index.ts'
 import { auditOfRow, auditRow } from '../record/audit.ts'
-import { endTerms, giveUpAt } from '../record/operation-storage.ts'
+import { endTerms, expiryOf } from '../record/operation-storage.ts'
 import { type AfterFailure, afterFailure, type RetryTerms } from '../record/running-calls.ts'
 import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
 import { namingOperation } from '../record/verify-after-failure.ts'
 
-export interface LeftBehindDeps {
+export interface RecoveryDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -26,7 +26,7 @@ export interface LeftBehindDeps {
 }
 
 /** How many operations went each way. */
-export interface LeftBehind {
+export interface RecoveryCounts {
   /** They are tried again, or looked at. */
   readonly again: number
   /** Unknown whether they were done; a person decides. */
@@ -44,7 +44,7 @@ const PAGE = 200
  * joining the processes of the store and before running anything: then every lease belongs to a running process or to a crashed
  * one. Returns the counts.
  */
-export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind> {
+export async function recoverAfterCrash(deps: RecoveryDeps): Promise<RecoveryCounts> {
   const counts = { again: 0, inDoubt: 0, over: 0, orphans: await endOrphans(deps) }
   // By the index of leases, which holds what is going on and nothing of what has ended.
   const query = { where: { state: 'leased' as const, leaseUntil: { not: null } }, order: BY_LEASE, limit: PAGE }
@@ -52,7 +52,7 @@ export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind
     const rows = await deps.store.find('operations', after ? { ...query, after } : query)
     const running = rows.length > 0 ? await deps.running?.() : undefined
     const lost = rows.filter(({ leaseOwner }) => !running?.has(leaseOwner ?? ''))
-    await each(lost, async row => {
+    await runAll(lost, async row => {
       const { writes, change } = lostStep(row, deps)
       const { committed } = await deps.store.commit(writes)
       // Another that starts at the same moment may be faster.
@@ -68,18 +68,18 @@ export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind
 
 const BY_LEASE = { by: ['leaseUntil', 'id'] as const }
 
-function fateOf(state: OperationState): Exclude<keyof LeftBehind, 'orphans'> {
+function fateOf(state: OperationState): Exclude<keyof RecoveryCounts, 'orphans'> {
   if (state === 'queued') return 'again'
   return isInDoubt(state) ? 'inDoubt' : 'over'
 }
 
 /** The step for an operation whose run was lost, with its audit line. */
-export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store' | 'onChange' | 'running'>): Step {
+export function lostStep(row: OperationRow, deps: Omit<RecoveryDeps, 'store' | 'onChange' | 'running'>): Step {
   const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
   const now = Math.round(deps.clock.now())
-  const by = giveUpAt(row, deps.settings)
-  const next = afterFailure({ policy, mutates, failure, hasRun: true, attempts, giveUpAt: by, now }, deps)
+  const by = expiryOf(row, deps.settings)
+  const next = afterFailure({ policy, mutates, failure, hasRun: true, attempts, expiryOf: by, now }, deps)
   const { writes, change } = stepAfter(row, { failure, next, now }, deps)
   const line = auditOfRow(row, { at: now, outcome: mutates ? 'unknown' : 'failed', code: failure.code })
   return { writes: [...writes, insert('audit', auditRow(deps.ids.next('audit'), line))], change }
@@ -94,11 +94,11 @@ interface Loss {
 function stepAfter(
   row: OperationRow,
   { failure, next, now }: Loss,
-  { settings }: Pick<LeftBehindDeps, 'settings'>,
+  { settings }: Pick<RecoveryDeps, 'settings'>,
 ): Step {
   const error = failure.toJSON()
   if (next.kind === 'again' || isWorthALook(row, next)) {
-    const expiresAt = giveUpAt(row, settings)
+    const expiresAt = expiryOf(row, settings)
     // It has waited for this process to come.
     return queued(
       row,
@@ -158,7 +158,7 @@ async function endOrphans(deps: OrphansDeps): Promise<number> {
     const rows = await deps.store.find('operations', after ? { ...query, after } : query)
     const running = rows.length > 0 ? await deps.running?.() : undefined
     const orphans = rows.filter(({ node }) => !running?.has(node ?? ''))
-    await each(orphans, async row => {
+    await runAll(orphans, async row => {
       const { writes, change } = endOf(row, deps)
       if (!(await deps.store.commit(writes)).committed) return
       deps.onChange?.(change)
@@ -181,7 +181,7 @@ function endOf(row: OperationRow, { clock, ids, settings }: OrphansDeps): Step {
 }
 
 /** All at once, and waited for to the last, also where one fails. */
-export async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function runAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const outcomes = await Promise.allSettled(items.map(work))
   const failed = outcomes.find(outcome => outcome.status === 'rejected')
   if (failed) throw failed.reason

@@ -7,7 +7,7 @@ import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type Hub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { operation } from '../../../testing/store-contract/stage.ts'
 import { insert, type Write } from '../../store/index.ts'
-import { createLeaseKeeper, settleLeftBehind } from '../index.ts'
+import { createLeaseKeeper, recoverAfterCrash } from '../index.ts'
 
 const RENEWAL = (write: Write) => write.kind === 'update' && 'leaseUntil' in write.set && !('state' in write.set)
 
@@ -109,7 +109,7 @@ describe('a run whose lease was lost', () => {
     await settled(hub)
     storage.fault = writes => (writes.some(RENEWAL) ? { error: new AppError('STORE_BUSY', 'Busy.') } : undefined)
     await hub.clock.advance(31_000)
-    await settleLeftBehind({
+    await recoverAfterCrash({
       store,
       clock: hub.clock,
       ids: createIds(),

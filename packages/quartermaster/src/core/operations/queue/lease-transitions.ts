@@ -11,7 +11,7 @@ import { type Approvals } from '../consent/approvals.ts'
 import { type OperationLog } from '../record/operation-log.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
 
-export interface ForeignStepsDeps {
+export interface LeaseTransitionsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
@@ -47,7 +47,7 @@ const COLUMNS = [
  * Replays here what other processes have done with operations, as if it had been done here: waiting callers learn of an answer,
  * the queue of due operations, and the notifier of results. Announced rows are read again: rows are the truth.
  */
-export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { stop(): void } {
+export function createLeaseTransitions(deps: LeaseTransitionsDeps): NewsListener & { stop(): void } {
   const { storage, clock, log, emitter } = deps
   let isStopped = false
   let isLost = false

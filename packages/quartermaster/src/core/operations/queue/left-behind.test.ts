@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createMemoryStore } from '../../../testing/memory-store.ts'
 import { operation } from '../../../testing/store-contract/stage.ts'
 import { insert } from '../../store/index.ts'
-import { settleLeftBehind } from '../index.ts'
+import { recoverAfterCrash } from '../index.ts'
 
 const DAY_MS = 86_400_000
 
@@ -15,8 +15,8 @@ async function restarted(rows: readonly NewRow<'operations'>[]) {
   await store.commit(rows.map(row => insert('operations', row)))
   const changes: OperationChange[] = []
   const parts = { clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-  const settle = () => settleLeftBehind({ store, ...parts, onChange: change => changes.push(change) })
-  return { store, clock, settle, changes }
+  const finish = () => recoverAfterCrash({ store, ...parts, onChange: change => changes.push(change) })
+  return { store, clock, finish, changes }
 }
 
 const leased = { state: 'leased', leaseOwner: 'gone', leaseUntil: 9_000_000_000_000, fence: 1 } as const
@@ -24,8 +24,8 @@ const leased = { state: 'leased', leaseOwner: 'gone', leaseUntil: 9_000_000_000_
 describe('what a process was running when it was killed', () => {
   it('has an unknown outcome when it may have changed something, and an audit line that says so', async () => {
     const row = operation('op_1', { ...leased, arguments: 's1.x.y' })
-    const { store, clock, settle } = await restarted([row])
-    expect(await settle()).toEqual({ again: 0, inDoubt: 1, over: 0, orphans: 0 })
+    const { store, clock, finish } = await restarted([row])
+    expect(await finish()).toEqual({ again: 0, inDoubt: 1, over: 0, orphans: 0 })
     expect(await store.get('operations', 'op_1')).toMatchObject({
       state: 'unknown',
       outcome: 'unknown',
@@ -50,8 +50,8 @@ describe('what a process was running when it was killed', () => {
       operation('older', { ...last, sealedEffects: '[{"name":"file"}]' }),
       operation('blind', last),
     ]
-    const { store, settle } = await restarted(rows)
-    await settle()
+    const { store, finish } = await restarted(rows)
+    await finish()
     for (const id of ['looked', 'older'])
       expect(await store.get('operations', id)).toMatchObject({
         state: 'queued',
@@ -64,8 +64,8 @@ describe('what a process was running when it was killed', () => {
 
   it('has failed and can be called again when it changes nothing', async () => {
     const row = operation('op_1', { ...leased, mutates: false, createdAt: 1_000, ttlMs: 60_000 })
-    const { store, clock, settle } = await restarted([row])
-    await settle()
+    const { store, clock, finish } = await restarted([row])
+    await finish()
     expect(await store.get('operations', 'op_1')).toMatchObject({
       state: 'failed',
       outcome: 'failed',
@@ -80,23 +80,23 @@ describe('what a process was running when it was killed', () => {
       operation('op_2', { ...leased, retry: 'replay', attempts: 1, startedAt: createFakeClock().now() }),
       operation('op_3', { state: 'waitingForApproval', parentId: 'op_1', expiresAt: 9_000_000_000_000 }),
     ]
-    const { clock, settle, changes } = await restarted(rows)
-    expect(await settle()).toEqual({ again: 1, inDoubt: 1, over: 0, orphans: 1 })
+    const { clock, finish, changes } = await restarted(rows)
+    expect(await finish()).toEqual({ again: 1, inDoubt: 1, over: 0, orphans: 1 })
     const at = clock.now()
     expect(changes).toMatchObject([
       { id: 'op_3', from: 'waitingForApproval', to: 'cancelled', at, isTold: false },
       { id: 'op_1', tool: 'send', from: 'leased', to: 'unknown', at, isTold: false },
       { id: 'op_2', from: 'leased', to: 'queued', at, isTold: false },
     ])
-    await settle()
+    await finish()
     expect(changes).toHaveLength(3)
   })
 
   it('is settled once, however much it is, and nothing else is touched', async () => {
     const rows = Array.from({ length: 450 }, (_, i) => operation(`op_${i}`, leased))
-    const { store, settle } = await restarted([...rows, operation('waiting'), operation('done', { state: 'failed' })])
-    expect(await settle()).toEqual({ again: 0, inDoubt: 450, over: 0, orphans: 0 })
-    expect(await settle()).toEqual({ again: 0, inDoubt: 0, over: 0, orphans: 0 })
+    const { store, finish } = await restarted([...rows, operation('waiting'), operation('done', { state: 'failed' })])
+    expect(await finish()).toEqual({ again: 0, inDoubt: 450, over: 0, orphans: 0 })
+    expect(await finish()).toEqual({ again: 0, inDoubt: 0, over: 0, orphans: 0 })
     expect(await store.count('operations', { state: 'unknown' })).toBe(450)
     expect(await store.count('operations', { state: 'queued' })).toBe(1)
     expect(await store.count('audit')).toBe(450)
@@ -109,9 +109,9 @@ describe('what a process runs that is still there', () => {
     const rows = ['lives', 'gone'].map(owner => operation(`of_${owner}`, { ...leased, leaseOwner: owner }))
     await store.commit(rows.map(row => insert('operations', row)))
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    const settle = () => settleLeftBehind({ store, ...parts, running: async () => new Set(['lives']) })
+    const finish = () => recoverAfterCrash({ store, ...parts, running: async () => new Set(['lives']) })
     // Two that start at the same moment settle it once.
-    const counts = await Promise.all([settle(), settle()])
+    const counts = await Promise.all([finish(), finish()])
     expect(counts.reduce((sum, { inDoubt }) => sum + inDoubt, 0)).toBe(1)
     expect((await store.get('operations', 'of_lives'))?.state).toBe('leased')
     expect((await store.get('operations', 'of_gone'))?.state).toBe('unknown')
@@ -131,7 +131,7 @@ describe('what a process runs that is still there', () => {
     }
     Object.assign(store, { find: begins })
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    await settleLeftBehind({ store, ...parts, running: async () => new Set(running) })
+    await recoverAfterCrash({ store, ...parts, running: async () => new Set(running) })
     expect((await store.get('operations', 'of_late'))?.state).toBe('leased')
   })
 })

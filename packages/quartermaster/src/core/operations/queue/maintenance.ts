@@ -3,25 +3,25 @@ import { type Clock, type Emitter, type Ids, type Random } from '../../kernel/in
 import { insert, type Store, update } from '../../store/index.ts'
 import { voided } from '../consent/requests.ts'
 import { auditOfRow, auditRow } from '../record/audit.ts'
-import { endTerms, giveUpAt } from '../record/operation-storage.ts'
+import { endTerms, expiryOf } from '../record/operation-storage.ts'
 import { type RetryTerms } from '../record/running-calls.ts'
 import { type Ended, ended } from '../record/transitions.ts'
-import { type LastLook } from '../record/verify-after-failure.ts'
-import { each, lostStep } from './crash-recovery.ts'
+import { type FailureVerifier } from '../record/verify-after-failure.ts'
+import { lostStep, runAll } from './crash-recovery.ts'
 
 /** Looks after what waits and is not due: what has become too old, what others left, and what can go on again. */
-interface Round {
+interface Maintenance {
   /** Answers whether there is more of it than one round takes. */
   go(store: Store, isStopped: () => boolean): Promise<boolean>
 }
 
-export interface RoundDeps {
+export interface MaintenanceDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
   readonly emitter: Emitter
   readonly settings: Pick<Settings, 'operationDays'> & RetryTerms['settings']
-  readonly lastLook: Pick<LastLook, 'resultOf'>
+  readonly failureVerifier: Pick<FailureVerifier, 'resultOf'>
   /** Whether what an operation waits for is there: all that its tool needs. */
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
   /** Whether no answer of a person can have it run any more: its definition has changed, or its agent lost the tool. */
@@ -39,24 +39,24 @@ const PAGE = 500
 /** What was left to others for so long none of them could do either. */
 const LEFT_FOR_MS = 60_000
 
-export function createRound(deps: RoundDeps): Round {
+export function createMaintenance(deps: MaintenanceDeps): Maintenance {
   const { clock, emitter, settings } = deps
 
   /** Nothing waits for ever, and nothing goes without a word. Answers how many there were of each kind. */
-  async function giveUpOld(store: Store): Promise<number[]> {
+  async function expireOld(store: Store): Promise<number[]> {
     const now = Math.round(clock.now())
     const counts: number[] = []
     for (const state of ['queued', 'waitingForApproval'] as const) {
       const old = await store.find('operations', { where: { state, expiresAt: { atMost: now } }, limit: BATCH })
-      await each(old, row => giveUp(store, row, now))
+      await runAll(old, row => cancelOperation(store, row, now))
       counts.push(old.length)
     }
     return counts
   }
 
-  async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
+  async function cancelOperation(store: Store, row: OperationRow, now: number): Promise<void> {
     const error = tooOld(row).toJSON()
-    const result = await deps.lastLook.resultOf(row)
+    const result = await deps.failureVerifier.resultOf(row)
     const end = result ? doneAfterAll(result) : { ...EXPIRED, error }
     const { writes, change } = ended(row, end, endTerms(now, row, settings))
     const line = result
@@ -74,7 +74,7 @@ export function createRound(deps: RoundDeps): Round {
     const found = await store.find('operations', { where, limit: BATCH })
     // This process may have slept; it knows what it runs.
     const lost = found.filter(({ id }) => !deps.isRunning(id))
-    await each(lost, async row => {
+    await runAll(lost, async row => {
       const { writes, change } = lostStep(row, deps)
       const { committed } = await store.commit(writes)
       if (committed) emitter.emit('operation.changed', change)
@@ -110,10 +110,10 @@ export function createRound(deps: RoundDeps): Round {
     const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: VOID_COLUMNS }
     for (let after: [number, string] | undefined; ; ) {
       const waiting = await store.find('operations', after ? { ...query, after } : query)
-      await each(waiting.filter(deps.isVoid), async ({ id }) => {
+      await runAll(waiting.filter(deps.isVoid), async ({ id }) => {
         const row = await store.get('operations', id)
         if (row?.state !== 'waitingForApproval') return
-        const { writes, change } = voided(row, { dueAt: now, expiresAt: giveUpAt(row, settings) }, now)
+        const { writes, change } = voided(row, { dueAt: now, expiresAt: expiryOf(row, settings) }, now)
         if ((await store.commit(writes)).committed) emitter.emit('operation.changed', change)
       })
       const last = waiting.at(-1)
@@ -135,7 +135,7 @@ export function createRound(deps: RoundDeps): Round {
 
   return {
     async go(store, isStopped) {
-      const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
+      const counts = [...(await expireOld(store)), await takeFromTheDead(store)]
       await endVoid(store)
       await putOffUndoable(store)
       await reviveReady(store, isStopped)

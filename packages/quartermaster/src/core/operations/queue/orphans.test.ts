@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createMemoryStore } from '../../../testing/memory-store.ts'
 import { operation } from '../../../testing/store-contract/stage.ts'
 import { insert } from '../../store/index.ts'
-import { settleLeftBehind } from '../index.ts'
+import { recoverAfterCrash } from '../index.ts'
 
 const EXPIRES = { expiresAt: 9_000_000_000_000 } as const
 const NESTED = { ...EXPIRES, parentId: 'outer', arguments: 's1.x.y' } as const
@@ -14,7 +14,7 @@ async function restarted(rows: readonly NewRow<'operations'>[]) {
   const store = createMemoryStore()
   await store.commit(rows.map(row => insert('operations', row)))
   const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-  await settleLeftBehind({ store, ...parts })
+  await recoverAfterCrash({ store, ...parts })
   const stateOf = async (id: string) => (await store.get('operations', id))?.state
   return { store, stateOf }
 }
@@ -46,7 +46,7 @@ describe('a call inside another one that had not run when its process was killed
       insert('approvals', { ...whose, ...EXPIRES, asks: [], state: 'open', createdAt: 1 }),
     ])
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    await settleLeftBehind({ store, ...parts })
+    await recoverAfterCrash({ store, ...parts })
     expect(await store.get('approvals', 'inner')).toMatchObject({ state: 'closed' })
   })
 
@@ -71,7 +71,7 @@ describe('a call inside another one that waits in a process that runs', () => {
       insert('operations', operation('orphan', { ...nested, node: 'gone' })),
     ])
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    const { orphans } = await settleLeftBehind({ store, ...parts, running: async () => new Set(['lives']) })
+    const { orphans } = await recoverAfterCrash({ store, ...parts, running: async () => new Set(['lives']) })
     const states = (await store.find('operations', { order: { by: ['id'] } })).map(({ id, state }) => [id, state])
     expect([orphans, states]).toEqual([
       1,

@@ -12,8 +12,8 @@ import type { Cancel, Log } from '../../kernel/index.ts'
 import type { Store, Write } from '../../store/index.ts'
 import type { StorageAccess } from '../record/operation-storage.ts'
 import { commitLease, leased } from '../record/transitions.ts'
-import { each } from './crash-recovery.ts'
-import { createRound, type RoundDeps } from './maintenance.ts'
+import { runAll } from './crash-recovery.ts'
+import { createMaintenance, type MaintenanceDeps } from './maintenance.ts'
 
 /** Runs operations that waited when they are due, and ends those that expired. */
 export interface Queue {
@@ -28,12 +28,12 @@ export interface Queue {
 /** On what an operation may be run. */
 export type RunTerms = { readonly writes: readonly Write[] } | { readonly asks: readonly ConsentAsk[] }
 
-export interface QueueDeps extends RoundDeps {
+export interface QueueDeps extends MaintenanceDeps {
   readonly storage: StorageAccess
   readonly log: Log
   /** Who this process is among those that run operations. */
   readonly owner: string
-  readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce'> & RoundDeps['settings']
+  readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce'> & MaintenanceDeps['settings']
   /** Whether a caller here waits to run it. */
   isHeld(id: string): boolean
   /** Whether no other process takes from the same store. */
@@ -64,7 +64,7 @@ const ROUND_PAUSE_MS = 1_000
 
 export function createQueue(deps: QueueDeps): Queue {
   const { storage, clock, log, emitter, settings } = deps
-  const round = createRound(deps)
+  const maintenance = createMaintenance(deps)
   let isStarted = false
   let isStopped = false
   let isWanted = false
@@ -116,7 +116,7 @@ export function createQueue(deps: QueueDeps): Queue {
   async function goRound(store: Store): Promise<void> {
     // Set first: a request for another round meanwhile gets it.
     roundAt = clock.now() + LONGEST_REST_MS
-    if (await round.go(store, () => isStopped)) roundAt = clock.now()
+    if (await maintenance.go(store, () => isStopped)) roundAt = clock.now()
   }
 
   /** Takes what is due; answers how long nothing else is. */
@@ -132,7 +132,7 @@ export function createQueue(deps: QueueDeps): Queue {
     if (old.length > 0) roundAt = now
     const open = due.filter(row => !isOld(row, now))
     // At the same time, so that they share a sync.
-    await each(open, row => take(store, row))
+    await runAll(open, row => take(store, row))
     if (open.length > 0 && due.length === free) return 0
     const where = { state: 'queued' as const, dueAt: { above: now } }
     const [next] = await store.find('operations', { where, order: BY_TIME, columns: ['dueAt'], limit: 1 })

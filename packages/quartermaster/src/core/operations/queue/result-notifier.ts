@@ -3,17 +3,17 @@ import { type Cancel, type Clock, type Emitter, type Log } from '../../kernel/in
 import { type Store } from '../../store/index.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
-import { toldWrite, type Untold } from '../record/receipts.ts'
+import { deliveredWrite, type UndeliveredResult } from '../record/receipts.ts'
 import { isEnd } from '../record/transitions.ts'
 
 /**
  * Notifies a caller that its operation has ended, where it did not wait for the answer. Returns `false` where no client was
  * there: then the next client to come is notified.
  */
-export type TellEnd = (operation: OperationSummary, caller: Caller) => Promise<boolean | void> | boolean | void
+export type NotifyResult = (operation: OperationSummary, caller: Caller) => Promise<boolean | void> | boolean | void
 
 /** Notifies callers of every result once, also of results from before a client was connected. */
-export interface EndsTeller {
+export interface ResultNotifier {
   /** Tells what earlier processes left untold, and from then on everything. */
   start(): void
   /** A client has connected that may want results. */
@@ -21,16 +21,16 @@ export interface EndsTeller {
   stop(): Promise<void>
 }
 
-interface EndsTellerDeps {
+interface ResultNotifierDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
   readonly emitter: Emitter
-  readonly tell: TellEnd
+  readonly tell: NotifyResult
   /** The callers that have a client to notify; all when absent. */
   readonly listening?: (() => readonly Caller[]) | undefined
   /** Whether a caller here waits for the answer, or has just got it. */
-  readonly isAwaited?: ((end: Untold) => boolean) | undefined
+  readonly isAwaited?: ((end: UndeliveredResult) => boolean) | undefined
 }
 
 const BATCH = 100
@@ -42,7 +42,7 @@ const PAUSE_MS = 60_000
 /** A waiting caller has the answer by then, or never gets it. */
 const AWAITED_PAUSE_MS = 1_000
 
-export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
+export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
   const { storage, clock, log, emitter, tell, listening, isAwaited } = deps
   let isStarted = false
   let isStopped = false
@@ -118,7 +118,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
     } catch (error) {
       return putOff(error)
     }
-    await store.commit([toldWrite(row, clock.now())])
+    await store.commit([deliveredWrite(row, clock.now())])
   }
 
   /** A client that never confirms blocks neither other notifications nor `stop`. */

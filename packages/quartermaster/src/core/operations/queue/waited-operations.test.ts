@@ -16,7 +16,7 @@ import {
   UP,
 } from '../../../testing/hub.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
-import { settleLeftBehind } from '../index.ts'
+import { recoverAfterCrash } from '../index.ts'
 
 const unavailable = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
 
@@ -248,7 +248,13 @@ describe('a process that was taken for dead', () => {
     const { hub, send, store, row } = await desk({ tool })
     const answer = send()
     await entered.promise
-    await settleLeftBehind({ store, clock: hub.clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS })
+    await recoverAfterCrash({
+      store,
+      clock: hub.clock,
+      ids: createIds(),
+      random: () => 0.5,
+      settings: DEFAULT_SETTINGS,
+    })
     leave.resolve()
     expect(await failureOf(answer)).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(await row()).toMatchObject({ state: 'unknown' })

@@ -10,9 +10,9 @@ import type { Calls, ResumeRequest } from '../path/call-request.ts'
 import { auditOfRow } from '../record/audit.ts'
 import type { OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { openArguments, recordOf } from '../record/operation-row.ts'
-import { callerOf, giveUpAt } from '../record/operation-storage.ts'
+import { callerOf, expiryOf } from '../record/operation-storage.ts'
 import { openEffects } from '../record/stored-results.ts'
-import type { LastLook } from '../record/verify-after-failure.ts'
+import type { FailureVerifier } from '../record/verify-after-failure.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
 interface WaitedOperationsDeps
@@ -36,13 +36,26 @@ interface WaitedOperationsDeps
   readonly calls: Pick<Calls, 'resume'>
   readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'isRunning'>
   readonly gate: ConsentGate
-  readonly lastLook: LastLook
+  readonly failureVerifier: FailureVerifier
   readonly approvals: Pick<Approvals, 'isHeld' | 'askAgain'>
 }
 
 /** Runs waiting operations through the call path, as their caller. It starts automatically when there is something. */
 export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
-  const { storage, clock, log, emitter, agents, catalogue, health, calls, operations, gate, approvals, lastLook } = deps
+  const {
+    storage,
+    clock,
+    log,
+    emitter,
+    agents,
+    catalogue,
+    health,
+    calls,
+    operations,
+    gate,
+    approvals,
+    failureVerifier,
+  } = deps
 
   const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
 
@@ -136,7 +149,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   }
 
   async function endOf(row: OperationRow, failure: AppError): Promise<Omit<OperationEnd, 'id'>> {
-    const result = await lastLook.resultOf(row)
+    const result = await failureVerifier.resultOf(row)
     const at = Math.round(clock.now())
     if (result) {
       const audit = auditOfRow(row, { at, outcome: 'succeeded', code: undefined })
@@ -187,7 +200,7 @@ function heldAgainstSince(
   allowedAt: number,
   settings: Pick<Settings, 'retryMaxAgeMinutes'>,
 ): number {
-  const countsFrom = giveUpAt(row, settings) - settings.retryMaxAgeMinutes * 60_000
+  const countsFrom = expiryOf(row, settings) - settings.retryMaxAgeMinutes * 60_000
   // Where that setting has changed meanwhile it may come out later than anything that has happened.
   const begunAt = Math.min(countsFrom, row.updatedAt)
   return begunAt > Math.max(allowedAt, row.startedAt ?? allowedAt) ? begunAt + 1 : allowedAt

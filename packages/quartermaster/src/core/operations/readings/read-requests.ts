@@ -14,7 +14,7 @@ import { askWhileWanted, canAnswer } from '../path/ask-stage.ts'
 import { toolLog } from '../path/call-context.ts'
 import { createDeadline, type Deadline } from '../path/deadline.ts'
 import { becomesReady, isReady, missingLines } from '../path/health-stage.ts'
-import { toSendableError } from '../path/sendable-error.ts'
+import { toReportableError } from '../path/sendable-error.ts'
 import { NO_SUGGESTIONS, toSuggestions } from '../path/suggestions.ts'
 import { type OperationLog, type OperationRecord } from '../record/operation-log.ts'
 import { runDefinition } from './read-output.ts'
@@ -54,13 +54,13 @@ export function createReadings(deps: ReadingsDeps): Readings {
   let isStopping = false
   let onDrained = () => {}
 
-  async function travel<T>(plan: ReadingPlan<T>): Promise<T> {
+  async function callAndFinish<T>(plan: ReadingPlan<T>): Promise<T> {
     const readState = begin(plan)
     let answer: T
     try {
-      answer = await walk(readState)
+      answer = await runSteps(readState)
     } catch (error) {
-      const failure = toSendableError(error)
+      const failure = toReportableError(error)
       settleReading(readState, failure, deps)
       throw failure
     }
@@ -74,7 +74,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     return { plan, operationId, startedAt: clock.now(), digest: digested, reading: undefined, hasRun: false }
   }
 
-  async function walk<T>(readState: ReadState<T>): Promise<T> {
+  async function runSteps<T>(readState: ReadState<T>): Promise<T> {
     const { plan } = readState
     const reading = plan.permit()
     readState.reading = reading
@@ -149,8 +149,8 @@ export function createReadings(deps: ReadingsDeps): Readings {
   }
 
   return {
-    renderPrompt: request => travel(planPrompt(request)),
-    readResource: request => travel(planResource(request)),
+    renderPrompt: request => callAndFinish(planPrompt(request)),
+    readResource: request => callAndFinish(planResource(request)),
     suggest,
     drain() {
       isStopping = true

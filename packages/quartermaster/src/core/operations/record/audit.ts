@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, type Ids, type Log } from '../../kernel/index.ts'
 import { insert } from '../../store/index.ts'
-import { callerOf, type StorageAccess, whoseRow } from './operation-storage.ts'
+import { callerColumns, callerOf, type StorageAccess } from './operation-storage.ts'
 
 /** The audit of calls that have no record of their own. It is written in batches, and no call waits for it. */
 interface AuditBatch {
@@ -131,7 +131,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
 /** A line of the audit as the store keeps it. */
 export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
   const { at, operationId, caller, digest, decision, outcome, mutates, durationMs, consent } = entry
-  const { organisation, workspace, callerKind, callerName } = whoseRow(caller)
+  const { organisation, workspace, callerKind, callerName } = callerColumns(caller)
   return {
     id,
     organisation,

@@ -9,8 +9,8 @@ import {
 } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { OperationLog } from './operation-log.ts'
-import { type StorageAccess, whoseRow } from './operation-storage.ts'
-import type { IsHeard, Receipts } from './receipts.ts'
+import { callerColumns, type StorageAccess } from './operation-storage.ts'
+import type { DeliveryTracker, IsDelivered } from './receipts.ts'
 import { waitingAnswer } from './running-calls.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */
@@ -32,39 +32,39 @@ export interface KnownCall {
 /** Finds what was called before under the same key. */
 export interface Idempotency {
   /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
-  first(call: KeyedCall, isHeard: IsHeard | undefined): Promise<KnownCall | undefined>
+  first(call: KeyedCall, isDelivered: IsDelivered | undefined): Promise<KnownCall | undefined>
   /**
    * An operation that another caller runs, when it has ended; its current state where that is in another process. Rejects when
    * the state is unknown.
    */
-  answerOf(operationId: string, isHeard: IsHeard | undefined): Promise<KnownCall>
+  answerOf(operationId: string, isDelivered: IsDelivered | undefined): Promise<KnownCall>
 }
 
 export interface IdempotencyDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'ended'>
-  readonly receipts: Pick<Receipts, 'expect'>
+  readonly deliveries: Pick<DeliveryTracker, 'expect'>
   readonly clock: Clock
 }
 
-export function createIdempotency({ storage, log, receipts, clock }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ storage, log, deliveries, clock }: IdempotencyDeps): Idempotency {
   async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
     const { store } = await storage.open()
-    const where = { ...whoseRow(caller), tool, idempotencyKey: key }
+    const where = { ...callerColumns(caller), tool, idempotencyKey: key }
     const [row] = await store.find('operations', { where, limit: 1 })
     return row
   }
 
   return {
-    async answerOf(operationId, isHeard) {
+    async answerOf(operationId, isDelivered) {
       await log.ended(operationId)
       const { store } = await storage.open()
       const row = await store.get('operations', operationId)
       // A waiting caller gets the result now; the result of a task is delivered on request.
-      if (row?.ttlMs === null) receipts.expect(row, isHeard)
+      if (row?.ttlMs === null) deliveries.expect(row, isDelivered)
       return row ? knownCall(row, clock) : forgottenCall(operationId)
     },
-    async first(call, isHeard) {
+    async first(call, isDelivered) {
       refuseUnkeepable(call)
       const known = await find(call)
       if (!known) return undefined
@@ -72,7 +72,7 @@ export function createIdempotency({ storage, log, receipts, clock }: Idempotency
       // A call that runs in this process is awaited: a repeated call wants its answer, not a second handle.
       if (known.endedAt === null) await log.ended(known.id)
       const row = known.endedAt === null ? await find(call) : known
-      if (row) receipts.expect(row, isHeard)
+      if (row) deliveries.expect(row, isDelivered)
       // Forgotten meanwhile, as records are in the end: then this is the first.
       return row && knownCall(row, clock)
     },

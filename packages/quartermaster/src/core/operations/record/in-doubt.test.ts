@@ -42,11 +42,11 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
     tellEnd: end => void told.push(end),
   })
   hub.work()
-  const settle = async () => {
+  const finish = async () => {
     for (let i = 0; i < 30; i++) await hub.clock.breathe()
   }
   const calling = hub.callAs('ada', 'make', { title: 'a' }).catch(error => error)
-  await settle()
+  await finish()
   const [request] = await hub.consentServices('default').open()
   if (request)
     await hub.consentServices('default').answer(request.id, { decision: 'allow', lasting: 'time', minutes }, OWNER)
@@ -56,7 +56,7 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
   const row = () => store.get('operations', id)
   /** Its time comes. */
   const next = () => hub.clock.advance(900_000)
-  return { hub, store, world, told, id, row, next, settle, answer, make, consentOperations, runs: () => runs }
+  return { hub, store, world, told, id, row, next, finish, answer, make, consentOperations, runs: () => runs }
 }
 
 type Situation = Awaited<ReturnType<typeof cutOff>>
@@ -258,7 +258,7 @@ describe('trying again by a person’s word', () => {
     await one.hub.consentServices('default').revoke({ agent: 'ada' }, OWNER)
     await one.hub.clock.advance(10)
     await one.hub.operationAdmin.retry(one.id)
-    await one.settle()
+    await one.finish()
     expect(await one.row()).toMatchObject({ state: 'waitingForApproval', arguments: expect.any(String) })
     const failure = await failureOf(one.hub.operationAdmin.retry(one.id))
     expect(failure).toMatchObject({ message: expect.stringContaining(`quartermaster approvals show ${one.id}`) })

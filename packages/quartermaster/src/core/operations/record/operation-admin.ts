@@ -11,15 +11,15 @@ import { insert, type Store, update } from '../../store/index.ts'
 import { auditOfRow, auditRow } from './audit.ts'
 import { type OperationLog } from './operation-log.ts'
 import {
+  alreadyDone,
   callerOf,
-  doneBefore,
   endTerms,
-  type Standing,
+  type OperationSnapshot,
   type StorageAccess,
   type WhereAwaited,
 } from './operation-storage.ts'
 import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
-import { type LastLook, mayBeDone } from './verify-after-failure.ts'
+import { type FailureVerifier, mayBeDone } from './verify-after-failure.ts'
 
 /** What a person can do about an operation. The caller was authorised before. */
 export interface OperationAdmin {
@@ -60,12 +60,12 @@ interface OperationAdminDeps {
   readonly operations: Pick<OperationLog, 'ended'>
   /** Where the caller waits, and so gets the result as the answer. */
   readonly whereAwaited: WhereAwaited
-  readonly lastLook: LastLook
+  readonly failureVerifier: FailureVerifier
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
 export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
-  const { storage, clock, ids, emitter, calls, lastLook, settings } = deps
+  const { storage, clock, ids, emitter, calls, failureVerifier, settings } = deps
 
   async function find(store: Store, id: string): Promise<OperationRow> {
     const row = await store.get('operations', id)
@@ -76,7 +76,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
   /** Another process may change the operation at the same moment; the second gets an error. */
   async function take(
     store: Store,
-    row: Standing,
+    row: OperationSnapshot,
     { writes, change }: Step,
     line: readonly ReturnType<typeof insert>[],
   ) {
@@ -143,10 +143,10 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
     async verify(id, { signal } = {}) {
       const { store } = await storage.open()
       const row = await find(store, id)
-      const found = row.state === 'leased' ? undefined : await lastLook.at(row, { signal })
+      const found = row.state === 'leased' ? undefined : await failureVerifier.at(row, { signal })
       if (!found) throw nothingToSee(row)
       if (found.verdict !== 'verified' || !isInDoubt(row.state)) return found
-      await foundDone(store, row, doneBefore({ name: row.tool, effects: found.effects }, id).result)
+      await foundDone(store, row, alreadyDone({ name: row.tool, effects: found.effects }, id).result)
       return { ...found, changedFrom: row.state }
     },
     async drop(id) {
@@ -158,7 +158,7 @@ export function createOperationAdmin(deps: OperationAdminDeps): OperationAdmin {
   }
 
   async function cancelWaiting(store: Store, row: OperationRow): Promise<Cancelled> {
-    const result = await lastLook.resultOf(row)
+    const result = await failureVerifier.resultOf(row)
     if (result) {
       await foundDone(store, row, result)
       return 'done'

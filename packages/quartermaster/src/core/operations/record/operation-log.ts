@@ -12,8 +12,8 @@ import type {
   ToolResult,
 } from '../../../contracts/index.ts'
 import type { Write } from '../../store/index.ts'
-import type { Standing } from './operation-storage.ts'
-import type { IsHeard } from './receipts.ts'
+import type { OperationSnapshot } from './operation-storage.ts'
+import type { IsDelivered } from './receipts.ts'
 
 /** The states in which nothing happens any more. */
 export type EndState = Exclude<OperationState, 'waitingForApproval' | 'queued' | 'leased'>
@@ -55,7 +55,7 @@ export interface OperationEnd {
   readonly isRefused?: boolean | undefined
   readonly audit: AuditEntry
   /** Whether the waiting caller got it; assumed once the end is on record where absent. */
-  readonly isHeard?: IsHeard | undefined
+  readonly isDelivered?: IsDelivered | undefined
 }
 
 /** A call that could not be done now and is to be tried again. */
@@ -100,7 +100,7 @@ export interface OperationLog {
     waiting: Pick<OperationRow, 'error' | 'expiresAt'>,
   ): Promise<Exclude<Begun, 'unallowed'>>
   /** An operation that waited runs here from now on. It was leased for this process. */
-  adopt(record: OperationRecord, standing: Standing, options?: { readonly isAwaited: boolean }): void
+  adopt(record: OperationRecord, snapshot: OperationSnapshot, options?: { readonly isAwaited: boolean }): void
   /** Notes how far a running call has come. Kept in memory only. */
   progress(id: string, text: string): void
   /** Resolves when it is on record what a running call is to leave behind, and what was there before. */

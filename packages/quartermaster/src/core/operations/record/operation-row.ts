@@ -8,7 +8,7 @@ import {
 import { canonicalJson } from '../../kernel/index.ts'
 import { type SealedPlace, type Sealer } from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
-import { callerOf, maskArguments, type StorageAccess, whoseRow } from './operation-storage.ts'
+import { callerColumns, callerOf, maskArguments, type StorageAccess } from './operation-storage.ts'
 import { effectFactsOf } from './stored-results.ts'
 import { canRepeat, type LeaseTerms } from './transitions.ts'
 
@@ -51,7 +51,7 @@ function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operati
   const now = Math.round(record.startedAt)
   return {
     id,
-    ...whoseRow(caller),
+    ...callerColumns(caller),
     tool: record.tool,
     definitionHash: record.definitionHash,
     mutates: record.mutates,

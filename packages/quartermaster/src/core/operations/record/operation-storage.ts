@@ -31,25 +31,25 @@ export interface StorageAccess {
 }
 
 /** The same store, with a listener for changes by other processes from when it is opened. */
-export function hearingStorage(
+export function observedStorage(
   access: StorageAccess,
   listener: () => NewsListener,
-): StorageAccess & { stopHearing(): void } {
-  let heard: Storage | undefined
-  let stopHearing = () => {}
+): StorageAccess & { stopObserving(): void } {
+  let observed: Storage | undefined
+  let stopObserving = () => {}
 
-  function hear(storage: Storage): Storage {
-    if (heard === undefined) {
-      heard = storage
-      stopHearing = storage.shared?.news.listen(listener()) ?? stopHearing
+  function observe(storage: Storage): Storage {
+    if (observed === undefined) {
+      observed = storage
+      stopObserving = storage.shared?.news.listen(listener()) ?? stopObserving
     }
     return storage
   }
 
   return {
-    open: () => (heard ? access.open() : access.open().then(hear)),
+    open: () => (observed ? access.open() : access.open().then(observe)),
     current: () => access.current(),
-    stopHearing: () => stopHearing(),
+    stopObserving: () => stopObserving(),
   }
 }
 
@@ -59,7 +59,7 @@ interface Done {
 }
 
 /** What a caller gets whose call was done by an earlier run, of which nothing but its effects is known. */
-export function doneBefore({ name, effects }: Done, operationId: string): CallAnswer {
+export function alreadyDone({ name, effects }: Done, operationId: string): CallAnswer {
   const names = effects.map(effect => `"${effect.name}"`).join(', ')
   const text = `"${name}" is done. A run of it was cut off; that all it leaves behind is there was verified: ${names}.`
   return { operationId, result: { content: [{ type: 'text', text }] } }
@@ -90,7 +90,7 @@ export function awaitedIn({ storage, isHeld }: AwaitedDeps) {
 export type WhereAwaited = ReturnType<typeof awaitedIn>
 
 /** As much of an operation as it takes to go on from where it stands. */
-export type Standing = Pick<
+export type OperationSnapshot = Pick<
   OperationRow,
   | 'id'
   | 'tool'
@@ -112,7 +112,7 @@ export type Standing = Pick<
  * When an operation expires, whatever it waits for. Its age is measured from its first run, or from a person's decision to run
  * it: the wait for that decision is not included.
  */
-export function giveUpAt(
+export function expiryOf(
   { expiresAt, startedAt, createdAt }: Pick<OperationRow, 'expiresAt' | 'startedAt' | 'createdAt'>,
   { retryMaxAgeMinutes }: Pick<Settings, 'retryMaxAgeMinutes'>,
 ): number {
@@ -149,7 +149,7 @@ export function endTerms(
 export const GRANT_GUARD = 'grant.live'
 
 /** On whose behalf something was done, as every row about it says. */
-export interface Whose {
+export interface CallerColumns {
   readonly organisation: string
   readonly workspace: string
   readonly callerKind: Caller['kind']
@@ -157,17 +157,17 @@ export interface Whose {
 }
 
 /** The columns that say whose a row is. */
-export function whoseRow({ organisation, workspace, kind: callerKind, name: callerName }: Caller): Whose {
+export function callerColumns({ organisation, workspace, kind: callerKind, name: callerName }: Caller): CallerColumns {
   return { organisation, workspace, callerKind, callerName }
 }
 
 /** The same, of another row. */
-export function whoseOf({ organisation, workspace, callerKind, callerName }: Whose): Whose {
+export function callerColumnsOf({ organisation, workspace, callerKind, callerName }: CallerColumns): CallerColumns {
   return { organisation, workspace, callerKind, callerName }
 }
 
 /** Whose row it is. */
-export function callerOf({ organisation, workspace, callerKind: kind, callerName: name }: Whose): Caller {
+export function callerOf({ organisation, workspace, callerKind: kind, callerName: name }: CallerColumns): Caller {
   return { kind, organisation, name, workspace }
 }
 

@@ -12,7 +12,7 @@ async function operationsWith(rows: readonly NewRow<'operations'>[], lines: read
   const storage = memoryStorage()
   const writes = [...rows.map(row => insert('operations', row)), ...lines.map(line => insert('audit', line))]
   await storage.store.commit(writes)
-  const operations = createOperations({ storage, log: { running: () => [] }, receipts: { expect() {} } })
+  const operations = createOperations({ storage, log: { running: () => [] }, deliveries: { expect() {} } })
   return { storage, operations }
 }
 

@@ -17,11 +17,11 @@ import { createDurableWriter } from './durable-writer.ts'
 import { type Begun, isRecorded, type OperationLog, type RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
 import { cursorAt, placeOf, type Storage, type StorageAccess } from './operation-storage.ts'
-import { type IsHeard, type Receipts } from './receipts.ts'
+import { type DeliveryTracker, type IsDelivered } from './receipts.ts'
 import { adoptedCall, newCall, type RunningCall } from './running-calls.ts'
 import { sealEffects } from './stored-results.ts'
 import { REPEATABLE } from './transitions.ts'
-import { createBeginnings, createEndings, notRecorded } from './write-operation.ts'
+import { createOperationEnds, createOperationStarts, notRecorded } from './write-operation.ts'
 
 /** Which page of a list. */
 interface PageRequest {
@@ -50,7 +50,7 @@ export interface AuditFilter extends PageRequest {
 /** Reads what is on record. */
 export interface Operations {
   /** An operation of the caller's own workspace, whose result it then has. Operations of others are not visible. */
-  show(caller: Caller, id: string, isHeard?: IsHeard): Promise<OperationFacts | undefined>
+  show(caller: Caller, id: string, isDelivered?: IsDelivered): Promise<OperationFacts | undefined>
   /** Those of the caller's workspace that wait, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
   /** Any operation of an organisation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
@@ -66,13 +66,13 @@ export interface Operations {
 export interface OperationsDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'running'>
-  readonly receipts: Pick<Receipts, 'expect'>
+  readonly deliveries: Pick<DeliveryTracker, 'expect'>
 }
 
 const USUAL_LIMIT = 50
 const MOST_WAITING = 100
 
-export function createOperations({ storage, log, receipts }: OperationsDeps): Operations {
+export function createOperations({ storage, log, deliveries }: OperationsDeps): Operations {
   async function rowOf(store: Store, where: Where<'operations'>): Promise<OperationRow | undefined> {
     return (await store.find('operations', { where, limit: 1 }))[0]
   }
@@ -83,10 +83,10 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
   }
 
   return {
-    async show({ organisation, workspace }, id, isHeard) {
+    async show({ organisation, workspace }, id, isDelivered) {
       const { store, sealer } = await storage.open()
       const row = await rowOf(store, { organisation, workspace, id })
-      if (row) receipts.expect(row, isHeard)
+      if (row) deliveries.expect(row, isDelivered)
       return row && shown(row, sealer)
     },
     async waiting({ organisation, workspace }) {
@@ -141,7 +141,7 @@ function told(facts: OperationFacts): OperationFacts {
 /** Both conditions, where both were given. */
 function stateWanted(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {
   if (!canRetry) return given('state', state)
-  const states = REPEATABLE.filter(each => state === undefined || each === state)
+  const states = REPEATABLE.filter(runAll => state === undefined || runAll === state)
   return { state: { in: states }, arguments: { not: null } }
 }
 
@@ -161,7 +161,7 @@ export interface StoredOperationsDeps {
   readonly ids: Ids
   readonly log: Log
   readonly emitter: Emitter
-  readonly receipts: Pick<Receipts, 'expect'>
+  readonly deliveries: Pick<DeliveryTracker, 'expect'>
   /** Who this process is among those that run operations. */
   readonly owner: string
   readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds' | 'retryMaxAgeMinutes'>
@@ -175,13 +175,13 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
   const unrecorded = new Map<string, RunningOperation>()
   const audit = createAuditBatch(deps)
   const writer = createDurableWriter(deps)
-  const beginnings = createBeginnings({ ...deps, writer })
-  const endings = createEndings({ ...deps, writer })
+  const starts = createOperationStarts({ ...deps, writer })
+  const ends = createOperationEnds({ ...deps, writer })
   let onIdle = () => {}
 
-  async function keep({ record: { id }, standing }: RunningCall, effects: readonly KeptEffect[]): Promise<boolean> {
+  async function keep({ record: { id }, snapshot }: RunningCall, effects: readonly KeptEffect[]): Promise<boolean> {
     const { store, sealer } = await storage.open()
-    const where = { id, state: 'leased' as const, fence: standing.fence }
+    const where = { id, state: 'leased' as const, fence: snapshot.fence }
     const set = sealEffects(id, effects, sealer)
     return (await store.commit([update('operations', { where, set, guard: 'operation.leased' })])).committed
   }
@@ -203,7 +203,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
   }
 
   async function begin(call: RunningCall, consent: Parameters<OperationLog['begin']>[1] = []): Promise<Begun> {
-    const begun = await beginnings.record(call, consent)
+    const begun = await starts.record(call, consent)
     if (begun !== 'begun') leave(call)
     return begun
   }
@@ -214,16 +214,16 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
       unrecorded.set(record.id, { record, progress: undefined })
       return undefined
     },
-    park: beginnings.park,
-    queue: beginnings.queue,
-    adopt: (record, standing, options = { isAwaited: false }) => void enter(adoptedCall(record, standing, options)),
+    park: starts.park,
+    queue: starts.queue,
+    adopt: (record, snapshot, options = { isAwaited: false }) => void enter(adoptedCall(record, snapshot, options)),
     progress(id, text) {
       const call = running.get(id)
       if (call) call.progress = text
     },
     end(end) {
       const call = running.get(end.id)
-      if (call && call.row !== 'none') return endings.end(call, end).finally(() => leave(call))
+      if (call && call.row !== 'none') return ends.end(call, end).finally(() => leave(call))
       if (call) leave(call)
       if (unrecorded.delete(end.id) && isIdle()) onIdle()
       audit.add(end.audit)
@@ -239,11 +239,11 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     },
     async delay(delay) {
       const call = running.get(delay.id)
-      if (call) await endings.delay(call, delay).finally(() => leave(call))
+      if (call) await ends.delay(call, delay).finally(() => leave(call))
     },
     running: () => [...running.values(), ...unrecorded.values()],
-    recorded: () => [...running.keys(), ...endings.owed()],
-    isRunning: id => running.has(id) || endings.isOwed(id),
+    recorded: () => [...running.keys(), ...ends.owed()],
+    isRunning: id => running.has(id) || ends.isOwed(id),
     ended(id) {
       const call = running.get(id)
       return call ? new Promise(resolve => call.waiting.add(resolve)) : Promise.resolve()

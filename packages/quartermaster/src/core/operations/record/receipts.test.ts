@@ -60,7 +60,7 @@ describe('an end that is given as the answer', () => {
   it('is told where its caller went away without a word, with its result', async () => {
     const { hub, call, rows, open, told } = await desk()
     open()
-    await call({ isHeard: () => false })
+    await call({ isDelivered: () => false })
     await hub.clock.advance(1_000)
     expect(told()).toEqual(['succeeded'])
     expect(await rows()).toMatchObject([{ result: { content: [{ text: 'sent' }] } }])
@@ -70,7 +70,7 @@ describe('an end that is given as the answer', () => {
     const { hub, call, open, told } = await desk()
     let isThere = true
     open()
-    await call({ isHeard: () => isThere })
+    await call({ isDelivered: () => isThere })
     isThere = false
     await hub.clock.advance(1_000)
     expect(told()).toEqual(['succeeded'])
@@ -80,7 +80,7 @@ describe('an end that is given as the answer', () => {
     const { hub, call, open, told } = await desk()
     const caller: { isBack?: true } = {}
     open()
-    await call({ isHeard: () => caller.isBack })
+    await call({ isDelivered: () => caller.isBack })
     await hub.clock.advance(5 * MINUTE_MS)
     expect(told()).toEqual([])
     caller.isBack = true
@@ -91,7 +91,7 @@ describe('an end that is given as the answer', () => {
   it('is told where that caller never comes', async () => {
     const { hub, call, open, told } = await desk()
     open()
-    await call({ isHeard: () => undefined })
+    await call({ isDelivered: () => undefined })
     await hub.clock.advance(10 * MINUTE_MS)
     expect(told()).toEqual([])
     await hub.clock.advance(2 * MINUTE_MS)
@@ -101,7 +101,7 @@ describe('an end that is given as the answer', () => {
   it('is told where that caller has not come when everything stops', async () => {
     const { hub, call, rows, open, told } = await desk()
     open()
-    await call({ isHeard: () => undefined })
+    await call({ isDelivered: () => undefined })
     await hub.stop()
     expect(told()).toEqual(['succeeded'])
     expect(await rows()).toMatchObject([{ announcedAt: expect.any(Number), tellAt: null }])

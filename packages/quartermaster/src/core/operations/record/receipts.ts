@@ -4,30 +4,30 @@ import { update, type Write } from '../../store/index.ts'
 import type { StorageAccess } from './operation-storage.ts'
 
 /** A result that is not known to be delivered. */
-export type Untold = Pick<OperationRow, 'id' | 'tellAt'>
+export type UndeliveredResult = Pick<OperationRow, 'id' | 'tellAt'>
 
 /** Whether the caller got a result; `undefined` while that is unknown. */
-export type IsHeard = () => boolean | undefined
+export type IsDelivered = () => boolean | undefined
 
 /**
  * Marks results given as answers as delivered once the caller has them. An answer that got lost on its way, or with its
  * process, is notified like any other result.
  */
-export interface Receipts {
+export interface DeliveryTracker {
   /** The result is on its way to the caller; assumed delivered without `isDelivered`. */
-  expect(end: Untold, isHeard?: IsHeard): void
+  expect(end: UndeliveredResult, isDelivered?: IsDelivered): void
   /** Whether this end is on its way. */
-  has(end: Untold): boolean
+  has(end: UndeliveredResult): boolean
   /** Writes down what is known by now. */
   stop(): Promise<void>
 }
 
-interface ReceiptsDeps {
+interface DeliveryTrackerDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
   /** Called when a caller did not get a result, and has to be notified. */
-  readonly onUnheard: () => void
+  readonly onUndelivered: () => void
 }
 
 /** How long after its end an unconfirmed answer is notified. */
@@ -41,12 +41,12 @@ const LARGEST_BATCH = 256
 const MOST_EXPECTED = 10_000
 
 interface Expected {
-  readonly end: Untold
-  readonly isHeard: IsHeard
+  readonly end: UndeliveredResult
+  readonly isDelivered: IsDelivered
   readonly isPostponed: boolean
 }
 
-export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps): Receipts {
+export function createDeliveryTracker({ storage, clock, log, onUndelivered }: DeliveryTrackerDeps): DeliveryTracker {
   const expected = new Map<string, Expected>()
   let cancelTimer: Cancel | undefined
   let flushing: Promise<void> | undefined
@@ -83,7 +83,7 @@ export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps)
       return false
     }
     for (const one of batch) leave(one)
-    if (batch.some(({ isUnheard }) => isUnheard)) onUnheard()
+    if (batch.some(({ isUndelivered }) => isUndelivered)) onUndelivered()
     return true
   }
 
@@ -96,11 +96,11 @@ export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps)
   }
 
   return {
-    expect(end, isHeard = HEARD) {
+    expect(end, isDelivered = DELIVERED) {
       if (end.tellAt === null || isStopping) return
       const [oldest] = expected.size < MOST_EXPECTED ? [] : expected.keys()
       if (oldest !== undefined) expected.delete(oldest)
-      expected.set(end.id, { end, isHeard, isPostponed: false })
+      expected.set(end.id, { end, isDelivered, isPostponed: false })
       if (expected.size % LARGEST_BATCH === 0) void flush()
       else arm()
     },
@@ -114,35 +114,39 @@ export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps)
   }
 }
 
-const HEARD = () => true
+const DELIVERED = () => true
 
 /** What is to be written about an expected end, and what is expected after that. */
 interface Settled {
   readonly one: Expected
   readonly write: readonly Write[]
-  readonly isUnheard: boolean
+  readonly isUndelivered: boolean
   readonly later?: Expected
 }
 
 function settledBy(one: Expected, now: number, isLast: boolean): Settled {
   const isTooLate = isLast || (one.isPostponed && now >= (one.end.tellAt ?? now))
-  const isHeard = one.isHeard() ?? (isTooLate ? false : undefined)
-  if (isHeard !== undefined)
-    return { one, write: [isHeard ? toldWrite(one.end, now) : tellWrite(one.end, now)], isUnheard: !isHeard }
-  if (one.isPostponed) return { one, write: [], isUnheard: false, later: one }
+  const isDelivered = one.isDelivered() ?? (isTooLate ? false : undefined)
+  if (isDelivered !== undefined)
+    return {
+      one,
+      write: [isDelivered ? deliveredWrite(one.end, now) : notifyWrite(one.end, now)],
+      isUndelivered: !isDelivered,
+    }
+  if (one.isPostponed) return { one, write: [], isUndelivered: false, later: one }
   // Other processes do not know that a client may still come for it.
   const tellAt = now + LONGEST_ANSWER_MS
   const later = { ...one, end: { id: one.end.id, tellAt }, isPostponed: true }
-  return { one, write: [tellWrite(one.end, tellAt)], isUnheard: false, later }
+  return { one, write: [notifyWrite(one.end, tellAt)], isUndelivered: false, later }
 }
 
 /** Marks a result as delivered. The second mark changes nothing, and neither does a mark after the operation has ended again. */
-export function toldWrite({ id, tellAt }: Untold, now: number): Write {
+export function deliveredWrite({ id, tellAt }: UndeliveredResult, now: number): Write {
   const set = { announcedAt: Math.round(now), tellAt: null }
   return update('operations', { where: { id, tellAt: tellAt ?? { not: null } }, set, rows: 'any' })
 }
 
 /** That its end is to be told from then on. */
-function tellWrite({ id, tellAt: before }: Untold, tellAt: number): Write {
+function notifyWrite({ id, tellAt: before }: UndeliveredResult, tellAt: number): Write {
   return update('operations', { where: { id, tellAt: before }, set: { tellAt }, rows: 'any' })
 }

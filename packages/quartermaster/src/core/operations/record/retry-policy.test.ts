@@ -8,7 +8,7 @@ const terms = (random = 0.5) => ({ settings: DEFAULT_SETTINGS, random: () => ran
 function failed(more: Partial<FailedRun> & { code?: ErrorCode; details?: Record<string, unknown> } = {}): FailedRun {
   const { code = 'DEPENDENCY_UNAVAILABLE', details, ...rest } = more
   const failure = new AppError(code, 'It failed.', details ? { details } : {})
-  return { policy: 'replay', mutates: true, failure, hasRun: true, attempts: 1, giveUpAt: NOW + 1, now: NOW, ...rest }
+  return { policy: 'replay', mutates: true, failure, hasRun: true, attempts: 1, expiryOf: NOW + 1, now: NOW, ...rest }
 }
 
 describe('an operation whose run failed', () => {
@@ -67,7 +67,7 @@ describe('an operation whose run failed', () => {
   })
 
   it('is given up when it has become too old, whatever it waits for', () => {
-    const old = { giveUpAt: NOW }
+    const old = { expiryOf: NOW }
     expect(afterFailure(failed(old), terms())).toEqual({ kind: 'end', state: 'expired' })
     expect(afterFailure(failed({ ...old, code: 'TOOL_DISABLED' }), terms())).toEqual({ kind: 'end', state: 'expired' })
   })

@@ -15,12 +15,12 @@ import {
 import { type Random } from '../../kernel/index.ts'
 import { type EndState, type OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE } from './operation-row.ts'
-import { type Standing, whoseRow } from './operation-storage.ts'
+import { callerColumns, type OperationSnapshot } from './operation-storage.ts'
 
 /** A running call, and whether its row is in the store: unknown when a commit ended without an answer. */
 export interface RunningCall {
   readonly record: OperationRecord
-  readonly standing: Standing
+  readonly snapshot: OperationSnapshot
   row: 'none' | 'there' | 'perhaps'
   progress: string | undefined
   /** Whether the caller waits for the answer. */
@@ -31,29 +31,29 @@ export interface RunningCall {
 
 /** A call that is about to be recorded, and whose caller waits. */
 export function newCall(record: OperationRecord): RunningCall {
-  return { ...freshCall(record, firstStanding(record)), row: 'none', isAwaited: true }
+  return { ...freshCall(record, firstSnapshot(record)), row: 'none', isAwaited: true }
 }
 
 /** A call that was on record before it is run here. */
 export function adoptedCall(
   record: OperationRecord,
-  standing: Standing,
+  snapshot: OperationSnapshot,
   { isAwaited }: Pick<RunningCall, 'isAwaited'>,
 ): RunningCall {
-  return { ...freshCall(record, standing), row: 'there', isAwaited }
+  return { ...freshCall(record, snapshot), row: 'there', isAwaited }
 }
 
-function freshCall(record: OperationRecord, standing: Standing) {
-  return { record, standing, progress: undefined, waiting: new Set<() => void>() }
+function freshCall(record: OperationRecord, snapshot: OperationSnapshot) {
+  return { record, snapshot, progress: undefined, waiting: new Set<() => void>() }
 }
 
 /** How a call stands that runs at once. */
-export function firstStanding({ id, tool, caller, startedAt }: OperationRecord): Standing {
+export function firstSnapshot({ id, tool, caller, startedAt }: OperationRecord): OperationSnapshot {
   const at = Math.round(startedAt)
   return {
     id,
     tool,
-    ...whoseRow(caller),
+    ...callerColumns(caller),
     state: 'leased',
     fence: FIRST_FENCE,
     attempts: 1,
@@ -155,7 +155,7 @@ export interface FailedRun {
   /** Runs begun so far, this one included. */
   readonly attempts: number
   /** When the operation expires. */
-  readonly giveUpAt: number
+  readonly expiryOf: number
   readonly now: number
 }
 
@@ -179,14 +179,14 @@ export interface RetryTerms {
  * forever: an operation always ends, and its caller is notified.
  */
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
-  const { policy, failure, attempts, giveUpAt, now } = run
+  const { policy, failure, attempts, expiryOf, now } = run
   const { retryAttempts } = terms.settings
   const isDisabled = failure.code === 'TOOL_DISABLED' && !run.hasRun
   const isRetried = policy !== 'manual' && run.mutates && mayPass(failure)
   if (!isRetried && !(isDisabled && run.waits)) return { kind: 'end', state: endOf(run) }
   // Its caller sends it again to the next process, which answers it at once.
   if (failure.code === 'STOPPING' && !run.hasRun) return { kind: 'end', state: 'failed' }
-  if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
+  if (now >= expiryOf) return { kind: 'end', state: 'expired' }
   // Waiting for what is missing is no attempt; its return resumes the operation. A tool that was run and met a disabled one
   // inside it has made an attempt: nothing that it needs itself is missing.
   if (isDisabled) return { kind: 'again', dueAt: undefined }

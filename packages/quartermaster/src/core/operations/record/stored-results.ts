@@ -14,7 +14,7 @@ import {
 import { type BinaryContent, binaryIn, type Clock, withoutBinary } from '../../kernel/index.ts'
 import { insert, remove, type SealedPlace, type Sealer, type Store, update, type Write } from '../../store/index.ts'
 import { type OperationRecord } from './operation-log.ts'
-import { maskValues, whoseRow } from './operation-storage.ts'
+import { callerColumns, maskValues } from './operation-storage.ts'
 
 /** What is large of a result. */
 interface LargeResult {
@@ -33,7 +33,7 @@ export function resultWrites(
   { pages, result }: LargeResult,
   now: number,
 ): readonly Write[] {
-  const all = { ...whoseRow(caller), operationId: id, createdAt: now }
+  const all = { ...callerColumns(caller), operationId: id, createdAt: now }
   const binaryBytes = result ? bytesWithBinary(result) : 0
   const kept = pages.length > 0 || binaryBytes === 0 ? pages : [NO_PAGE]
   return kept.map(page => {
@@ -75,7 +75,7 @@ export async function storedPage(
   { resultId, offset }: { readonly resultId: string; readonly offset: number },
 ): Promise<ResultPage | 'dropped' | undefined> {
   const [row] = await store.find('results', {
-    where: { ...whoseRow(caller), operationId: resultId, offset: { atMost: offset } },
+    where: { ...callerColumns(caller), operationId: resultId, offset: { atMost: offset } },
     order: { by: ['offset'], direction: 'descending' },
     columns: ['offset', 'page', 'wholeBytes'],
     limit: 1,

@@ -8,7 +8,7 @@ import {
 } from '../../../contracts/index.ts'
 import { insert, type Store, update, type Write } from '../../store/index.ts'
 import { type EndState, type OperationEnd } from './operation-log.ts'
-import { callerOf, type Standing } from './operation-storage.ts'
+import { callerOf, type OperationSnapshot } from './operation-storage.ts'
 import { ANSWER_MS } from './receipts.ts'
 import { doubtfulEnd } from './verify-after-failure.ts'
 
@@ -45,7 +45,7 @@ export function opened(row: NewRow<'operations'>): Step {
 }
 
 /** A process runs it from here on. The fence grows, so that earlier runs cannot write anything about it any more. */
-export function leased(from: Standing, { owner, until }: LeaseTerms, now: number): Taken {
+export function leased(from: OperationSnapshot, { owner, until }: LeaseTerms, now: number): Taken {
   const set = {
     leaseOwner: owner,
     leaseUntil: until,
@@ -59,18 +59,18 @@ export function leased(from: Standing, { owner, until }: LeaseTerms, now: number
 
 /** It is to run later, or when something it needs is there (`dueAt` null). */
 export function queued(
-  from: Standing,
+  from: OperationSnapshot,
   later: Pick<OperationRow, 'dueAt' | 'error' | 'attempts' | 'expiresAt'> & {
     readonly outcome?: OperationOutcome | undefined
   },
   now: number,
 ): Taken {
-  return step(from, 'queued', { ...later, outcome: soFar(from, later.outcome), ...NOBODY, ...NOT_OVER }, now)
+  return step(from, 'queued', { ...later, outcome: soFar(from, later.outcome), ...NO_LEASE, ...NOT_OVER }, now)
 }
 
 /** A person is asked again: what allowed it before is no longer valid. */
-export function askedAgain(from: Standing, { expiresAt }: { readonly expiresAt: number }, now: number): Taken {
-  return step(from, 'waitingForApproval', { ...NOBODY, dueAt: null, expiresAt }, now)
+export function askedAgain(from: OperationSnapshot, { expiresAt }: { readonly expiresAt: number }, now: number): Taken {
+  return step(from, 'waitingForApproval', { ...NO_LEASE, dueAt: null, expiresAt }, now)
 }
 
 /** What is erased when the operation is not wanted any more: the arguments, and how its effects are identified. */
@@ -80,11 +80,15 @@ export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
  * The operation is over. The arguments are erased, unless it may be retried; an operation that was not allowed is asked for
  * again. An operation whose run may have done the work cannot end as not done.
  */
-export function ended(from: Standing, given: Ended, { now, keepMs }: { now: number; keepMs: number }): TakenEnd {
+export function ended(
+  from: OperationSnapshot,
+  given: Ended,
+  { now, keepMs }: { now: number; keepMs: number },
+): TakenEnd {
   const outcome = given.state === 'succeeded' ? 'succeeded' : soFar(from, given.outcome)
   const end = outcome === 'unknown' ? doubtfulEnd(from, given) : given
   const set = {
-    ...NOBODY,
+    ...NO_LEASE,
     outcome,
     result: end.result ?? null,
     error: end.error ?? null,
@@ -114,12 +118,12 @@ function closeApproval(id: string): Write {
 }
 
 /** How it ended, and whether the caller gets that with the answer. */
-export interface Ended extends Omit<OperationEnd, 'id' | 'audit' | 'isHeard'> {
+export interface Ended extends Omit<OperationEnd, 'id' | 'audit' | 'isDelivered'> {
   readonly isTold: boolean
 }
 
 /** What is known about the outcome of all its runs: an unknown outcome is not made known by a later failure. */
-function soFar({ outcome }: Standing, now: OperationOutcome | undefined): OperationOutcome | null {
+function soFar({ outcome }: OperationSnapshot, now: OperationOutcome | undefined): OperationOutcome | null {
   return outcome === 'unknown' || now === 'unknown' ? 'unknown' : (now ?? outcome)
 }
 
@@ -141,12 +145,12 @@ export function canRepeat({ state, arguments: sealed }: Pick<OperationRow, 'stat
   return REPEATABLE.includes(state) && sealed !== null
 }
 
-const NOBODY = { leaseOwner: null, leaseUntil: null } as const
+const NO_LEASE = { leaseOwner: null, leaseUntil: null } as const
 
 /** Clears an end that a person has revoked: otherwise a waiting operation would be pruned as if it were over. */
 const NOT_OVER = { endedAt: null, keepUntil: null, announcedAt: null, tellAt: null } as const
 
-function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at: number): Taken {
+function step(from: OperationSnapshot, to: OperationState, set: Partial<OperationRow>, at: number): Taken {
   const { id, tool, state, fence } = from
   const after = { ...set, state: to, updatedAt: at }
   return {

@@ -12,18 +12,18 @@ import { type Catalogue } from '../../catalogue/index.ts'
 import { type CancelSignal, type Clock, type Log } from '../../kernel/index.ts'
 import { type EffectKinds, kindsFor, verifyEffects } from '../effects/verify-effects.ts'
 import { type EndState, type OperationEnd } from './operation-log.ts'
-import { doneBefore, type Standing, type StorageAccess } from './operation-storage.ts'
+import { alreadyDone, type OperationSnapshot, type StorageAccess } from './operation-storage.ts'
 import { openEffects } from './stored-results.ts'
 
 /** Looks at what an operation was to leave behind, without running it: that takes no permission, and mostly no tool. */
-export interface LastLook {
+export interface FailureVerifier {
   /** What is there of it; nothing where nothing is kept to look for. Throws when what is kept cannot be opened. */
   at(row: OperationRow, options?: { readonly signal?: CancelSignal | undefined }): Promise<EffectReport | undefined>
   /** The result of one that is about to be given up, where an earlier run turns out to have done all of it. Never throws. */
   resultOf(row: OperationRow): Promise<ToolResult | undefined>
 }
 
-interface LastLookDeps {
+interface FailureVerifierDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly log: Log
@@ -31,7 +31,13 @@ interface LastLookDeps {
   readonly effectKinds: EffectKinds
 }
 
-export function createLastLook({ storage, clock, log, catalogue, effectKinds }: LastLookDeps): LastLook {
+export function createFailureVerifier({
+  storage,
+  clock,
+  log,
+  catalogue,
+  effectKinds,
+}: FailureVerifierDeps): FailureVerifier {
   /** What one's own capability brought can only be looked for while its tool is there; everything else always. */
   function kindsOf({ tool: name }: OperationRow): EffectKinds {
     const tool = catalogue.current().tools.get(name)
@@ -51,7 +57,7 @@ export function createLastLook({ storage, clock, log, catalogue, effectKinds }: 
       try {
         const found = await at(row)
         if (found?.verdict !== 'verified') return undefined
-        return doneBefore({ name: row.tool, effects: found.effects }, row.id).result
+        return alreadyDone({ name: row.tool, effects: found.effects }, row.id).result
       } catch (error) {
         // Then the outcome stays unknown.
         log.warn('what an operation was to leave behind could not be looked at', {
@@ -90,7 +96,7 @@ export function isNo(state: EndState): boolean {
 type Said = Pick<OperationEnd, 'state' | 'error'>
 
 /** The end of an operation whose run may have done the work: never an end that says it was not done. */
-export function doubtfulEnd<E extends Said>(from: Standing, end: E): E {
+export function doubtfulEnd<E extends Said>(from: OperationSnapshot, end: E): E {
   if (!isNo(end.state)) return end
   const state = isDefinite(end.state) ? 'unknown' : end.state
   return { ...end, state, error: doubtful(from, end.error).toJSON() }
@@ -101,7 +107,7 @@ function isDefinite(state: EndState): boolean {
 }
 
 /** Both: what stopped it now, and that it may be done. */
-function doubtful({ id, tool, sealedEffects }: Standing, why: ErrorBody | undefined): AppError {
+function doubtful({ id, tool, sealedEffects }: OperationSnapshot, why: ErrorBody | undefined): AppError {
   if (why?.code === 'OUTCOME_UNKNOWN') return AppError.fromJSON(why)
   const now = why?.message ?? `"${tool}" was tried again and said no.`
   const message = `${now} An earlier run of "${tool}" was cut off and may have done its work: look before you call it again.`

@@ -11,15 +11,15 @@ import {
   type OperationRecord,
 } from './operation-log.ts'
 import { rowOf, type WaitingTerms, waitingRowOf } from './operation-row.ts'
-import { endTerms, GRANT_GUARD, giveUpAt, type StorageAccess } from './operation-storage.ts'
-import { type IsHeard, type Receipts, toldWrite, type Untold } from './receipts.ts'
-import { firstStanding, type RunningCall } from './running-calls.ts'
+import { endTerms, expiryOf, GRANT_GUARD, type StorageAccess } from './operation-storage.ts'
+import { type DeliveryTracker, deliveredWrite, type IsDelivered, type UndeliveredResult } from './receipts.ts'
+import { firstSnapshot, type RunningCall } from './running-calls.ts'
 import { resultWrites } from './stored-results.ts'
 import { ended, isUnseen, opened, queued, type Step } from './transitions.ts'
 import { outcomeAfter } from './verify-after-failure.ts'
 
 /** Writes calls down before they run. */
-interface Beginnings {
+interface OperationStarts {
   /** As a call that runs now, with its consent. */
   record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
   /** As a call that waits for a person, with the request, and until when its caller waits. */
@@ -32,7 +32,7 @@ interface Beginnings {
   readonly queue: OperationLog['queue']
 }
 
-interface BeginningsDeps {
+interface OperationStartsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly emitter: Emitter
@@ -42,7 +42,7 @@ interface BeginningsDeps {
   readonly settings: Pick<Settings, 'approvalsPerAgent' | 'operationDays' | 'leaseSeconds'>
 }
 
-export function createBeginnings(deps: BeginningsDeps): Beginnings {
+export function createOperationStarts(deps: OperationStartsDeps): OperationStarts {
   const { storage, clock, emitter, writer, owner, settings } = deps
 
   async function open(store: Store, { row, more, onUnseen }: Opening): Promise<Begun> {
@@ -65,7 +65,7 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
   function takeBack(record: OperationRecord, state: WaitingTerms['state'], failure: AppError): void {
     const { id, ttlMs = null } = record
     const now = Math.round(clock.now())
-    const waiting = { ...firstStanding(record), state, fence: 0, startedAt: null }
+    const waiting = { ...firstSnapshot(record), state, fence: 0, startedAt: null }
     const end = {
       state: 'cancelled',
       outcome: undefined,
@@ -74,7 +74,7 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
       isTold: true,
     } as const
     const { writes, tellAt } = ended(waiting, end, endTerms(now, { ttlMs }, settings))
-    writer.write([...writes, toldWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
+    writer.write([...writes, deliveredWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
       // The writer has logged it, and tries on where it can.
     })
   }
@@ -151,7 +151,7 @@ export function notRecorded({ tool }: Pick<OperationRecord, 'tool'>, error: unkn
 }
 
 /** Records the outcome of runs, together with the audit line. Only valid while the run is this process's. */
-interface Endings {
+interface OperationEnds {
   end(call: RunningCall, end: OperationEnd): Promise<void>
   /** It is to be tried again. */
   delay(call: RunningCall, delay: OperationDelay): Promise<void>
@@ -160,18 +160,18 @@ interface Endings {
   isOwed(id: string): boolean
 }
 
-interface EndingsDeps {
+interface OperationEndsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
   readonly writer: DurableWriter
-  readonly receipts: Pick<Receipts, 'expect'>
+  readonly deliveries: Pick<DeliveryTracker, 'expect'>
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
-export function createEndings(deps: EndingsDeps): Endings {
-  const { storage, clock, ids, emitter, writer, receipts, settings } = deps
+export function createOperationEnds(deps: OperationEndsDeps): OperationEnds {
+  const { storage, clock, ids, emitter, writer, deliveries, settings } = deps
   const owed = new Set<string>()
 
   async function conclude(call: RunningCall, step: LastStep, { audit: line, ...end }: Least): Promise<void> {
@@ -191,7 +191,7 @@ export function createEndings(deps: EndingsDeps): Endings {
     })
     if (!isWritten) await refuseLost(call, change.to)
     emitter.emit('operation.changed', change)
-    if (answer) receipts.expect(answer, answer.isHeard)
+    if (answer) deliveries.expect(answer, answer.isDelivered)
   }
 
   /** It is not lost while this process still knows the outcome: its lease is kept, and no other process runs it meanwhile. */
@@ -200,7 +200,7 @@ export function createEndings(deps: EndingsDeps): Endings {
     try {
       if (await writing) emitter.emit('operation.changed', { ...change, isTold: false })
       // The waiting caller was told that the outcome is unknown. Now it is known, and the caller is notified.
-      if (answer) receipts.expect(answer, NEVER_HEARD)
+      if (answer) deliveries.expect(answer, NEVER_DELIVERED)
     } catch {
       // The writer has logged it, and tries on where it can.
     } finally {
@@ -209,38 +209,38 @@ export function createEndings(deps: EndingsDeps): Endings {
   }
 
   /** A write whose first try had an unknown outcome is there all the same. Else the lease has passed on, and another process's outcome is valid. */
-  async function refuseLost({ record: { id, tool }, standing, row }: RunningCall, to: string): Promise<void> {
+  async function refuseLost({ record: { id, tool }, snapshot, row }: RunningCall, to: string): Promise<void> {
     const { store } = await storage.open()
     const now = await store.get('operations', id)
-    if ((now?.fence === standing.fence && now.state === to) || (!now && row === 'perhaps')) return
+    if ((now?.fence === snapshot.fence && now.state === to) || (!now && row === 'perhaps')) return
     const message = `"${tool}" took longer than this process could be waited for, and somebody else has taken it over.`
     throw new AppError('OUTCOME_UNKNOWN', `${message} Look before you call it again.`, { details: { tool } })
   }
 
-  function endOf({ record, standing, isAwaited }: RunningCall, end: OperationEnd): LastStep {
+  function endOf({ record, snapshot, isAwaited }: RunningCall, end: OperationEnd): LastStep {
     const { id, ttlMs = null, idempotencyKey } = record
-    const { state, outcome, error, isRefused, isHeard } = end
+    const { state, outcome, error, isRefused, isDelivered } = end
     const now = Math.round(clock.now())
     // Unknown for a client that was asked something, and may still come for the answer.
-    const isGot = isAwaited && (isHeard ? isHeard() : true)
+    const isGot = isAwaited && (isDelivered ? isDelivered() : true)
     const isTold = isGot !== false
     // The caller has its answer; the result is kept for clients that come for it later.
     const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
     const result = isFetched ? end.result : undefined
     const last = ended(
-      standing,
+      snapshot,
       { state, outcome, error, isRefused, result, isTold },
       endTerms(now, { ttlMs }, settings),
     )
     // The caller has only the beginning of a result that was cut.
     const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
-    return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isHeard } : undefined }
+    return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isDelivered } : undefined }
   }
 
   return {
     end: (call, end) => conclude(call, endOf(call, end), leastOf(end)),
     async delay(call, { dueAt, error, hasRun, audit }) {
-      const { standing } = call
+      const { snapshot } = call
       // Waiting for what is missing is no attempt, and neither is a run that this process did not begin, or that was not allowed.
       const isNone = !hasRun && NOT_BEGUN.has(error.code)
       const outcome = outcomeAfter(error, { hasRun })
@@ -248,10 +248,10 @@ export function createEndings(deps: EndingsDeps): Endings {
         outcome,
         dueAt: dueAt === undefined ? null : Math.round(dueAt),
         error,
-        attempts: standing.attempts - (isNone ? 1 : 0),
-        expiresAt: giveUpAt(standing, settings),
+        attempts: snapshot.attempts - (isNone ? 1 : 0),
+        expiresAt: expiryOf(snapshot, settings),
       }
-      const step = queued(standing, later, Math.round(clock.now()))
+      const step = queued(snapshot, later, Math.round(clock.now()))
       // A waiting caller gets a handle, and is notified of the result later.
       await conclude({ ...call, isAwaited: false }, step, leastOf({ state: 'exhausted', outcome, error, audit }))
     },
@@ -262,19 +262,19 @@ export function createEndings(deps: EndingsDeps): Endings {
 
 /** The last step of a run. For an end that the caller gets as the answer: when it is notified if the answer got lost. */
 interface LastStep extends Step {
-  readonly answer?: (Untold & { readonly isHeard: IsHeard | undefined }) | undefined
+  readonly answer?: (UndeliveredResult & { readonly isDelivered: IsDelivered | undefined }) | undefined
 }
 
-const NEVER_HEARD = () => false
+const NEVER_DELIVERED = () => false
 
 /** What can always be written of an end. */
-type Least = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit' | 'isHeard'>
+type Least = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit' | 'isDelivered'>
 
-function leastOf({ state, outcome, error, audit, isHeard }: Least): Least {
-  if (!error) return { state, outcome, error, audit, isHeard }
+function leastOf({ state, outcome, error, audit, isDelivered }: Least): Least {
+  if (!error) return { state, outcome, error, audit, isDelivered }
   const { code, kind, retry } = error
   const message = `It ended with ${code}; what else there is to say about it could not be written down.`
-  return { state, outcome, error: { code, kind, retry, message }, audit, isHeard }
+  return { state, outcome, error: { code, kind, retry, message }, audit, isDelivered }
 }
 
 /** A row whose commit had an unknown outcome may not be there, and its end must still reach the audit. */
