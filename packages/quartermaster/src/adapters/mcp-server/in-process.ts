@@ -65,7 +65,7 @@ export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions,
     async call(name, input, { signal, onProgress, idempotencyKey, whenDisabled } = {}) {
       open()
       try {
-        if (!findTool(agentTools, name)) await deps.calls.meet({ session, tool: name, signal })
+        if (!findTool(agentTools, name)) await deps.calls.ensureConnected({ session, tool: name, signal })
       } catch (error) {
         return failed(error, { signal, isBare: true })
       }

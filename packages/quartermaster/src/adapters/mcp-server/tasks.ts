@@ -267,10 +267,10 @@ const NEVER = createCancellation().signal
 /** A waiting client hears of progress, and a task begins with the last of it. */
 function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
   return {
-    ...audience,
+    ...listeners,
     onProgress(progress) {
       seed.message = progressText(progress)
-      audience.onProgress?.(progress)
+      listeners.onProgress?.(progress)
     },
   }
 }

@@ -108,7 +108,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   /** A server that never connected is started for a call of what may be its tool. */
   async function meet({ agentTools, name, input, request }: AskedCall): Promise<ToolCallResult> {
     try {
-      await deps.calls.meet({ session: agentTools.session, tool: name, signal: request.signal })
+      await deps.calls.ensureConnected({ session: agentTools.session, tool: name, signal: request.signal })
     } catch (error) {
       return toErrorResult(error, { isBare: true })
     }

@@ -1,5 +1,4 @@
 import {
-  type EffectObservation,
   type EffectSpec,
   type InjectionMode,
   type Json,

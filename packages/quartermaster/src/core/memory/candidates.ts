@@ -50,7 +50,7 @@ export function createCandidates(store: Store, clock: Clock): Candidates {
   }
 
   return {
-    async fitting(asked, { total, counts }, { shelves: scopes, upTo }) {
+    async fitting(asked, { total, counts }, { scopes, upTo }) {
       const sought = asked.map(({ word }) => word)
       const places = await placesOf(sought, { scopes, upTo }, counts)
       const words = asked.map((one, i): RankedWord => ({ ...one, having: places[i]?.having ?? 0 }))

@@ -1,7 +1,6 @@
 import { type z } from 'zod'
 import {
   AppError,
-  type EffectObservation,
   type EffectSpec,
   issueText,
   type JsonSchema,
