@@ -12,10 +12,10 @@ import { createApprovals } from './consent/approvals.ts'
 import { consentWrites } from './consent/requests.ts'
 import { createLeaseKeeper } from './queue/lease-transitions.ts'
 import { createMaintenance } from './queue/maintenance.ts'
+import { createDeliveryTracker } from './record/delivery-tracker.ts'
 import { recordOf } from './record/operation-row.ts'
 import { GRANT_GUARD } from './record/operation-storage.ts'
 import { createStoredOperations } from './record/operations.ts'
-import { createDeliveryTracker } from './record/receipts.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
 

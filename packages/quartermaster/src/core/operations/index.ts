@@ -34,8 +34,7 @@ export {
   takeBaseline,
   verifyEffects,
 } from './effects/verify-effects.ts'
-export type { CallListeners, LogLevel } from './exchange/audience.ts'
-export type { Elicitation, ElicitationContext, Turn } from './exchange/exchange.ts'
+export type { CallListeners, Elicitation, ElicitationContext, LogLevel, Turn } from './elicitation/elicitation.ts'
 export {
   ANSWER_SECONDS,
   type Asked,
@@ -44,13 +43,12 @@ export {
   MOST_ROUNDS,
   MOST_WAITING,
   REPEAT_SECONDS,
-} from './exchange/exchanges.ts'
-export { type ConsentStep, createConsentStep } from './path/admission.ts'
-export { type CallsDeps, createCalls } from './path/call-path.ts'
+} from './elicitation/elicitations.ts'
+export { type CallsDeps, createCalls, progressText } from './path/call.ts'
 export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-request.ts'
-export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
+export { type ConsentStep, createConsentStep } from './path/consent-step.ts'
+export { createEffectsStage, type EffectsStage } from './path/execute.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
-export { progressText } from './path/progress-text.ts'
 export { type RecoveryCounts, type RecoveryDeps, recoverAfterCrash } from './queue/crash-recovery.ts'
 export {
   createLeaseKeeper,
@@ -60,15 +58,16 @@ export {
 } from './queue/lease-transitions.ts'
 export { createResultNotifier, type NotifyResult, type ResultNotifier } from './queue/result-notifier.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
-export type { ReadResult } from './readings/read-output.ts'
+export type { ReadResult } from './read/read-output.ts'
 export type {
   PromptRequest,
   ReadingRequest,
   Readings,
   ResourceReadRequest,
   SuggestRequest,
-} from './readings/read-plan.ts'
-export { createReadings, type ReadingsDeps } from './readings/read-requests.ts'
+} from './read/read-plan.ts'
+export { createReadings, type ReadingsDeps } from './read/read-requests.ts'
+export { createDeliveryTracker, type DeliveryTracker, type IsDelivered } from './record/delivery-tracker.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
 export { createOperationAdmin, type OperationAdmin } from './record/operation-admin.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
@@ -90,6 +89,5 @@ export {
   type StoredOperationsDeps,
 } from './record/operations.ts'
 export { createPruner, type Pruner } from './record/pruner.ts'
-export { createDeliveryTracker, type DeliveryTracker, type IsDelivered } from './record/receipts.ts'
 export { waitingText } from './record/running-calls.ts'
 export { createFailureVerifier, type FailureVerifier } from './record/verify-after-failure.ts'

@@ -3,8 +3,8 @@ import { createIds } from '../../../adapters/system/index.ts'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createCancellation } from '../../kernel/index.ts'
-import type { ElicitationContext } from './exchange.ts'
-import { ANSWER_SECONDS, createElicitations, MOST_WAITING } from './exchanges.ts'
+import type { ElicitationContext } from '../elicitation/elicitation.ts'
+import { ANSWER_SECONDS, createElicitations, MOST_WAITING } from '../elicitation/elicitations.ts'
 
 const BY = { owner: 'ada', holder: 'token' }
 const still = () => createCancellation().signal

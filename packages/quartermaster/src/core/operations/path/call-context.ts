@@ -1,12 +1,12 @@
 import { type Caller, type EffectSpec, messageOf, Progress, type ToolResult } from '../../../contracts/index.ts'
 import { CANCEL_SIGNAL, type CallContext, PAUSE_RUN, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
 import { type CancelSignal, type Log, traceIdOf } from '../../kernel/index.ts'
-import type { LogLevel } from '../exchange/audience.ts'
+import type { LogLevel } from '../elicitation/elicitation.ts'
 import type { Operations } from '../record/operations.ts'
-import { askWhileWanted, canAnswer } from './ask-stage.ts'
+import { askWhileWanted, canAnswer } from './ask-client.ts'
 import type { CallRequest } from './call-request.ts'
+import { type CallState, isDeliveredTo } from './call-state.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, isDeliveredTo } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 
 export interface ContextParts {

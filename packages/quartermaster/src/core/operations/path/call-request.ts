@@ -12,9 +12,9 @@ import {
 import type { AgentSession, Grant } from '../../agents/index.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
 import type { ConsentedOnce } from '../consent/grants.ts'
-import type { CallListeners } from '../exchange/audience.ts'
+import type { CallListeners } from '../elicitation/elicitation.ts'
+import type { IsDelivered } from '../record/delivery-tracker.ts'
 import type { RunningCalls } from '../record/operation-admin.ts'
-import type { IsDelivered } from '../record/receipts.ts'
 import type { OpenedEffects } from '../record/stored-results.ts'
 
 /** One call, as every adapter makes it. */

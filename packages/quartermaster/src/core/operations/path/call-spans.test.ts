@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AuditEntry, TraceContext } from '../../../contracts/index.ts'
 import type { AgentSession } from '../../agents/index.ts'
 import { createEmitter, type Span, type SpanStart, type Tracer } from '../../kernel/index.ts'
-import { createCallSpans } from './call-spans.ts'
+import { createCallSpans } from './call.ts'
 
 const emitter = () => createEmitter({ onError: error => expect.fail(String(error)) })
 const session = {

@@ -1,12 +1,12 @@
-import type { AppError, CallAnswer, RetryPolicy } from '../../../contracts/index.ts'
+import { AppError, type CallAnswer, messageOf, type RetryPolicy, toAppError } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Random } from '../../kernel/index.ts'
 import type { EndState } from '../record/operation-log.ts'
 import { expiryOf } from '../record/operation-storage.ts'
 import { afterFailure, type RetryTerms, waitingAnswer } from '../record/running-calls.ts'
 import { type FailureVerifier, isNo, namingOperation } from '../record/verify-after-failure.ts'
-import type { CallState } from './journey.ts'
-import { type FinishDeps, finish, putOff } from './settle-stage.ts'
+import type { CallState } from './call-state.ts'
+import { type FinishDeps, finish, putOff } from './finish.ts'
 
 export interface FailedCallDeps extends FinishDeps {
   readonly random: Random
@@ -100,3 +100,24 @@ function policyOf({ retry }: Pick<Tool, 'retry'>, { depth }: CallState): RetryPo
 }
 
 const FIRST = { attempts: 1, expiresAt: null, startedAt: null } as const
+
+/**
+ * Any thrown value as an error that can be written down and sent. Details that JSON cannot say are left out: with them
+ * neither the caller nor the record would ever hear of the end.
+ */
+export function toReportableError(thrown: unknown): AppError {
+  const error = toAppError(thrown)
+  if (error.details === undefined || isJson(error.details)) return error
+  const message = `${messageOf(error)} (Its details were left out, because they cannot be written as JSON.)`
+  return new AppError(error.code, message, { cause: error })
+}
+
+function isJson(details: unknown): boolean {
+  try {
+    JSON.stringify(details)
+    return true
+  } catch {
+    // A cycle, a BigInt, a `toJSON` that throws: whichever it is, it cannot be sent.
+    return false
+  }
+}

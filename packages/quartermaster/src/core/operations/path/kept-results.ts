@@ -10,7 +10,7 @@ import {
 import { type Clock, callerKey, inTurns, jsonTextInSteps, mostJsonBytes, type Steps } from '../../kernel/index.ts'
 import type { StorageAccess } from '../record/operation-storage.ts'
 import { type BinaryParts, binaryParts, storedPage } from '../record/stored-results.ts'
-import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
+import { pageAt, restOfPage, type WholeResult, wholeOf } from './call-state.ts'
 
 /**
  * Cuts results that are too large to hand over, and keeps the whole for paging: in memory, bounded in size and time. Of

@@ -1,9 +1,9 @@
 import { type Caller, messageOf, type OperationRow, type OperationSummary } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, type Emitter, type Log } from '../../kernel/index.ts'
 import { type Store } from '../../store/index.ts'
+import { deliveredWrite, type UndeliveredResult } from '../record/delivery-tracker.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
-import { deliveredWrite, type UndeliveredResult } from '../record/receipts.ts'
 import { isEnd } from '../record/transitions.ts'
 
 /**

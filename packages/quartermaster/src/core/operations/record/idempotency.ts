@@ -8,9 +8,9 @@ import {
   type OperationRow,
 } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { DeliveryTracker, IsDelivered } from './delivery-tracker.ts'
 import type { OperationLog } from './operation-log.ts'
 import { callerColumns, type StorageAccess } from './operation-storage.ts'
-import type { DeliveryTracker, IsDelivered } from './receipts.ts'
 import { waitingAnswer } from './running-calls.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */

@@ -12,8 +12,8 @@ import type {
   ToolResult,
 } from '../../../contracts/index.ts'
 import type { Write } from '../../store/index.ts'
+import type { IsDelivered } from './delivery-tracker.ts'
 import type { OperationSnapshot } from './operation-storage.ts'
-import type { IsDelivered } from './receipts.ts'
 
 /** The states in which nothing happens any more. */
 export type EndState = Exclude<OperationState, 'waitingForApproval' | 'queued' | 'leased'>

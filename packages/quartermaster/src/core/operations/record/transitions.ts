@@ -7,9 +7,9 @@ import {
   type OperationState,
 } from '../../../contracts/index.ts'
 import { insert, type Store, update, type Write } from '../../store/index.ts'
+import { ANSWER_MS } from './delivery-tracker.ts'
 import { type EndState, type OperationEnd } from './operation-log.ts'
 import { callerOf, type OperationSnapshot } from './operation-storage.ts'
-import { ANSWER_MS } from './receipts.ts'
 import { doubtfulEnd } from './verify-after-failure.ts'
 
 // The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a

@@ -2,6 +2,7 @@ import { AppError, isAppError, messageOf, type NewRow, type Settings, toAppError
 import { type Clock, type Emitter, type Ids } from '../../kernel/index.ts'
 import { insert, isUnkeepable, type Store, type Write } from '../../store/index.ts'
 import { auditRow } from './audit.ts'
+import { type DeliveryTracker, deliveredWrite, type IsDelivered, type UndeliveredResult } from './delivery-tracker.ts'
 import { type DurableWriter } from './durable-writer.ts'
 import {
   type Begun,
@@ -12,7 +13,6 @@ import {
 } from './operation-log.ts'
 import { rowOf, type WaitingTerms, waitingRowOf } from './operation-row.ts'
 import { endTerms, expiryOf, GRANT_GUARD, type StorageAccess } from './operation-storage.ts'
-import { type DeliveryTracker, deliveredWrite, type IsDelivered, type UndeliveredResult } from './receipts.ts'
 import { firstSnapshot, type RunningCall } from './running-calls.ts'
 import { resultWrites } from './stored-results.ts'
 import { ended, isUnseen, opened, queued, type Step } from './transitions.ts'

@@ -21,16 +21,16 @@ import {
 } from '../consent/consent-gate.ts'
 import type { ConsentServices } from '../consent/consent-service.ts'
 import { consentWrites } from '../consent/requests.ts'
-import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
+import { ANSWER_SECONDS } from '../elicitation/elicitations.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import type { OperationAdmin } from '../record/operation-admin.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { OperationSnapshot } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
 import { namingOperation } from '../record/verify-after-failure.ts'
-import { askWhileWanted, canAnswer } from './ask-stage.ts'
+import { askWhileWanted, canAnswer } from './ask-client.ts'
+import { type CallState, isDeliveredTo } from './call-state.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, isDeliveredTo } from './journey.ts'
 
 /** A call that is to be let in. */
 interface PendingCall {

@@ -10,8 +10,7 @@ import {
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { namingOperation, outcomeAfter } from '../record/verify-after-failure.ts'
-import { auditOf, type CallState, isDeliveredTo } from './journey.ts'
-import { pagesOf } from './result-pages.ts'
+import { auditOf, type CallState, isDeliveredTo, pagesOf } from './call-state.ts'
 
 export interface FinishDeps {
   readonly operations: Pick<OperationLog, 'end' | 'delay'>

@@ -1,6 +1,5 @@
-import type { Answer, AppError, Question } from '../../../contracts/index.ts'
-import { type CancelSignal, type Clock, createCancellation } from '../../kernel/index.ts'
-import type { CallListeners } from './audience.ts'
+import type { Answer, AppError, Progress, Question } from '../../../contracts/index.ts'
+import { type CancelSignal, type Clock, createCancellation, type Log } from '../../kernel/index.ts'
 
 /** What work is given that may ask something while it runs. */
 export interface ElicitationContext {
@@ -237,4 +236,15 @@ function freeKey(wanted: string, taken: ReadonlyMap<string, unknown>): string {
   let key = wanted
   for (let number = 2; taken.has(key); number++) key = `${wanted}-${number}`
   return key
+}
+
+export type LogLevel = keyof Log
+
+/** Receives what happens during a call: progress and log lines for the client that waits now. */
+export interface CallListeners {
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** What the tool writes to its log, for a client that wants to see it. */
+  readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
+  /** Whether it went away before it got its answer. */
+  readonly isGone?: (() => boolean) | undefined
 }

@@ -10,8 +10,8 @@ import {
 import { kindOf, type Prompt, type Resource } from '../../catalogue/index.ts'
 import { blamedIn, type Health, type Needing } from '../../health/index.ts'
 import { type BinaryContent, binaryIn, type FoundIssue, fewIssues, type Log, toBase64 } from '../../kernel/index.ts'
-import { listFault, messageFault, resourceFault, within } from '../path/content-fault.ts'
-import { type Deadline } from '../path/deadline.ts'
+import type { Deadline } from '../path/deadline.ts'
+import { listFault, messageFault, resourceFault, within } from '../path/run-tool.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
 export interface OutputPlace {

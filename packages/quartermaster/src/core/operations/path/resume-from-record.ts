@@ -6,9 +6,8 @@ import { clientAnswer, mayAskClient } from '../consent/consent-gate.ts'
 import type { ConsentServices } from '../consent/consent-service.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import { callerOf, type StorageAccess } from '../record/operation-storage.ts'
-import { digestOf } from './arguments-digest.ts'
 import type { ResumeFromRecordRequest } from './call-request.ts'
-import { followForward, permit } from './permission-stage.ts'
+import { digestOf, followForward, permit } from './check-call.ts'
 
 export interface ResumeFromRecordDeps {
   readonly storage: StorageAccess

@@ -1,4 +1,11 @@
-import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  type OperationRow,
+  type Progress,
+  type Settings,
+  type TraceContext,
+} from '../../../contracts/index.ts'
 import type { AgentSession } from '../../agents/index.ts'
 import type { Catalogue, Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
@@ -6,7 +13,9 @@ import {
   type CancelSignal,
   type Clock,
   createCancellation,
+  type Emitter,
   type Ids,
+  type Span,
   type Tracer,
   throwIfCancelled,
   unlessCancelled,
@@ -16,21 +25,15 @@ import type { Idempotency } from '../record/idempotency.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-row.ts'
 import { mayBeDone } from '../record/verify-after-failure.ts'
-import { digestOf } from './arguments-digest.ts'
+import { createOperationStarter, type OperationStarterDeps } from './begin-operation.ts'
 import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
-import { createCallSpans } from './call-spans.ts'
+import type { CallState } from './call-state.ts'
+import { awaitHealth, checkInput, digestOf, followForward, isReady, permit } from './check-call.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
-import { createOperationStarter, type OperationStarterDeps } from './entrance.ts'
-import { afterFailedCall, type FailedCallDeps } from './failed-call.ts'
-import { awaitHealth, isReady } from './health-stage.ts'
-import { checkInput } from './input-stage.ts'
-import type { CallState } from './journey.ts'
-import { followForward, permit } from './permission-stage.ts'
-import { progressText } from './progress-text.ts'
-import { type ExecuteDeps, execute } from './recorded-run.ts'
-import { type ResumeFromRecordDeps, resumeFromRecord } from './rejoining.ts'
-import { toReportableError } from './sendable-error.ts'
-import { finish } from './settle-stage.ts'
+import { type ExecuteDeps, execute } from './execute.ts'
+import { afterFailedCall, type FailedCallDeps, toReportableError } from './failed-call.ts'
+import { finish } from './finish.ts'
+import { type ResumeFromRecordDeps, resumeFromRecord } from './resume-from-record.ts'
 
 export interface CallsDeps
   extends Omit<OperationStarterDeps & ResumeFromRecordDeps, 'idempotency'>,
@@ -302,4 +305,45 @@ function followed(request: CallRequest, note: (text: string) => void): CallReque
       request.onProgress?.(update)
     },
   }
+}
+
+/** A span for every call, from its beginning to the moment the audit hears of its end. */
+interface CallSpans {
+  /** The trace context for the parts of this call; unchanged without a tracer. */
+  begin(request: CallRequest, operationId: string): TraceContext | undefined
+}
+
+export function createCallSpans({ tracer, emitter }: { tracer?: Tracer | undefined; emitter: Emitter }): CallSpans {
+  if (!tracer) return { begin: ({ trace }) => trace }
+  const open = new Map<string, Span>()
+  emitter.on('call.settled', ({ operationId, tool, outcome, code }) => {
+    const facts = { 'gen_ai.tool.name': tool, 'quartermaster.outcome': outcome }
+    open.get(operationId)?.end({ facts, error: outcome === 'succeeded' ? undefined : (code ?? 'TOOL_SAID_NO') })
+    open.delete(operationId)
+  })
+  return {
+    begin({ session, tool, trace }, operationId) {
+      const span = tracer.start({
+        name: `execute_tool ${tool.slice(0, LONGEST_NAME)}`,
+        kind: 'internal',
+        parent: trace,
+        facts: {
+          'gen_ai.operation.name': 'execute_tool',
+          'quartermaster.organisation': session.caller.organisation,
+          'quartermaster.agent': session.caller.name,
+          'quartermaster.operation_id': operationId,
+        },
+      })
+      open.set(operationId, span)
+      return span.trace
+    },
+  }
+}
+
+/** No tool has a longer one; a caller may have asked for anything. */
+const LONGEST_NAME = 64
+
+/** How far a call has come, in words: its own, or its numbers. */
+export function progressText({ progress, total, message }: Progress): string {
+  return message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
 }

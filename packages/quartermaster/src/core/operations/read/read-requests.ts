@@ -1,6 +1,7 @@
-import { AppError, type Settings, type Suggestions } from '../../../contracts/index.ts'
-import { type ReadingContext, type SchemaCompiler } from '../../catalogue/index.ts'
-import { type Health, type Needing } from '../../health/index.ts'
+import { z } from 'zod'
+import { AppError, type Settings, Suggestions } from '../../../contracts/index.ts'
+import type { ReadingContext, SchemaCompiler } from '../../catalogue/index.ts'
+import type { Health, Needing } from '../../health/index.ts'
 import {
   type CancelSignal,
   type Clock,
@@ -10,13 +11,12 @@ import {
   type Ids,
   type Log,
 } from '../../kernel/index.ts'
-import { askWhileWanted, canAnswer } from '../path/ask-stage.ts'
+import { askWhileWanted, canAnswer } from '../path/ask-client.ts'
 import { toolLog } from '../path/call-context.ts'
+import { becomesReady, isReady, missingLines } from '../path/check-call.ts'
 import { createDeadline, type Deadline } from '../path/deadline.ts'
-import { becomesReady, isReady, missingLines } from '../path/health-stage.ts'
-import { toReportableError } from '../path/sendable-error.ts'
-import { NO_SUGGESTIONS, toSuggestions } from '../path/suggestions.ts'
-import { type OperationLog, type OperationRecord } from '../record/operation-log.ts'
+import { toReportableError } from '../path/failed-call.ts'
+import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import { runDefinition } from './read-output.ts'
 import {
   type PermittedReading,
@@ -227,4 +227,22 @@ function createReadingContext(parts: ReadingContextParts): ReadingContext {
       return toolLog(log, { reading: address, operationId }, request.onLog)
     },
   }
+}
+
+/** As many as a client may be given at once. MCP 2026-07-28, completion. */
+const MOST = 100
+
+export const NO_SUGGESTIONS: Suggestions = Object.freeze({ values: [], total: 0, hasMore: false })
+
+/** Makes suggestions of whatever a helper gave. */
+export function toSuggestions(output: unknown, address: string): Suggestions {
+  const list = z.array(z.string()).safeParse(output)
+  if (list.success) return cut({ values: list.data, total: list.data.length, hasMore: false })
+  const some = Suggestions.safeParse(output)
+  if (some.success) return cut(some.data)
+  throw new AppError('OUTPUT_INVALID', `What "${address}" suggests is not a list of texts.`)
+}
+
+function cut(all: Suggestions): Suggestions {
+  return all.values.length > MOST ? { ...all, values: all.values.slice(0, MOST), hasMore: true } : all
 }

@@ -6,11 +6,11 @@ import {
   type PromptResult,
   type Suggestions,
 } from '../../../contracts/index.ts'
-import { type AgentSession } from '../../agents/index.ts'
-import { type Prompt, type ReadingContext, type Resource, type Suggest } from '../../catalogue/index.ts'
+import type { AgentSession } from '../../agents/index.ts'
+import type { Prompt, ReadingContext, Resource, Suggest } from '../../catalogue/index.ts'
 import { type Clock, didYouMean, type Emitter, type FoundIssue, fewIssues } from '../../kernel/index.ts'
-import { type CallRequest } from '../path/call-request.ts'
-import { type OperationLog } from '../record/operation-log.ts'
+import type { CallRequest } from '../path/call-request.ts'
+import type { OperationLog } from '../record/operation-log.ts'
 import { type OutputPlace, type ReadResult, toPromptResult, toReadResult } from './read-output.ts'
 
 /** What is to be read, before permission is checked. */

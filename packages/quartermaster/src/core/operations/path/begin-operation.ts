@@ -5,9 +5,9 @@ import type { Idempotency } from '../record/idempotency.ts'
 import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
 import { expiryOf } from '../record/operation-storage.ts'
 import { waitingAnswer } from '../record/running-calls.ts'
-import type { ConsentStep } from './admission.ts'
+import { type CallState, isDeliveredTo } from './call-state.ts'
+import type { ConsentStep } from './consent-step.ts'
 import type { Deadline } from './deadline.ts'
-import { type CallState, isDeliveredTo } from './journey.ts'
 
 /** Where a call gets on record, or is found to be there already. */
 interface OperationStarter {

@@ -1,6 +1,6 @@
 import { type Answer, AppError, type Question, toAppError } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, createInFlight, type Ids } from '../../kernel/index.ts'
-import { createElicitation, type Elicitation, type ElicitationOptions } from './exchange.ts'
+import { createElicitation, type Elicitation, type ElicitationOptions } from './elicitation.ts'
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
