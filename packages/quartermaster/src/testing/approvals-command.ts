@@ -74,7 +74,7 @@ export async function runApprovals(argv: string[], { open = [waiting('op_1')], .
   const asked: ControlInput<'approvals'>[] = []
   const find = (id: string) => {
     const found = open.find(one => one.id === id)
-    if (!found) throw new AppError('NAME_UNKNOWN', `Nobody asked for consent to "${id}".`)
+    if (!found) throw new AppError('NAME_UNKNOWN', `There is no request for consent to "${id}".`)
     return found
   }
   const control: Partial<Control> = {

@@ -10,7 +10,7 @@ import { createDelegations, type Delegations } from '../../core/delegation/index
 import type { Clock, FollowingClock, Log } from '../../core/kernel/index.ts'
 import { createMemory, type Memory } from '../../core/memory/index.ts'
 import { createActivityPruner, createMessages, type Messages } from '../../core/messages/index.ts'
-import { createPruner, type RecoveryCounts, recoverAfterCrash, type Storage } from '../../core/operations/index.ts'
+import { createPruner, type RecoveredCalls, recoverAfterCrash, type Storage } from '../../core/operations/index.ts'
 import { createOrganisation, createTokens, type Organisation, type Tokens } from '../../core/organisation/index.ts'
 import {
   createNodes,
@@ -156,7 +156,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
 }
 
 /** The reader has something to do about operations with an unknown outcome. */
-function tellLeftBehind({ again, inDoubt, over, orphans }: RecoveryCounts, log: Log): void {
+function tellLeftBehind({ again, inDoubt, over, orphans }: RecoveredCalls, log: Log): void {
   const when = 'calls were running when their process ended'
   if (inDoubt > 0)
     log.warn(`${when}, and may have done their work: see quartermaster operations list --dead`, { inDoubt })

@@ -11,7 +11,7 @@ import { type Health } from '../health/index.ts'
 import { type Digest } from '../kernel/index.ts'
 import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
 import { withDirections } from './directions.ts'
-import { companions, type GatewayConfig, isGateway, standIns } from './gateway-view.ts'
+import { companions, type GatewayConfig, isGateway, replacements } from './gateway-view.ts'
 import { type Grant, type PromptGrant, type Resolution, type ResourceGrant } from './resolve-capabilities.ts'
 import { findResource, renderView, unseenUnit, type View, withheldTool } from './view.ts'
 
@@ -104,7 +104,7 @@ export function createAgentSession(
     const held = new Set(heldBack.map(({ tool, calledAs = tool }) => calledAs))
     const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
     const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isRemote }
-    const gateway = isBehindGateway ? standIns(config) : undefined
+    const gateway = isBehindGateway ? replacements(config) : undefined
     const beside = gateway ? undefined : companions(config)
     return {
       generation,

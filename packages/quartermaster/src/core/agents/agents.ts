@@ -227,7 +227,7 @@ function uselessConsent(name: string, file: string, operation: string): Problem 
     where: file,
     subject: `agent:${name}`,
     field: 'consent.allow',
-    message: `"${name}" is asked about each time it needs "${operation}", which nobody can allow for good.`,
+    message: `"${name}" is asked about each time it needs "${operation}", which can only be allowed once.`,
     fix: `Take "${operation}" out of "allow".`,
   }
 }

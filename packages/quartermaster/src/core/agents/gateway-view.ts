@@ -32,7 +32,7 @@ export function isGateway(
 }
 
 /** The gateway tools that replace all others of a session, or nothing where no source brings any: then the agent sees its own tools. */
-export function standIns(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+export function replacements(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
   return injected(config, 'gateway')
 }
 

@@ -49,7 +49,7 @@ export { type CallRequest, type Calls, checkWhenDisabled } from './path/call-req
 export { type ConsentStep, createConsentStep } from './path/consent-step.ts'
 export { createEffectsStage, type EffectsStage } from './path/execute.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
-export { type RecoveryCounts, type RecoveryDeps, recoverAfterCrash } from './queue/crash-recovery.ts'
+export { type RecoveredCalls, type RecoveryDeps, recoverAfterCrash } from './queue/crash-recovery.ts'
 export {
   createLeaseKeeper,
   createLeaseTransitions,

@@ -108,7 +108,10 @@ describe('callers of the same name in two organisations', () => {
     expect((await here.open()).map(({ id }) => id)).toEqual([ours.operationId])
     expect((await there.open('ada')).map(({ id }) => id)).toEqual([theirs.operationId])
     const id = theirs.operationId
-    const gone = { code: 'NAME_UNKNOWN', message: expect.stringContaining(`Nobody asked for consent to "${id}"`) }
+    const gone = {
+      code: 'NAME_UNKNOWN',
+      message: expect.stringContaining(`There is no request for consent to "${id}"`),
+    }
     expect(await failureOf(here.request(id))).toMatchObject(gone)
     expect(await failureOf(here.answer(id, ALWAYS, OWNER))).toMatchObject(gone)
     expect(await here.argumentsOf(id)).toBeUndefined()

@@ -57,7 +57,7 @@ export interface SealedPlace {
   readonly column: string
 }
 
-/** Makes texts unreadable for whoever has the store and not the key. */
+/** Makes texts unreadable without the key. */
 export interface Sealer {
   seal(text: string, place: SealedPlace): string
   /** Throws when the text was changed, moved, or sealed with a key that is not here. */
@@ -99,7 +99,7 @@ export async function allRows<T extends Table, C extends keyof Row<T> = keyof Ro
   columns?: readonly C[],
 ): Promise<Pick<Row<T>, C>[]> {
   const found: Pick<Row<T>, C>[] = []
-  // Paging goes by it, whoever wants it.
+  // Paging goes by it.
   const read = columns && [...new Set<keyof Row<T>>(['id', ...columns])]
   for (let after: readonly string[] | undefined; ; ) {
     const query = { where, order: { by: ['id'] }, limit: PAGE, ...(read && { columns: read }), ...(after && { after }) }

@@ -102,7 +102,7 @@ function covers({ operation, scope, lasting, decision, via }: GrantRow, ask: Con
   if (via === 'client' && decision === 'allow' && ask.weight === 'high') return false
   // What a call is about can change while it waits, with the agent's folders for example; that one was not allowed.
   if (scope !== ask.scope) return false
-  // What may be allowed only once is not allowed by a lasting grant, whoever wrote it. A no may last.
+  // What may be allowed only once is not allowed by a lasting grant, no matter its author. A no may last.
   return lasting === 'once' || decision === 'deny' || ask.grantable === 'any'
 }
 

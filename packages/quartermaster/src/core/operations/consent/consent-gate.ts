@@ -55,7 +55,7 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
   function definitionOf(tool: Tool, name: string): ConsentOperationDefinition {
     const operation = catalogue.current().consentOperations.get(name)
     // Definitions are checked when they load; if one vanished meanwhile, consent is still required.
-    if (!operation) throw new AppError('DEFINITION_INVALID', `"${tool.name}" needs "${name}", which nobody defines.`)
+    if (!operation) throw new AppError('DEFINITION_INVALID', `"${tool.name}" needs "${name}", which is not defined.`)
     return operation
   }
 
@@ -98,7 +98,7 @@ export function consentRequired(tool: Tool, asks: readonly ConsentAsk[], digest:
   const names = asks.map(({ operation, weight, reason }) => `"${operation}" (${weight}): ${reason}`)
   const message =
     `"${tool.name}" needs a person's consent for ${names.join(', ')} ` +
-    `The owner can answer at the terminal with \`quartermaster call\`, or allow it for good with \`quartermaster grant AGENT ${tool.capability} --consent NAME\`.`
+    `The owner can answer at the terminal with \`quartermaster call\`, or allow it permanently with \`quartermaster grant AGENT ${tool.capability} --consent NAME\`.`
   const operations = asks.map(({ operation: name, reason, weight }) => ({ name, reason, weight }))
   return new AppError('CONSENT_REQUIRED', message, { details: { tool: tool.name, digest, operations } })
 }
@@ -110,7 +110,7 @@ export function consentDenied({ name }: Tool, { operation, grantedBy }: GrantRow
 
 /** The error for a call that was allowed when it began. An earlier run of it may have done it: then only a look tells. */
 export function consentTakenBack(tool: string, earlier?: Pick<OperationRow, 'outcome'>): AppError {
-  const when = earlier && mayBeDone(earlier) ? '.' : ' before it could be done. Call it again to ask anew.'
+  const when = earlier && mayBeDone(earlier) ? '.' : ' before it could be done. Call it again to ask again.'
   return new AppError('CONSENT_DENIED', `What allowed "${tool}" was taken back${when}`, { details: { tool } })
 }
 

@@ -25,7 +25,7 @@ import { findGrants } from './grants.ts'
 export async function findRequest(store: Store, organisation: string, id: string): Promise<ApprovalRow> {
   const row = await store.get('approvals', id)
   if (row?.organisation === organisation) return row
-  throw new AppError('NAME_UNKNOWN', `Nobody asked for consent to "${id}". See \`quartermaster approvals\`.`)
+  throw new AppError('NAME_UNKNOWN', `There is no request for consent to "${id}". See \`quartermaster approvals\`.`)
 }
 
 /** The error for an answer that comes second, or after the end. */
@@ -188,7 +188,7 @@ export function voided(
 export function voidAnswer({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth: 'changed' | 'gone'): AppError {
   const why =
     worth === 'gone' ? `There is no tool "${tool}" any more.` : `"${tool}" has changed since it was asked for.`
-  const message = `"${id}" is void: ${why} Nothing was allowed or denied, and it ends. A new call asks anew.`
+  const message = `"${id}" is void: ${why} Nothing was allowed or denied, and it ends. A new call asks again.`
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id } })
 }
 

@@ -128,7 +128,7 @@ function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }:
 const BROKEN_OFF: Observation = { seen: 'unclear', reason: 'Looking was broken off.' }
 const TOO_LATE: Observation = { seen: 'unclear', reason: `Looking took longer than ${LOOK_MS / 1000} seconds.` }
 
-/** What a kind answers may come from code that nobody checked. */
+/** What a kind answers may come from unchecked code. */
 async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Observation> {
   const { seen, mark, count, reason, isLasting } = await kind.look(effect, { signal })
   const inShort = typeof reason === 'string' ? brief(reason) : reason
@@ -169,7 +169,7 @@ function judgePresence(before: Observation, now: Observation): Judgement {
   return { state: 'verified', reason: 'It is there, and not as it was before the run.' }
 }
 
-/** Somebody took something away meanwhile. That is a change, but none that a run would have made. */
+/** Something was removed meanwhile. That is a change, but not one the run would have made. */
 function isFewer(now: Observation, before: Observation): boolean {
   return now.count !== undefined && before.count !== undefined && now.count < before.count
 }

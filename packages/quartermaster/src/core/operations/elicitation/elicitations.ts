@@ -151,7 +151,7 @@ export function createElicitations({ clock, ids }: { clock: Clock; ids: Ids }): 
       const asked = { round: one.round, askedAt: Math.round(one.askedAt) }
       if (one.hasEnded) return asked
       arm(one, ANSWER_SECONDS, () =>
-        elicitation.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
+        elicitation.cancel(new AppError('DEADLINE_EXCEEDED', `No answer within ${ANSWER_SECONDS} s.`)),
       )
       return asked
     },

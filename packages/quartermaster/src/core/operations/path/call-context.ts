@@ -25,7 +25,7 @@ export interface ContextParts {
 }
 
 // No private fields: what a handler derives from its context inherits the getters, and these look there.
-const CALL_STATE = Symbol('journey')
+const CALL_STATE = Symbol('callState')
 const PARTS = Symbol('parts')
 
 /**

@@ -202,8 +202,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
     const reason = deadline.reason()
     const isOver = reason !== undefined && !OUT_OF_TIME.has(reason.code)
     if (depth === 0 && !isOver) {
-      if (error !== reason)
-        deps.log.warn('nobody can tell how a call stands', { operation: id, error: messageOf(error) })
+      if (error !== reason) deps.log.warn('the state of a call is unknown', { operation: id, error: messageOf(error) })
       return stillOpen(callState, tool)
     }
     // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
@@ -239,7 +238,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
       if (came.code === 'REQUEST_REFUSED') return 'byOthers'
       if (came.code === 'NAME_UNKNOWN') return 'notRun'
       if (looks === MOST_PAUSES || came.code === 'STOPPING') {
-        deps.log.error('a call that was given up may still be run', { operation: id, error: came.message })
+        deps.log.error('a cancelled call may still be run', { operation: id, error: came.message })
         return 'unsure'
       }
       await new Promise<void>(resolve => clock.after(pause, resolve))
@@ -267,7 +266,7 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
         waitForOthers()
         deps.log.debug('a client gave no answer about consent', { error: messageOf(error) })
       })
-    return () => over.abort(new AppError('CANCELLED', 'Somebody else has answered.'))
+    return () => over.abort(new AppError('CANCELLED', 'Another person has answered.'))
   }
 
   function stillOpen({ operationId: id, startedAt }: CallState, { name: tool }: Tool): CallAnswer {
@@ -281,11 +280,11 @@ export function createConsentStep(deps: ConsentStepDeps): ConsentStep {
 const HOUR_MS = 3_600_000
 
 function unallowed({ name: tool }: Tool): AppError {
-  return new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool}" in time.`, { details: { tool } })
+  return new AppError('CONSENT_REQUIRED', `"${tool}" was not allowed in time.`, { details: { tool } })
 }
 
 function cancelUnconfirmed({ name: tool }: Tool, id: string, cause: unknown): AppError {
-  const message = `"${tool}" was given up, and may be run all the same. Look before you call it again.`
+  const message = `"${tool}" was cancelled, but may still run. Look before you call it again.`
   const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
   return namingOperation(failure, { id, hasEffects: false })
 }

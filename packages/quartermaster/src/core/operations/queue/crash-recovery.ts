@@ -26,7 +26,7 @@ export interface RecoveryDeps {
 }
 
 /** How many operations went each way. */
-export interface RecoveryCounts {
+export interface RecoveredCalls {
   /** They are tried again, or looked at. */
   readonly again: number
   /** Unknown whether they were done; a person decides. */
@@ -44,7 +44,7 @@ const PAGE = 200
  * joining the processes of the store and before running anything: then every lease belongs to a running process or to a crashed
  * one. Returns the counts.
  */
-export async function recoverAfterCrash(deps: RecoveryDeps): Promise<RecoveryCounts> {
+export async function recoverAfterCrash(deps: RecoveryDeps): Promise<RecoveredCalls> {
   const counts = { again: 0, inDoubt: 0, over: 0, orphans: await endOrphans(deps) }
   // By the index of leases, which holds what is going on and nothing of what has ended.
   const query = { where: { state: 'leased' as const, leaseUntil: { not: null } }, order: BY_LEASE, limit: PAGE }
@@ -68,7 +68,7 @@ export async function recoverAfterCrash(deps: RecoveryDeps): Promise<RecoveryCou
 
 const BY_LEASE = { by: ['leaseUntil', 'id'] as const }
 
-function fateOf(state: OperationState): Exclude<keyof RecoveryCounts, 'orphans'> {
+function fateOf(state: OperationState): Exclude<keyof RecoveredCalls, 'orphans'> {
   if (state === 'queued') return 'again'
   return isInDoubt(state) ? 'inDoubt' : 'over'
 }

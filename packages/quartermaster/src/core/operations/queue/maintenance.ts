@@ -172,7 +172,7 @@ const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as co
 function tooOld({ tool, state, error }: OperationRow): AppError {
   const details = { tool }
   if (state === 'waitingForApproval')
-    return new AppError('CONSENT_REQUIRED', `Nobody answered in time whether "${tool}" may be run.`, { details })
+    return new AppError('CONSENT_REQUIRED', `No answer came in time whether "${tool}" may be run.`, { details })
   const last = error ? ` The last time: ${error.message}` : ''
-  return new AppError('DEADLINE_EXCEEDED', `"${tool}" could not be done in time and was given up.${last}`, { details })
+  return new AppError('DEADLINE_EXCEEDED', `"${tool}" could not be done in time and expired.${last}`, { details })
 }

@@ -175,7 +175,7 @@ export function createQueue(deps: QueueDeps): Queue {
       look()
     }
     work.then(over, error => {
-      log.error('an operation was left by its run and is looked at anew', { id: row.id, error: messageOf(error) })
+      log.error('the run of an operation broke off and it is checked again', { id: row.id, error: messageOf(error) })
       over()
     })
   }

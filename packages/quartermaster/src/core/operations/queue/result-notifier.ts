@@ -125,7 +125,7 @@ export function createResultNotifier(deps: ResultNotifierDeps): ResultNotifier {
   async function inTime(row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<boolean | void> {
     let cancel: Cancel = () => {}
     const enough = new Promise<never>((_, reject) => {
-      const late = () => reject(new Error(`Nobody has heard of the end of "${row.id}" in time.`))
+      const late = () => reject(new Error(`The result of "${row.id}" was not delivered in time.`))
       cancel = clock.after(TELLING_MS, late)
     })
     try {

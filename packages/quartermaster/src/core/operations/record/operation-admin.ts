@@ -206,8 +206,8 @@ function justChanged(id: string): AppError {
 function notAgain({ id, tool, state }: OperationRow): AppError {
   const message =
     state === 'waitingForApproval'
-      ? `The operation "${id}" waits for a person to allow "${tool}", and runs when somebody does. See \`quartermaster approvals show ${id}\`.`
-      : `The operation "${id}" is ${state}, so there is nothing to try again. Call "${tool}" anew if you want it done.`
+      ? `The operation "${id}" waits for a person to allow "${tool}", and runs once allowed. See \`quartermaster approvals show ${id}\`.`
+      : `The operation "${id}" is ${state}, so there is nothing to try again. Call "${tool}" again if you want it done.`
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
 

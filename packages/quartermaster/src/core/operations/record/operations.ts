@@ -235,7 +235,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
       const committed = await keep(call, effects).catch(error => {
         throw notRecorded(call.record, error)
       })
-      if (!committed) throw new AppError('STORE_BUSY', `Somebody else has taken over "${id}".`)
+      if (!committed) throw new AppError('STORE_BUSY', `Another process has taken over "${id}".`)
     },
     async delay(delay) {
       const call = running.get(delay.id)

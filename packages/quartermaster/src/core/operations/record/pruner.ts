@@ -2,7 +2,7 @@ import { messageOf, type Settings } from '../../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../../kernel/index.ts'
 import { remove, type Store, type Where, type Write } from '../../store/index.ts'
 import { DAY_MS } from './operation-storage.ts'
-import { createResultRoom } from './stored-results.ts'
+import { createResultBudget } from './stored-results.ts'
 
 /** Forgets what has been kept long enough. */
 export interface Pruner {
@@ -29,7 +29,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const BATCH = 500
 
 export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps): Pruner {
-  const room = createResultRoom({ store, clock, settings })
+  const room = createResultBudget({ store, clock, settings })
   const forgetting: Rounds = createRounds({
     clock,
     everyMs: HOUR_MS,

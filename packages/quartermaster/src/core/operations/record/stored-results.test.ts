@@ -7,7 +7,7 @@ import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
 import { type AnyTool, toolResult } from '../../catalogue/index.ts'
-import { createResultRoom, droppedResults } from './stored-results.ts'
+import { createResultBudget, droppedResults } from './stored-results.ts'
 
 /** NUL, characters of two to four bytes and a mark of the byte order: what a store or a cut could break. */
 const LONG = `\uFEFF\0${'aä€🂡\uFEFF'.repeat(400)}`
@@ -154,7 +154,7 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect(await failureOf(one.page(operationId, 0))).toMatchObject({
       message: expect.stringContaining(`No result "${operationId}" is kept`),
     })
-    const room = createResultRoom({ store: one.store, clock: one.hub.clock, settings: { storedResultsBytes: 100 } })
+    const room = createResultBudget({ store: one.store, clock: one.hub.clock, settings: { storedResultsBytes: 100 } })
     await room(() => false)
     const left = { type: 'text', text: expect.stringContaining('image/png of 300 bytes, as base64, was dropped') }
     expect((await one.call({ idempotencyKey: 'k' })).result).toMatchObject({

@@ -85,9 +85,9 @@ export async function storedPage(
 }
 
 /** Keeps all results on record within their bound, unless it has to stop before. */
-type ResultRoom = (isStopped: () => boolean) => Promise<void>
+type ResultBudget = (isStopped: () => boolean) => Promise<void>
 
-interface ResultRoomDeps {
+interface ResultBudgetDeps {
   readonly store: Store
   readonly clock: Pick<Clock, 'breathe'>
   readonly settings: Pick<Settings, 'storedResultsBytes'>
@@ -101,7 +101,7 @@ const DROPPED_AT_ONCE = 10
 const COLUMNS = ['id', 'operationId', 'createdAt', 'wholeBytes'] as const
 const ORDER = { by: ['createdAt', 'id'], direction: 'descending' } as const
 
-export function createResultRoom({ store, clock, settings }: ResultRoomDeps): ResultRoom {
+export function createResultBudget({ store, clock, settings }: ResultBudgetDeps): ResultBudget {
   let newest: string | undefined
 
   const find = (options: { readonly after?: Place; readonly limit: number }) =>
@@ -299,7 +299,7 @@ function named({ data, mimeType }: BinaryContent): string {
 
 function tooLarge({ data, mimeType }: BinaryContent, maxBytes: number): string {
   const what = `${mimeType} of ${data.length} bytes, as base64, is left out`
-  const next = 'Ask for a smaller one; whoever runs this server of tools can raise "maxBinaryBytes".'
+  const next = 'Ask for a smaller one; the operator of this server can raise "maxBinaryBytes".'
   return `[${what}: all that a result has of the kind may have ${maxBytes} bytes. ${next}]`
 }
 

@@ -213,7 +213,7 @@ export function createOperationEnds(deps: OperationEndsDeps): OperationEnds {
     const { store } = await storage.open()
     const now = await store.get('operations', id)
     if ((now?.fence === snapshot.fence && now.state === to) || (!now && row === 'perhaps')) return
-    const message = `"${tool}" took longer than this process could be waited for, and somebody else has taken it over.`
+    const message = `"${tool}" took longer than its lease, and another process has taken it over.`
     throw new AppError('OUTCOME_UNKNOWN', `${message} Look before you call it again.`, { details: { tool } })
   }
 
