@@ -159,8 +159,8 @@ function isOrdinary(name: string, event: object): boolean {
  */
 function surviveProjectCode(strays: { log: Log }): void {
   const report = (what: string) => (error: unknown) => strays.log.error(what, { error: stackOf(error) })
-  process.on('unhandledRejection', report('A rejection that nobody took.'))
-  process.on('uncaughtException', report('An error that nobody caught.'))
+  process.on('unhandledRejection', report('An unhandled rejection.'))
+  process.on('uncaughtException', report('An uncaught error.'))
 }
 
 function processLog(stderr: Writable, level: () => Settings['logLevel']): Log {

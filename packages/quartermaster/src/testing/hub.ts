@@ -150,7 +150,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     meetUnseen: options.connectUnseen,
     mount: options.mount,
     tellEnd: options.tellEnd,
-    guests: options.remoteAgents,
+    remoteAgents: options.remoteAgents,
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {

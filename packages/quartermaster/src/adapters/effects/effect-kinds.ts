@@ -18,7 +18,7 @@ import {
   fileObjection,
   filePlace,
   LONGEST_TEXT,
-  sightingOf,
+  observationOf,
   textObjection,
   type Walls,
   type WallsOptions,
@@ -229,7 +229,7 @@ function fileDeleted(walls: Walls): EffectKind {
     checkFilled: fields => fileObjection(walls, fields),
     async look(place) {
       const located = await walls.locate(place)
-      if (located.at === 'unclear') return sightingOf(located)
+      if (located.at === 'unclear') return observationOf(located)
       return { seen: located.at }
     },
   })

@@ -226,7 +226,7 @@ function never(reason: string): Unclear {
 }
 
 /** What a look saw of a place that cannot be looked at. */
-export function sightingOf({ reason, isLasting }: Unclear): Observation {
+export function observationOf({ reason, isLasting }: Unclear): Observation {
   return isLasting ? { seen: 'unclear', reason, isLasting } : { seen: 'unclear', reason }
 }
 

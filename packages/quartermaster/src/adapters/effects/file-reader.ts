@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { constants } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import type { Observation } from '../../contracts/index.ts'
-import { codeOf, type FilePlace, isMissing, sightingOf, type Walls } from './fields.ts'
+import { codeOf, type FilePlace, isMissing, observationOf, type Walls } from './fields.ts'
 
 /** More of a file is not searched. */
 export const MOST_BYTES = 16 * 1024 * 1024
@@ -24,7 +24,7 @@ export function createFileReader(walls: Walls): ReadFile {
   return async (place, signal, look) => {
     const located = await walls.locate(place)
     if (located.at === 'absent') return NO_FILE
-    if (located.at === 'unclear') return sightingOf(located)
+    if (located.at === 'unclear') return observationOf(located)
     let handle: FileHandle | undefined
     try {
       handle = await open(located.real, FLAGS)

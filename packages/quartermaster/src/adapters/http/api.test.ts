@@ -55,10 +55,10 @@ interface Described {
 
 async function open(settings: Partial<Settings> = {}) {
   const at = await openOrganisation({ settings })
-  const { organisation, desk, clock } = at
+  const { organisation, service, clock } = at
   const server = await startHttpServer({
     api: {
-      desk,
+      service,
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,

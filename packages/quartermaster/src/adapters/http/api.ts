@@ -37,7 +37,7 @@ import { isJson, readJsonBody } from './request.ts'
 
 /** What the API is answered with. */
 export interface ApiDoor {
-  readonly desk: ApiService
+  readonly service: ApiService
   /** Whose token this is, by what counts at this moment. */
   identify(token: string): Promise<ApiCaller | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
@@ -105,7 +105,7 @@ interface Answering extends ApiOptions {
 }
 
 async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Answering): Promise<Response> {
-  const { desk, report, takeTurn } = options
+  const { service, report, takeTurn } = options
   const route: ApiRoute = API[operation]
   try {
     refuseUnkeepable(c)
@@ -113,7 +113,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     // Who is refused has had a turn too, or could ask as often as they like.
     if (first || route.who.includes('anyone')) takeTurn(c, first)
     refuseOthers(c, first)
-    desk.admit(first, operation)
+    service.admit(first, operation)
     if (route.body && !isJson(c.req.header('content-type'))) return unsupportedMediaType()
     const request = await readRequest(c, route, options)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
@@ -122,7 +122,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     const upload = route.wire === 'upload' ? readUpload(c, guard.stillAdmitted) : undefined
     const asked = { ...request, upload } as ApiRequest<typeof operation>
     const answered = await whileAdmitted({ ...guard, gone: disconnectSignal(c.env.outgoing) }, gone =>
-      desk.answer(operation, visitor, asked, contextOf(c, gone)),
+      service.answer(operation, visitor, asked, contextOf(c, gone)),
     ).catch(error => sentAway(error, visitor, options))
     if (route.wire === 'download') return await download(c, answered as ApiDownload, guard)
     if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...guard, report })
@@ -140,8 +140,8 @@ interface Guard extends AccessGuard {
 
 /** Whether this one may still be here, and when to look. */
 function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answering): Guard {
-  const { desk, clock, limits, onAccessChange = () => () => {} } = options
-  const stillAdmitted = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
+  const { service, clock, limits, onAccessChange = () => () => {} } = options
+  const stillAdmitted = async () => service.admit(await visitorOf(c, API[operation], options), operation)
   return { clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange }
 }
 

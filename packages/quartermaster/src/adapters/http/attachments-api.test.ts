@@ -16,18 +16,18 @@ const large = Buffer.alloc(600_000, createHash('sha512').update('x').digest())
 
 async function open({ betweenPieces = async () => {} }: { betweenPieces?(): Promise<void> } = {}) {
   const { organisation, store, clock } = await openOrganisation()
-  const desk = openAttachments(store, SETTINGS)
+  const service = openAttachments(store, SETTINGS)
   const handlers = organisationHandlers({ organisation, store, clock, skillsOf: () => undefined, version: '1' })
   const attachments: Attachments = {
-    ...desk.attachments,
+    ...service.attachments,
     async open(...asked) {
-      const opened = await desk.attachments.open(...asked)
+      const opened = await service.attachments.open(...asked)
       return { ...opened, content: inSteps(opened.content, betweenPieces) }
     },
   }
   const server = await startHttpServer({
     api: {
-      desk: createApiService({ ...handlers, ...attachmentHandlers(attachments) }),
+      service: createApiService({ ...handlers, ...attachmentHandlers(attachments) }),
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,
@@ -46,7 +46,7 @@ async function open({ betweenPieces = async () => {} }: { betweenPieces?(): Prom
     const { token, facts } = await organisation.tokens.create({ organisation: within, agent: name })
     return { id, token, tokenId: facts.id }
   }
-  return { ...desk, organisation, store, api, send, upload, member }
+  return { ...service, organisation, store, api, send, upload, member }
 }
 
 async function* inSteps(content: AsyncIterable<Uint8Array>, step: () => Promise<void>): AsyncGenerator<Uint8Array> {

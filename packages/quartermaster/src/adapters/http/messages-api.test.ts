@@ -15,7 +15,7 @@ async function open(more: TestServerOptions = {}, options: MessageDeskOptions = 
   const messages: Messages = { ...at.messages, follow: (...given) => until(at.messages.follow(...given), over.resolve) }
   const server = await startHttpServer({
     api: {
-      desk: createApiService(messageHandlers({ messages, organisation })),
+      service: createApiService(messageHandlers({ messages, organisation })),
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,

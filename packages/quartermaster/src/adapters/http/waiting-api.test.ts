@@ -19,7 +19,7 @@ async function open() {
   let begun = 0
   const server = await startHttpServer({
     api: {
-      desk: createApiService({
+      service: createApiService({
         ...messageHandlers({ messages, organisation }),
         ...delegationHandlers({ delegations, organisation }),
       }),

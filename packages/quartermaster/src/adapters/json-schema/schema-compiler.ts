@@ -188,8 +188,8 @@ function createRecent<V>(limit: number): Recent<V> {
       return entry?.value
     },
     set(key, value) {
-      // Whatever was used since it was last looked at gets another round. Before the new one is in: nobody can have
-      // used that yet, and it would be the first to go.
+      // Whatever was used since it was last looked at gets another round. Before the new one is added: it cannot have
+      // been used yet, and would be the first to go.
       for (const [oldest, entry] of entries) {
         if (entries.size < limit) break
         entries.delete(oldest)

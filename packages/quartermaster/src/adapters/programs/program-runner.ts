@@ -64,7 +64,7 @@ async function placeOf(
 
 function refusalOf(leading: Exclude<CallerPathResult, { kind: 'elsewhere' }>): string {
   const { parameter } = leading
-  const fix = `whoever wrote the tool can list "${parameter}" under "notPaths" if it is no path.`
+  const fix = `the author of the tool can list "${parameter}" under "notPaths" if it is no path.`
   if (leading.kind === 'tooMany')
     return `"${parameter}" has more in it than can be looked through for paths to the data folder. Give less; ${fix}`
   const { piece } = leading

@@ -99,7 +99,7 @@ export interface CorePorts {
   /** The callers with a client to notify of ends; all callers when absent. */
   readonly endListeners?: (() => readonly Caller[]) | undefined
   /** Agents with a workspace that run elsewhere; none when absent. */
-  readonly guests?: RemoteAgents | undefined
+  readonly remoteAgents?: RemoteAgents | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -182,7 +182,7 @@ export function buildCore(outside: CorePorts): Core {
     settings,
     docs,
     mount: ports.mount,
-    remoteAgents: ports.guests,
+    remoteAgents: ports.remoteAgents,
     folders: ports.folders,
   })
   const results = createKeptResults(ports)

@@ -14,7 +14,7 @@ import type { Project } from '../project/project.ts'
 /** A2A agents elsewhere, and the worker that sends them their tasks. */
 export interface BuiltExternalPeers {
   readonly peers: ExternalPeers
-  readonly courier: OutboundWorker
+  readonly outboundWorker: OutboundWorker
   /** From now on cards are looked at, and tasks are sent. */
   start(): void
   stop(): Promise<void>
@@ -32,7 +32,7 @@ export function buildExternalPeers(
   const leaseMs = project.settings.leaseSeconds * 1_000
   const self = shared?.nodes.id ?? createIds().next('process')
   const outbox = createOutbox({ store, clock, self, leaseMs, isAlone: () => shared === undefined })
-  const courier = createOutboundWorker({
+  const outboundWorker = createOutboundWorker({
     store,
     clock,
     random: systemRandom,
@@ -58,13 +58,13 @@ export function buildExternalPeers(
 
   return {
     peers,
-    courier,
+    outboundWorker,
     start() {
       peers.start()
-      courier.start()
+      outboundWorker.start()
     },
     async stop() {
-      await courier.stop()
+      await outboundWorker.stop()
       await peers.stop()
       if (isUsed) (await client()).close()
     },

@@ -62,7 +62,7 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
     ...promptHandlers({ agents: runtime.core.agents, organisation }),
   }
   return {
-    desk: createApiService(handlers),
+    service: createApiService(handlers),
     identify(token) {
       onVisit()
       return organisation.identify(token)

@@ -187,8 +187,8 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
   lifecycle.onClose(async () => metrics.stop())
   const { leave } = lifecycle
   const { tokens } = store
-  const { courier } = outside
-  const watched = { project, runtime, tokens, mcp, courier, requests, leave, isReady: readiness.is }
+  const { outboundWorker } = outside
+  const watched = { project, runtime, tokens, mcp, outboundWorker, requests, leave, isReady: readiness.is }
   const idle = options.background ? idleWatch(watched) : undefined
   lifecycle.onClose(async () => idle?.stop())
   const { settings } = project
@@ -289,18 +289,18 @@ interface Watched {
   readonly runtime: Runtime
   readonly tokens: Tokens
   readonly mcp: Pick<HttpFront, 'counts'>
-  readonly courier: BuiltExternalPeers['courier']
+  readonly outboundWorker: BuiltExternalPeers['outboundWorker']
   requests(): number
   isReady(): boolean
   leave(): void
 }
 
 /** Leaves when no bridge, no client and no call has been there for the time that is set. */
-function idleWatch({ project, runtime, tokens, mcp, courier, requests, isReady, leave }: Watched): IdleWatch {
+function idleWatch({ project, runtime, tokens, mcp, outboundWorker, requests, isReady, leave }: Watched): IdleWatch {
   const isBusy = () => {
     // Sessions and bridges are there between two requests. Streams and those who wait are requests themselves.
     const present = tokens.lent().length + mcp.counts().sessions + requests()
-    const working = runtime.core.operations.running().length + courier.counts().held
+    const working = runtime.core.operations.running().length + outboundWorker.counts().held
     // The bridge that started it waits until it is ready.
     return !isReady() || present + working > 0
   }

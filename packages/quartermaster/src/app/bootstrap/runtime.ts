@@ -135,7 +135,7 @@ export async function createRuntime(
   const ports: CorePorts = {
     ...outside,
     owner,
-    guests: remoteAgents,
+    remoteAgents,
     mount: named.mount,
     meetUnseen: (unit, withinMs) => listings.meetUnseen(unit, withinMs),
     compiler: createSchemaCompiler(),
@@ -319,7 +319,7 @@ export async function createRuntime(
       await project.close()
     },
   }
-  project.attach({ registry: registryDesk(runtime), platform: services, web: reach.web, programs: reach.programs })
+  project.attach({ registry: registryService(runtime), platform: services, web: reach.web, programs: reach.programs })
   return runtime
 }
 
@@ -337,7 +337,7 @@ function withUpstreams(report: ReloadReport, changes: MountChanges): ReloadRepor
 }
 
 /** What built-in and project modules may see and do of all this. */
-function registryDesk({ core: { catalogue, health }, problems, reload }: Runtime): RegistryService {
+function registryService({ core: { catalogue, health }, problems, reload }: Runtime): RegistryService {
   return {
     generation: () => catalogue.current(),
     problems,

@@ -30,7 +30,7 @@ export function syncWorkspaces(runtime: Runtime, organisation: Organisation, log
     organisation.events.on('workspace.changed', event => emitter.emit('workspace.changed', event)),
     organisation.events.on('presence.changed', event => emitter.emit('presence.changed', event)),
   ]
-  runtime.alsoProblems(() => [...unwritten(failure), ...seatProblems(runtime, organisation)])
+  runtime.alsoProblems(() => [...unwritten(failure), ...agentProblems(runtime, organisation)])
   return {
     settled: () => working,
     async stop() {
@@ -53,7 +53,7 @@ function unwritten(failure: unknown): Problem[] {
   return [{ severity: 'error', code: 'AGENT_INVALID', where: 'agents', message, fix: 'Run quartermaster reload.' }]
 }
 
-function seatProblems({ core: { agents } }: Runtime, { agentWorkspaces: seats }: Organisation): Problem[] {
+function agentProblems({ core: { agents } }: Runtime, { agentWorkspaces }: Organisation): Problem[] {
   const told = (severity: Problem['severity'], texts: ReadonlyMap<string, string>): Problem[] =>
     [...texts]
       .filter(([name]) => agents.has(name))
@@ -65,5 +65,5 @@ function seatProblems({ core: { agents } }: Runtime, { agentWorkspaces: seats }:
         field: 'workspace',
         message,
       }))
-  return [...told('error', seats.problems()), ...told('warning', seats.warnings())]
+  return [...told('error', agentWorkspaces.problems()), ...told('warning', agentWorkspaces.warnings())]
 }

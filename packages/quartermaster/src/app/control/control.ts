@@ -134,7 +134,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({
       operations: core.operations,
-      desk: core.operationAdmin,
+      admin: core.operationAdmin,
       within,
       emitter: core.emitter,
     }),
@@ -176,7 +176,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       async expectAgent(workspace) {
         await holderNamed(runtime, await parts.organisation(), { organisation: DEFAULT_ORGANISATION, workspace })
       },
-      signedAnew: owner => runtime.upstreams.loginChanged(owner),
+      onLoginChanged: owner => runtime.upstreams.loginChanged(owner),
     }),
     ...createDocsControl(runtime),
     reload: () => runtime.reload(),
@@ -187,12 +187,12 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
 /** An agent of the folder or, by its name, the workspace of a remote agent. Throws `AGENT_NOT_FOUND`. */
 async function holderNamed(
   { core: { agents } }: Runtime,
-  { agentWorkspaces: seats, workspaces }: Pick<Organisation, 'agentWorkspaces' | 'workspaces'>,
+  { agentWorkspaces, workspaces }: Pick<Organisation, 'agentWorkspaces' | 'workspaces'>,
   { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Promise<string> {
   if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace
   // It would stand for the agent that has joined under this name.
-  if (seats.isTaken(name)) throw new AppError('NAME_TAKEN', seats.problems().get(name) ?? '')
+  if (agentWorkspaces.isTaken(name)) throw new AppError('NAME_TAKEN', agentWorkspaces.problems().get(name) ?? '')
   const isThere = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
   return isThere ? name : agents.entry(name).name
 }
@@ -265,7 +265,7 @@ function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
 /** At a command line a page can be opened; there is no form to fill in, and no model to lend. */
 async function askForPage(question: Question, openPage: NonNullable<ControlOptions['openPage']>): Promise<Answer> {
   if (question.kind === 'url') return openPage(question)
-  throw new AppError('ANSWER_UNAVAILABLE', `Nobody here can answer this: "${questionText(question)}"`)
+  throw new AppError('ANSWER_UNAVAILABLE', `No client here can answer this: "${questionText(question)}"`)
 }
 
 /** Gives an agent a capability, or takes it away, in its file. Nothing is written that would not resolve. */

@@ -76,7 +76,7 @@ function isOfUpstream({ core, upstreams }: Runtime, dependency: string): boolean
 
 const NO_AGENTS: Finding = {
   level: 'warning',
-  what: 'No agent is configured, so nobody can call anything.',
+  what: 'No agent is configured, so no tool can be called.',
   fix: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
 }
 
@@ -141,7 +141,7 @@ function strangeAgent(upstream: string, agent: string, agents: readonly string[]
   return {
     level: 'warning',
     where: `mcpServers.${upstream}.agents.${agent}`,
-    what: `The entry of "${upstream}" has credentials of "${agent}" and there is no agent "${agent}", so nobody uses them.${hint}`,
+    what: `The entry of "${upstream}" has credentials of "${agent}" and there is no agent "${agent}", so they are unused.${hint}`,
     fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
   }
 }
@@ -181,7 +181,7 @@ export async function leftBehindFindings({ upstreams, project }: LeftBehindFindi
 /** An unused credential, readable for anyone with the store and its key. */
 function loginFinding({ name, logins }: LeftBehind, { isShared }: { isShared: boolean }): Finding {
   const [there, used] = logins === 1 ? ['is a login', 'it'] : [`are ${logins} logins`, 'them']
-  const here = isShared ? 'nobody here uses' : 'nobody uses'
+  const here = isShared ? 'no agent here uses' : 'no agent uses'
   const elsewhere = isShared ? 'Where another node on this database has it, leave it. Otherwise put' : 'Put'
   return {
     level: 'warning',
@@ -228,7 +228,7 @@ export async function loginFindings({ upstreamAuth, core, project }: LoginFindin
 function orphan(name: string, agent: string): Finding {
   return {
     level: 'warning',
-    what: `There is a login of "${agent}" at "${name}" and no agent "${agent}", so nobody uses it.`,
+    what: `There is a login of "${agent}" at "${name}" and no agent "${agent}", so it is unused.`,
     fix: `Forget it: quartermaster logout ${name} --agent ${agent}`,
   }
 }

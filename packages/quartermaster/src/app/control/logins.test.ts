@@ -22,7 +22,7 @@ async function desk(quirks: OAuthQuirks = {}) {
     async expectAgent(name) {
       if (name !== 'bob') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
     },
-    signedAnew: async ({ upstream }) => void restarted.push(upstream),
+    onLoginChanged: async ({ upstream }) => void restarted.push(upstream),
   })
   return { place, auth, logins, restarted, change: (to: UpstreamConfig | undefined) => (tracker = to) }
 }

@@ -27,7 +27,7 @@ interface LoginsDeps {
   /** Throws when there is no agent of this name. */
   expectAgent(name: string): Promise<unknown>
   /** Reconnects the upstream for those concerned, with the credentials there are now. */
-  signedAnew(owner: LoginOwner): Promise<void>
+  onLoginChanged(owner: LoginOwner): Promise<void>
 }
 
 interface Begun {
@@ -41,7 +41,7 @@ interface Begun {
 const MOST_ATTEMPTS = 16
 
 /** Keeps the attempts of people to sign in until they have come back. */
-export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAnew }: LoginsDeps): LoginControl {
+export function createLogins({ auth, clock, ids, upstream, expectAgent, onLoginChanged }: LoginsDeps): LoginControl {
   const begun = new Map<string, Begun>()
 
   function find(name: string): HttpUpstream {
@@ -69,7 +69,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
   /** The command that began it may be gone when the browser comes back. */
   async function takeUp({ owner, attempt }: Omit<Begun, 'done'>): Promise<LoginFacts> {
     const login = await attempt.ended
-    await signedAnew(owner).catch(() => {
+    await onLoginChanged(owner).catch(() => {
       // The login is kept; an upstream that does not start says so itself.
     })
     return factsOf(owner, login)
@@ -113,7 +113,7 @@ export function createLogins({ auth, clock, ids, upstream, expectAgent, signedAn
       if (isThere) find(owner.upstream)
       const wasSignedIn = await (await auth()).forget(owner)
       if (!isThere && !wasSignedIn) throw unknown(owner.upstream, ', and no such login is kept')
-      if (isThere && wasSignedIn) await signedAnew(owner)
+      if (isThere && wasSignedIn) await onLoginChanged(owner)
       return { wasSignedIn }
     },
   }
@@ -141,7 +141,7 @@ export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => P
   /** Upstreams that are still to be reconnected, where that failed before. */
   const changed = new Set<string>()
 
-  async function connectAnew(upstream: string): Promise<void> {
+  async function reconnect(upstream: string): Promise<void> {
     await upstreams.loginChanged({ upstream })
     changed.delete(upstream)
   }
@@ -152,7 +152,7 @@ export function createLoginRecall({ auth, upstreams }: LoginRecallDeps): () => P
     if (names.size === 0) return
     for (const name of await (await auth()).recall()) changed.add(name)
     for (const name of changed) if (!names.has(name)) changed.delete(name)
-    await Promise.all([...changed].map(connectAnew))
+    await Promise.all([...changed].map(reconnect))
   }
 }
 

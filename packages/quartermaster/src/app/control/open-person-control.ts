@@ -45,7 +45,7 @@ export function givenAddress(text: string): string {
       'The address of an "up" looks like https://tools.example:7420, and has no more in it.',
     )
   if (!isPlain || LOOPBACK.test(url.hostname)) return url.origin
-  const message = `Over "http" anybody on the way to "${url.host}" could read the token.`
+  const message = `Over "http" others on the network path to "${url.host}" could read the token.`
   throw new AppError('CONFIG_INVALID', `${message} Use an address with "https", or a tunnel to this machine.`)
 }
 

@@ -42,9 +42,9 @@ export function createConsentControl(deps: ConsentControlDeps): PersonControl {
   return {
     approvals: async ({ organisation, agent }) => (await (await serviceFor(organisation)).open(agent)).map(toSummary),
     async approval({ organisation, id }) {
-      const desk = await serviceFor(organisation)
-      const row = await desk.request(id)
-      return toFacts(row, await desk.argumentsOf(id))
+      const admin = await serviceFor(organisation)
+      const row = await admin.request(id)
+      return toFacts(row, await admin.argumentsOf(id))
     },
     async answerApproval({ organisation: named, id, ...answer }, options) {
       const organisation = await within(named)
@@ -115,13 +115,13 @@ type OperationControl = Pick<
 
 interface OperationControlDeps {
   readonly operations: Pick<Operations, 'list' | 'find' | 'audit'>
-  readonly desk: OperationAdmin
+  readonly admin: OperationAdmin
   readonly within: Within
   readonly emitter: Pick<Emitter, 'on'>
 }
 
 /** What a person can see of operations, and have done about them. */
-export function createOperationControl({ operations, desk, within, emitter }: OperationControlDeps): OperationControl {
+export function createOperationControl({ operations, admin, within, emitter }: OperationControlDeps): OperationControl {
   const { takeAndFollow } = createFollower({ operations, emitter })
 
   /** The operation service does not check whose an operation is. */
@@ -137,22 +137,22 @@ export function createOperationControl({ operations, desk, within, emitter }: Op
     operation: async ({ organisation, id }) => operations.find(await within(organisation), id),
     async retryOperation(wanted, options) {
       const { organisation, id } = await expected(wanted)
-      await takeAndFollow({ organisation, id }, () => desk.retry(id), options)
+      await takeAndFollow({ organisation, id }, () => admin.retry(id), options)
       return operations.find(organisation, id)
     },
     async cancelOperation(wanted, options) {
       const { organisation, id } = await expected(wanted)
-      await takeAndFollow({ organisation, id }, () => desk.cancel(id), options)
+      await takeAndFollow({ organisation, id }, () => admin.cancel(id), options)
       return operations.find(organisation, id)
     },
     async verifyOperation(wanted, { signal } = {}) {
       const { organisation, id } = await expected(wanted)
-      const found = await desk.verify(id, { signal })
+      const found = await admin.verify(id, { signal })
       return { ...found, operation: await operations.find(organisation, id) }
     },
     async dropOperation(wanted) {
       const { organisation, id } = await expected(wanted)
-      await desk.drop(id)
+      await admin.drop(id)
       return operations.find(organisation, id)
     },
     audit: async ({ organisation, ...filter }) =>
@@ -212,7 +212,7 @@ function isOver({ from, to }: OperationChange): boolean {
 function untilGone(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
-    const leave = () => reject(new AppError('CANCELLED', 'Nobody waits for the operation any more.'))
+    const leave = () => reject(new AppError('CANCELLED', 'No caller waits for the operation any more.'))
     if (signal.aborted) leave()
     signal.addEventListener('abort', leave, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))

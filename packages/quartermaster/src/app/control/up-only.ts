@@ -26,7 +26,7 @@ const LENT_MS = 90_000
 
 /** Lends tokens, and gives way when asked to. */
 export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver }: UpControlDeps): UpControl {
-  function expectSeat(organisation: string, workspace: string): void {
+  function expectAgent(organisation: string, workspace: string): void {
     if (agents.findSession({ organisation, workspace })) return
     // It says which there are.
     if (organisation === DEFAULT_ORGANISATION) agents.entry(workspace)
@@ -42,7 +42,7 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave, isOver 
       await ready
       // A bridge looks for the next process: what it would send here is refused.
       if (isOver()) throw new AppError('STOPPING', 'Quartermaster is stopping.')
-      expectSeat(organisation, agent)
+      expectAgent(organisation, agent)
       const lent = tokens.lend(agent, { organisation, ttlMs: LENT_MS })
       const hasFolder = agents.isAgent({ organisation, workspace: agent })
       return filesOf && hasFolder ? { ...lent, files: filesOf(agent) } : lent

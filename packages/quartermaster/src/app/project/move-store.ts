@@ -105,7 +105,7 @@ async function copy(
 
 function unmarked(place: string, cause: unknown): AppError {
   const message = `Everything was copied to ${place}, but the file could not be marked as moved: ${messageOf(cause)}.`
-  const next = 'Use the database from now on, and move store.db away, so that nobody goes on with it.'
+  const next = 'Use the database from now on, and move store.db away, so that it is not used by mistake.'
   return new AppError('CONFIG_INVALID', `${message} ${next}`, { cause })
 }
 

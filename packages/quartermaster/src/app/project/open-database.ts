@@ -40,7 +40,7 @@ interface OpenedDatabase {
 
 /** Warning about a store that is created although there has been one. */
 const LOST =
-  'The store was missing and is made anew: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
+  'The store was missing and is created again: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
 
 /** Opens the file in the data folder, or the database that was named instead. */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {

@@ -105,15 +105,15 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
     // By what is in it: on another machine it is the same one.
-    const seatedBy = sha256(`seats ${await folder.adminToken()}`)
-    const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens, folder: seatedBy })
+    const syncedBy = sha256(`seats ${await folder.adminToken()}`)
+    const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens, folder: syncedBy })
     await organisation.load()
     const memory = createMemory({ ...parts, digest: sha256 })
     const attachments = createAttachments({ ...parts, log, openDigest: openSha256 })
-    const desks = { ...parts, digest: sha256, news, organisation, attachments }
-    const messages = createMessages({ ...desks, process: owner, tasks: () => later.delegations?.carried })
+    const common = { ...parts, digest: sha256, news, organisation, attachments }
+    const messages = createMessages({ ...common, process: owner, tasks: () => later.delegations?.carried })
     later.messages = messages
-    const delegations = createDelegations({ ...desks, log, messages, isOurs: nodes?.isEldest })
+    const delegations = createDelegations({ ...common, log, messages, isOurs: nodes?.isEldest })
     later.delegations = delegations
     await settle(nodes)
     const pruning = { store, clock, log, settings, isOurs: nodes?.isEldest }

@@ -47,7 +47,7 @@ function findingOf(condition: Exclude<StoreCondition, { state: 'absent' }>, file
       return {
         level: 'error',
         what: `The store "${file}" cannot be looked at: ${condition.reason}.`,
-        fix: 'See that whoever runs Quartermaster may read and write it and its folder, then look again.',
+        fix: 'See that the user who runs Quartermaster may read and write it and its folder, then look again.',
       }
     case 'damaged':
       return { level: 'error', what: `The store "${file}" is damaged: ${condition.reason}.`, fix: FIX_DAMAGE }

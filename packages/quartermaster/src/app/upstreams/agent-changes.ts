@@ -17,9 +17,9 @@ export function createAgentLogins({
 }: AgentLoginsDeps): (names: readonly string[]) => Promise<void> {
   let known: ReadonlySet<string> | undefined
   /** Those of whom not everybody has heard that they have come or gone. */
-  let untold = NOBODY
+  let untold = NO_AGENTS
 
-  async function connectAnew(upstream: string, changed: ReadonlySet<string>): Promise<void> {
+  async function reconnect(upstream: string, changed: ReadonlySet<string>): Promise<void> {
     const signedIn = await (await auth()).agentsAt(upstream)
     for (const agent of signedIn.filter(name => changed.has(name))) await upstreams.loginChanged({ upstream, agent })
   }
@@ -33,11 +33,11 @@ export function createAgentLogins({
     const changed = new Set([...untold, ...moved])
     if (changed.size === 0) return
     const places = upstreams.statuses().filter(({ transport }) => transport === 'http')
-    const looks = await Promise.allSettled(places.map(({ name }) => connectAnew(name, changed)))
+    const looks = await Promise.allSettled(places.map(({ name }) => reconnect(name, changed)))
     const failed = looks.filter(look => look.status === 'rejected')
     for (const { reason } of failed)
       log.warn('who has come or gone is not known to an upstream', { error: messageOf(reason) })
-    untold = failed.length > 0 ? changed : NOBODY
+    untold = failed.length > 0 ? changed : NO_AGENTS
   }
 
   // One after the other: whom one of them could not tell of is told of by the next.
@@ -51,7 +51,7 @@ export function createAgentLogins({
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_AGENTS: ReadonlySet<string> = new Set()
 
 export interface WithdrawnUpstreamsDeps {
   readonly agents: Pick<Agents, 'entry'>

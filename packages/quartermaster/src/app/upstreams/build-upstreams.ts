@@ -167,16 +167,16 @@ interface Web extends WebService {
 export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
   let isUsed = false
   let isClosed = false
-  const desk = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }))
+  const client = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }))
   return {
     async send(request) {
       if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')
       isUsed = true
-      return (await desk()).send(request)
+      return (await client()).send(request)
     },
     async close() {
       isClosed = true
-      if (isUsed) (await desk()).close()
+      if (isUsed) (await client()).close()
     },
   }
 }

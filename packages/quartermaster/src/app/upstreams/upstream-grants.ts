@@ -33,7 +33,7 @@ interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'alsoHave' | '
 export async function grantUpstream(
   name: string,
   { names, areFirst = false }: Recipients,
-  { project, agents: seats, originOf }: UpstreamGrantDeps,
+  { project, agents, originOf }: UpstreamGrantDeps,
 ): Promise<GrantedUpstream> {
   // No agent's file is to name what does not exist.
   if (originOf(name) !== 'upstream') return { granted: [], problems: [] }
@@ -51,7 +51,7 @@ export async function grantUpstream(
       problems.push(notGranted(name, agent, error))
     }
   }
-  if (granted.length > 0) await seats.reload()
+  if (granted.length > 0) await agents.reload()
   const alsoHave = (await holdersOf(name, project.agentFiles)).filter(agent => !names.includes(agent))
   return {
     granted,

@@ -41,7 +41,7 @@ interface UpstreamListings {
    * For the first lists of an agent: waits while a server it was given, and that was never seen, makes its first attempt to start, or
    * a capability it was given is still being loaded. `undefined` where there is nothing to wait for.
    */
-  beforeList(seat: Pick<AgentSession, 'agent'>): Promise<void> | undefined
+  beforeList(session: Pick<AgentSession, 'agent'>): Promise<void> | undefined
   /** Waits a while for those that have been started. */
   settled(): Promise<void>
   /** Makes a generation of what they have. */
@@ -58,9 +58,9 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
   /** Until when the first lists of each agent may wait. */
   const listsUntil = new WeakMap<object, number>()
 
-  function isAnyComing(seat: Pick<AgentSession, 'agent'>): boolean {
+  function isAnyComing(session: Pick<AgentSession, 'agent'>): boolean {
     const { capabilities, isPartial } = catalogue.current()
-    return Object.keys(seat.agent()?.capabilities ?? {}).some(key => {
+    return Object.keys(session.agent()?.capabilities ?? {}).some(key => {
       const found = capabilities.get(key)
       if (!found) return isPartial
       const name = found.unseen === undefined ? undefined : upstreamIn(found.unit)
@@ -93,10 +93,10 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
     if (await upstreams.meetOnly(choice, CONNECT_MS)) await takeInAll()
   }
 
-  function untilCome(seat: Pick<AgentSession, 'agent'>, withinMs: number): Promise<void> {
+  function untilCome(session: Pick<AgentSession, 'agent'>, withinMs: number): Promise<void> {
     return new Promise(resolve => {
       const look = () => {
-        if (isAnyComing(seat)) return
+        if (isAnyComing(session)) return
         cancel()
         stopEvents()
         stopStates()
@@ -130,11 +130,11 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
       await settled()
       await takeInAll()
     },
-    beforeList(seat) {
+    beforeList(session) {
       const now = clock.now()
-      const until = listsUntil.get(seat) ?? now + settings.firstListWaitMs
-      listsUntil.set(seat, until)
-      return now < until && isAnyComing(seat) ? untilCome(seat, until - now) : undefined
+      const until = listsUntil.get(session) ?? now + settings.firstListWaitMs
+      listsUntil.set(session, until)
+      return now < until && isAnyComing(session) ? untilCome(session, until - now) : undefined
     },
     settled,
     takeIn,
