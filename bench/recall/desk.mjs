@@ -15,7 +15,7 @@ const { DEFAULT_SETTINGS } = await built('contracts/index.js')
 const { createMemory } = await built('core/memory/index.js')
 
 /** A memory in a folder of its own, and a workspace that remembers in it. */
-export async function openDesk() {
+export async function openFixture() {
   const dir = await mkdtemp(join(tmpdir(), 'recall-'))
   const store = await openSqliteStore({ dir, log: silentLog })
   const memory = createMemory({

@@ -1,7 +1,7 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
 import { readConversations } from './conversations.mjs'
-import { openDesk, workspaceOf } from './desk.mjs'
+import { openFixture, workspaceOf } from './desk.mjs'
 import { plainBm25 } from './plain-bm25.mjs'
 
 const DEPTHS = [5, 10]
@@ -21,7 +21,7 @@ const DEEPEST = Math.max(...DEPTHS)
  */
 export async function run({ folder }) {
   const conversations = await readConversations(folder)
-  const desk = await openDesk()
+  const desk = await openFixture()
   /** @type {Answer[]} */
   const answers = []
   for (const conversation of conversations) answers.push(...(await answersOf(conversation, desk.memory)))
@@ -49,7 +49,7 @@ export async function run({ folder }) {
 
 /**
  * @param {import('./conversations.mjs').Conversation} conversation
- * @param {Awaited<ReturnType<typeof openDesk>>['memory']} memory
+ * @param {Awaited<ReturnType<typeof openFixture>>['memory']} memory
  * @returns {Promise<Answer[]>}
  */
 async function answersOf({ set, name, turns, questions }, memory) {

@@ -1,7 +1,7 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
 import { median, p99 } from '../lib/statistics.mjs'
-import { openDesk, workspaceOf } from './desk.mjs'
+import { openFixture, workspaceOf } from './desk.mjs'
 
 const MOST_TIMES = 200
 const RECALL_MS = 50
@@ -16,7 +16,7 @@ const VOCABULARY = 20_000
  */
 export async function run({ rows }) {
   const times = Math.min(MOST_TIMES, rows / 20)
-  const desk = await openDesk()
+  const desk = await openFixture()
   const workspace = workspaceOf('many')
   const random = seeded(7)
   // In conversations of some twenty, where every third asks something: to look around in them costs as well.

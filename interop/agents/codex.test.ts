@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-desk.ts'
+import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-fixture.ts'
 import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
 import { startScriptedResponses } from '../support/scripted-responses.ts'

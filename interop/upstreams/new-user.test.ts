@@ -1,9 +1,13 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempProject } from '../../packages/quartermaster/src/testing/temp-project.ts'
-import { definition, listing, namesOf } from '../../packages/quartermaster/test/support/listing-desk.ts'
+import { definition, listing, namesOf } from '../../packages/quartermaster/test/support/listing-fixture.ts'
 import { quartermaster } from '../../packages/quartermaster/test/support/product.ts'
-import { onProcessDesk, textOf, type UpstreamDesk } from '../../packages/quartermaster/test/support/upstream-desk.ts'
+import {
+  onProcessFixture,
+  textOf,
+  type UpstreamDesk,
+} from '../../packages/quartermaster/test/support/upstream-fixture.ts'
 import { npmServer } from './npm-servers.ts'
 
 /** A busy machine takes its time to start one program by another. */
@@ -34,7 +38,7 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^4 imported, 0 skipped\.$/m) })
   expect(imported.stdout).toContain('✓ memory-server (Claude Code, "memory" there): it is up, with 9 tools\n')
 
-  const desk = await onProcessDesk(dir, env)
+  const desk = await onProcessFixture(dir, env)
   const client = await desk.connect()
   // More tools than are listed one by one, so these are found and called as agents do it.
   expect(await namesOf(client)).toEqual(['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_status'])

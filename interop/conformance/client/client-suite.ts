@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Check, type Findings, readChecks, runToItsEnd } from '../suite.ts'
-import { openDesk } from './desk.ts'
+import { openFixture } from './desk.ts'
 
 const DRIVER = fileURLToPath(new URL('./driver.mjs', import.meta.url))
 /** The suite starts all at the same moment, so the last has waited for all others. */
@@ -17,7 +17,7 @@ export interface ClientSuiteOptions {
 /** Runs scenarios against our side of an upstream connection. */
 export async function runClientSuite({ revision, scenarios }: ClientSuiteOptions): Promise<Findings> {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
-  const desk = await openDesk(scenarios)
+  const desk = await openFixture(scenarios)
   try {
     const command = `${JSON.stringify(process.execPath)} ${JSON.stringify(DRIVER)}`
     const args = ['--requirements', revision, '--timeout', String(TIMEOUT_MS), '-o', folder, '--verbose']

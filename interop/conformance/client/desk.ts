@@ -15,7 +15,7 @@ export interface Desk {
 }
 
 /** Starts a product that takes these scenarios; each gets an upstream and an agent of its own, and others get nothing. */
-export async function openDesk(scenarios: readonly string[]): Promise<Desk> {
+export async function openFixture(scenarios: readonly string[]): Promise<Desk> {
   const keys = new Map(scenarios.map((scenario, index) => [scenario, `s${index}`]))
   const product = await startWithAgents([...keys.values()])
   const takeTurn = createLimit(AT_A_TIME)

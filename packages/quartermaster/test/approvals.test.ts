@@ -9,19 +9,19 @@ import {
   type ClientEra,
   type DeskOptions,
   ILL_SERVER,
-  onProcessDesk,
-  openDesk,
-  openProcessDesk,
+  onProcessFixture,
+  openFixture,
+  openProcessFixture,
   program,
   type UpstreamDesk,
-} from './support/upstream-desk.ts'
+} from './support/upstream-fixture.ts'
 
 const ERAS = ['auto', 'legacy'] as const satisfies ClientEra[]
 const FILES = { capabilities: { files: { dirs: ['.'] } } }
 
 /** An `up` whose agent may write files when somebody allows it. Its calls wait this long for that. */
 const desk = (consentWaitSeconds: number, more: Partial<DeskOptions> = {}) =>
-  openDesk(waiting(consentWaitSeconds, more))
+  openFixture(waiting(consentWaitSeconds, more))
 
 function waiting(consentWaitSeconds: number, more: Partial<DeskOptions> = {}): DeskOptions {
   return { mcpServers: {}, agents: { default: FILES }, settings: { consentWaitSeconds }, ...more }
@@ -121,7 +121,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
   })
 
   it('waits over a kill, and is done when it is allowed after it, with an up and without', async () => {
-    const first = await openProcessDesk(waiting(0))
+    const first = await openProcessFixture(waiting(0))
     const client = await first.connect()
     const [one, two] = [handleIn(await write(client, 'one.txt')), handleIn(await write(client, 'two.txt'))]
     await first.up.kill()
@@ -130,7 +130,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
       stdout: expect.stringContaining('It is done.'),
     })
     expect(await contentOf(first.dir, 'one.txt')).toBe('one')
-    const second = await onProcessDesk(first.dir)
+    const second = await onProcessFixture(first.dir)
     expect(await asked(second)).toEqual([two])
     await second.control('answerApproval', { id: two, decision: 'allow', lasting: 'once' })
     await expect.poll(() => contentOf(first.dir, 'two.txt'), { timeout: 20_000 }).toBe('one')

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
 import { ERAS } from './support/bridge.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 
 const inbox = { capabilities: { inbox: {} }, view: 'direct' }
 const AGENTS = {
@@ -19,7 +19,7 @@ async function waiting(client: Client): Promise<string[]> {
 }
 
 it.each(ERAS)('reaches each inbox in reach once, with the whole text, for a client of era %s', async era => {
-  const desk = await openDesk({ mcpServers: {}, agents: AGENTS })
+  const desk = await openFixture({ mcpServers: {}, agents: AGENTS })
   const clients = Object.fromEntries(
     await Promise.all(Object.keys(AGENTS).map(async agent => [agent, await desk.connect(era, { agent })] as const)),
   ) as Record<keyof typeof AGENTS, Client>

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { ERAS } from './support/bridge.ts'
-import { ILL_SERVER, openDesk, program } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program } from './support/upstream-fixture.ts'
 
 const INPUT = {
   type: 'object',
@@ -48,7 +48,7 @@ async function openSongs() {
     annotations: { readOnlyHint: true },
   })
   const far = [tool('old_sing', 'Sings a song aloud. DEPRECATED: use sing.'), tool('sing', 'Sings.')]
-  return openDesk({
+  return openFixture({
     mcpServers: { far: program(ILL_SERVER, '--definitions=tools.json') },
     agents: {
       direct: { capabilities: CAPABILITIES, view: 'direct' },
@@ -180,7 +180,7 @@ it('lists a deprecated tool behind all others, in both views', async () => {
 
 it('calls destructive only what can lose something', async () => {
   const capabilities = { files: { dirs: ['.'] }, inbox: {}, delegation: {}, memory: {}, registry: {}, user: {} }
-  const desk = await openDesk({ mcpServers: {}, agents: { default: { capabilities, view: 'direct' } } })
+  const desk = await openFixture({ mcpServers: {}, agents: { default: { capabilities, view: 'direct' } } })
   const { tools } = await (await desk.connect()).listTools()
   const named = (isDestructive: boolean) =>
     tools.filter(({ annotations }) => annotations?.destructiveHint === isDestructive).map(({ name }) => name)

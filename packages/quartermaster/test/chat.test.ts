@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import type { ChatPage, InboxMessage } from '../src/contracts/index.ts'
 import { hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { connectClient } from './support/bridge.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 
 const AGENT = { capabilities: { user: {}, inbox: {}, delegation: {} }, workspaceDir: 'work' }
 
@@ -37,7 +37,7 @@ it.each(STORES)(
   'is where a person and an agent talk, with files, over HTTP and beside the agent, on %s',
   { timeout: 60_000 },
   async store => {
-    const at = await openDesk({
+    const at = await openFixture({
       mcpServers: {},
       agents: { ada: AGENT, gwen: AGENT },
       ...(store === 'PostgreSQL' && { env: { DATABASE_URL: await testDatabase() } }),

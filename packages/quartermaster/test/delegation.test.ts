@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
 import type { DelegationDetail, DelegationPage, InboxMessage } from '../src/contracts/index.ts'
-import { onDesk, openDesk } from './support/upstream-desk.ts'
+import { onFixture, openFixture } from './support/upstream-fixture.ts'
 
 async function call<T>(client: Client, name: string, input: Record<string, unknown> = {}): Promise<T> {
   const { structuredContent, isError, content } = await client.callTool({ name, arguments: input })
@@ -22,7 +22,7 @@ interface Taken {
 
 it('lets two agents give each other tasks, and a person look on', { timeout: 60_000 }, async () => {
   const agent = { capabilities: { inbox: {}, delegation: {} } }
-  const at = await openDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+  const at = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [ada, bob] = await Promise.all([at.connect('auto', { agent: 'ada' }), at.connect('legacy', { agent: 'bob' })])
   const { token: asPat } = await at.control<{ token: string }>('createToken', { person: 'pat' })
   const api = async <T>(method: string, path: string, token: string, body?: object) => {
@@ -90,7 +90,7 @@ it('lets two agents give each other tasks, and a person look on', { timeout: 60_
   expect(await at.up.stop()).toBe(0)
   await open
 
-  const after = await onDesk(at.dir)
+  const after = await onFixture(at.dir)
   const again = (agent: string) => after.connect('auto', { agent })
   const [adaAgain, bobAgain] = await Promise.all([again('ada'), again('bob')])
   const asked = { workspace_id: bobId, task_id: third?.task_id }

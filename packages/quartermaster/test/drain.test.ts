@@ -7,12 +7,12 @@ import { createQuartermaster } from '../src/index.ts'
 import { makeProject } from './support/product.ts'
 import {
   type DeskOptions,
-  onDesk,
-  openDesk,
-  openProcessDesk,
+  onFixture,
+  openFixture,
+  openProcessFixture,
   textOf,
   type UpstreamDesk,
-} from './support/upstream-desk.ts'
+} from './support/upstream-fixture.ts'
 
 /** Tools that wait for a file after they have said that they run; one calls another tool then. */
 const WORK = `
@@ -77,7 +77,7 @@ async function post(at: UpstreamDesk, token: string, key: string) {
 
 describe('an up that is told to stop', { timeout: 90_000 }, () => {
   it('lets a call that runs end and answers it, and refuses new ones so that they can be repeated', async () => {
-    const at = await openProcessDesk(project)
+    const at = await openProcessFixture(project)
     const token = await at.tokenFor('default')
     const client = await at.connect()
     const running = textOf(client, 'slow')
@@ -98,7 +98,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
     await leave(at)
     expect(await running).toBe('done')
     expect(await ended).toBe(0)
-    const next = await onDesk(at.dir)
+    const next = await onFixture(at.dir)
     const { operations } = await next.control<OperationPage>('operations')
     expect(operations).toMatchObject([{ tool: 'slow', state: 'succeeded' }])
     expect(await (await post(next, token, 'k1')).json()).toMatchObject({ result: { content: [{ text: 'sent' }] } })
@@ -106,7 +106,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
   })
 
   it('lets a handler that runs call other tools', async () => {
-    const at = await openProcessDesk(project)
+    const at = await openProcessFixture(project)
     const running = textOf(await at.connect(), 'outer')
     await entered(at)
     const ended = at.up.stop()
@@ -117,7 +117,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
   })
 
   it('ends at once what only waits, with an answer to go on by', async () => {
-    const at = await openProcessDesk(project)
+    const at = await openProcessFixture(project)
     const client = await at.connect()
     const allowed = textOf(client, 'write_file', { path: 'a.txt', content: 'one' })
     const message = textOf(await at.connect('legacy'), 'wait_for_message', { timeout_seconds: 60 })
@@ -130,7 +130,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
   })
 
   it('cancels what runs longer than it may', async () => {
-    const at = await openProcessDesk({ ...project, env: { QUARTERMASTER_DRAIN_SECONDS: '0.05' } })
+    const at = await openProcessFixture({ ...project, env: { QUARTERMASTER_DRAIN_SECONDS: '0.05' } })
     const running = textOf(await at.connect(), 'slow')
     await entered(at)
     expect(await at.up.stop()).toBe(0)
@@ -138,7 +138,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
   })
 
   it('stops at once when it is told a second time', async () => {
-    const at = await openProcessDesk(project)
+    const at = await openProcessFixture(project)
     const running = textOf(await at.connect(), 'slow').catch(() => 'cut off')
     await entered(at)
     const ended = once(at.up.child, 'exit')
@@ -154,7 +154,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
 
 describe('a call with an idempotency key', { timeout: 90_000 }, () => {
   it('runs on when the connection of its client is lost, and the repeat gets its result', async () => {
-    const at = await openDesk(project)
+    const at = await openFixture(project)
     const call = { agent: 'default', tool: 'slow', idempotencyKey: 'k1' }
     const gone = new AbortController()
     const token = (await readFile(join(at.dir, '.quartermaster', 'admin-token'), 'utf8')).trim()

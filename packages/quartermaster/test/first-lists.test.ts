@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { connectClient, ERAS } from './support/bridge.ts'
 import { GREETER } from './support/greeter.ts'
 import { makeProject, quartermaster, writeFiles } from './support/product.ts'
-import { onDesk } from './support/upstream-desk.ts'
+import { onFixture } from './support/upstream-fixture.ts'
 
 /** Code that goes on when there is a file "go", and ends with an error when there is one "fail". */
 const GATE = `import { existsSync } from 'node:fs'
@@ -41,7 +41,7 @@ const namesOf = async (list: Promise<{ tools: { name: string }[] }>) => (await l
 describe('the first list of an agent', () => {
   it.each(ERAS)('has the tools of a server that starts for the first time, for a client of era %s', async era => {
     const dir = await project()
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const client = await desk.connect(era)
     const listing = namesOf(client.listTools())
     // Without waiting the answer would be there before this one.
@@ -62,7 +62,7 @@ describe('the first list of an agent', () => {
 
   it('ends as soon as the server has failed once, and no other list waits for it again', async () => {
     const dir = await project()
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const client = await desk.connect()
     const listing = namesOf(client.listTools())
     await desk.status('slow')
@@ -73,7 +73,7 @@ describe('the first list of an agent', () => {
 
   it('has the tools of project code that was still loading', async () => {
     const dir = await project(WAITS, { 'capabilities/late.ts': CODE })
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const client = await desk.connect()
     const listing = namesOf(client.listTools())
     const other = await desk.connect('auto', { agent: 'other' })
@@ -83,7 +83,7 @@ describe('the first list of an agent', () => {
   })
 
   it('waits for nothing where the setting is 0', async () => {
-    const desk = await onDesk(await project({ settings: { firstListWaitMs: 0 } }))
+    const desk = await onFixture(await project({ settings: { firstListWaitMs: 0 } }))
     expect(await namesOf((await desk.connect()).listTools())).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, it, onTestFinished } from 'vitest'
 import type { JoinCodeFacts, WorkspaceFacts } from '../src/contracts/index.ts'
 import { writeFiles } from './support/product.ts'
-import { openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 interface Joined {
   readonly token: string
@@ -42,7 +42,7 @@ The key is under the mat.
 `
 
 it('gives whoever has joined the tools of the platform, and nothing of the project or of an agent that gets its name', async () => {
-  const at = await openDesk({ mcpServers: {}, agents: { default: { capabilities: { delegation: {} } } } })
+  const at = await openFixture({ mcpServers: {}, agents: { default: { capabilities: { delegation: {} } } } })
   const { token, workspace } = await join(at, 'scout')
   const scout = await clientOf(at, token)
   const tools = await toolsOf(scout)

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
 import { ERAS } from './support/bridge.ts'
-import { ILL_SERVER, openDesk, program, textOf } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program, textOf } from './support/upstream-fixture.ts'
 
 const COUNT = 49_000
 const rows = Array.from({ length: COUNT }, (_, id) => ({ id }))
@@ -25,7 +25,7 @@ const given = { ...tool('give', {}), outputSchema: { type: 'object', properties:
 /** Server `takes` echoes what it is given, server `gives` answers with many rows. */
 function openHeavy() {
   const answer = { content: [{ type: 'text', text: 'many rows' }], structuredContent: { rows } }
-  return openDesk({
+  return openFixture({
     mcpServers: {
       takes: program(ILL_SERVER, '--definitions=takes.json'),
       gives: program(ILL_SERVER, '--definitions=gives.json', '--answers=answers.json'),

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 
 async function call<T>(client: Client, name: string, args: object): Promise<T & { text: string; isError: boolean }> {
   const result = await client.callTool({ name, arguments: args as Record<string, unknown> })
@@ -26,7 +26,7 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
     bob: { capabilities: { memory: {} } },
     cid: { capabilities: {} },
   }
-  const desk = await openDesk({ mcpServers: {}, agents })
+  const desk = await openFixture({ mcpServers: {}, agents })
   const [ada, bob] = await Promise.all([
     desk.connect('auto', { agent: 'ada' }),
     desk.connect('legacy', { agent: 'bob' }),
@@ -78,7 +78,7 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
 })
 
 it('takes what it says it takes, and says of everything else why not', { timeout: 90_000 }, async () => {
-  const desk = await openDesk({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
+  const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
   const ada = await desk.connect('auto', { agent: 'ada' })
   const { tools } = await ada.listTools()
   const inputOf = (name: string) => tools.find(tool => tool.name === name)?.inputSchema
@@ -107,7 +107,7 @@ it('takes what it says it takes, and says of everything else why not', { timeout
 })
 
 it('hands over large memories a few at a time, and never as an error', { timeout: 90_000 }, async () => {
-  const desk = await openDesk({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
+  const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
   const ada = await desk.connect('auto', { agent: 'ada' })
   for (let i = 0; i < 4; i++)
     await call(ada, 'commit_memory', { content: `${i} ${'\u0001'.repeat(32_000)}${' word'.repeat(6_700)}` })

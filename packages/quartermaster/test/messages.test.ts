@@ -1,7 +1,7 @@
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
 import type { InboxMessage } from '../src/contracts/index.ts'
-import { onDesk, openDesk, openProcessDesk } from './support/upstream-desk.ts'
+import { onFixture, openFixture, openProcessFixture } from './support/upstream-fixture.ts'
 
 async function call<T>(client: Client, name: string, input: Record<string, unknown> = {}): Promise<T> {
   const { structuredContent, isError, content } = await client.callTool({ name, arguments: input })
@@ -16,7 +16,7 @@ interface Taken {
 
 it('carries messages between two agents and a person, while waiting blocks nothing', { timeout: 60_000 }, async () => {
   const agent = { capabilities: { inbox: {}, history: {}, delegation: {} } }
-  const at = await openDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+  const at = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [ada, bob] = await Promise.all([at.connect('auto', { agent: 'ada' }), at.connect('legacy', { agent: 'bob' })])
   const { token: asPat } = await at.control<{ token: string }>('createToken', { person: 'pat' })
   const me = await call<{ id: string }>(bob, 'get_workspace_info')
@@ -90,7 +90,7 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   const open = call<Taken>(ada, 'wait_for_message', { timeout_secs: 300 }).catch(() => 'over')
   expect(await at.up.stop()).toBe(0)
   await open
-  const again = await onDesk(at.dir)
+  const again = await onFixture(at.dir)
   const { messages: left } = await inboxOf(again.up.url, next)
   expect(left.map(({ text }) => text).toSorted()).toEqual(['four', 'three'])
 })
@@ -98,7 +98,7 @@ it('carries messages between two agents and a person, while waiting blocks nothi
 it('has every message that was not acknowledged after it was killed, and none that was', {
   timeout: 60_000,
 }, async () => {
-  const first = await openProcessDesk({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
+  const first = await openProcessFixture({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
   const token = await first.tokenFor('bob')
   const { token: asPat } = await first.control<{ token: string }>('createToken', { person: 'pat' })
   const ask = async <T>(url: string, path: string, as: string, { method = 'GET', body = '' } = {}) => {
@@ -118,7 +118,7 @@ it('has every message that was not acknowledged after it was killed, and none th
   expect(messages.map(({ text }) => text)).toEqual(['handled', 'in hand'])
   await ask(url, `/inbox/${messages[0]?.activityId}`, token, { method: 'DELETE' })
   await first.up.kill()
-  const again = await onDesk(first.dir)
+  const again = await onFixture(first.dir)
   const left = await ask<Page>(again.up.url, '/inbox', token)
   expect(left.messages.map(({ text }) => text)).toEqual(['in hand', 'not seen'])
   expect(left.messages[0]?.activityId).toBe(messages[1]?.activityId)
@@ -128,7 +128,7 @@ it('hands messages that sessions of a killed process had in hand to the next rea
   timeout: 60_000,
 }, async () => {
   const agent = { capabilities: { inbox: {}, delegation: {} } }
-  const first = await openProcessDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+  const first = await openProcessFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [asAda, asBob, next] = [await first.tokenFor('ada'), await first.tokenFor('bob'), await first.tokenFor('bob')]
   const { token: lent } = await first.control<{ token: string }>('lendToken', { agent: 'bob' })
   const ask = async (url: string, path: string, token: string, body?: object) => {
@@ -148,7 +148,7 @@ it('hands messages that sessions of a killed process had in hand to the next rea
   expect(await ask(first.up.url, '/inbox', next)).toMatchObject({ messages: [], heldByOthers: { messages: 3 } })
   await first.up.kill()
   // The program with a token of its own may still be at work; a session and a lent token are gone.
-  const { up } = await onDesk(first.dir)
+  const { up } = await onFixture(first.dir)
   const { messages, heldByOthers } = await ask(up.url, '/inbox', next)
   expect(messages.map(({ text }) => text)).toEqual(['for a session', 'for a lent token'])
   expect(heldByOthers).toMatchObject({ messages: 1 })

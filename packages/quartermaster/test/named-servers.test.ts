@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster } from '../src/index.ts'
 import { makeProject, writeFiles } from './support/product.ts'
-import { ILL_SERVER, openDesk, textOf } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, textOf } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 
@@ -23,7 +23,7 @@ const only = { capabilities: { repeating: { tools: ['echo'] } } }
 
 describe('a capability that names a server of someone else', { timeout: 120_000 }, () => {
   it('has it mounted as an upstream, and gives agents its tools by the call path', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {},
       agents: { ada: given, bob: only },
       files: { 'capabilities/repeating.js': repeating() },
@@ -45,7 +45,7 @@ describe('a capability that names a server of someone else', { timeout: 120_000 
   })
 
   it('may name another one for each agent, and another one tomorrow', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {},
       agents: { ada: given, bob: given },
       files: { 'capabilities/repeating.js': repeating(`'--stderr=for ' + agent.name`) },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Finding, JoinCodeFacts, PeerPage, WorkspaceFacts } from '../src/contracts/index.ts'
 import { writeFiles } from './support/product.ts'
-import { openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 async function ask<T>({ up }: UpstreamDesk, method: string, path: string, token: string, body?: object) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
@@ -28,7 +28,7 @@ it('seats the agents of the folder, lets others join, and keeps it all over a re
     writer: { ...none, workspace: { parent: 'default', role: 'Writes.' } },
     lost: { ...none, workspace: { parent: 'nobody' } },
   }
-  const at = await openDesk({ mcpServers: {}, agents })
+  const at = await openFixture({ mcpServers: {}, agents })
   expect(await treeOf(at)).toEqual(['root', '  default', '    writer'])
   const findings = await at.control<Finding[]>('doctor')
   expect(findings.filter(({ level }) => level === 'error')).toMatchObject([

@@ -2,12 +2,12 @@ import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { type ApprovalFacts, CONTROL, type GrantFacts } from '../src/contracts/index.ts'
 import { quartermaster } from './support/product.ts'
-import { openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+import { openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 /** An `up` whose agent may write files when somebody allows it. */
 function desk(): Promise<UpstreamDesk> {
   const agents = { default: { capabilities: { files: { dirs: ['.'] } } } }
-  return openDesk({ mcpServers: {}, agents, settings: { consentWaitSeconds: 0 } })
+  return openFixture({ mcpServers: {}, agents, settings: { consentWaitSeconds: 0 } })
 }
 
 interface Refused {

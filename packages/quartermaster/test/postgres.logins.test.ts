@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
+import { oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-fixture.ts'
 import type { LoginFacts, UpstreamStatus } from '../src/contracts/index.ts'
 import { hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { createLeanClient } from './support/lean-client.ts'

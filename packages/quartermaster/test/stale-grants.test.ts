@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createQuartermaster } from '../src/index.ts'
 import { GREETER } from './support/greeter.ts'
 import { makeProject, quartermaster, writeFiles } from './support/product.ts'
-import { onDesk } from './support/upstream-desk.ts'
+import { onFixture } from './support/upstream-fixture.ts'
 
 const CAPABILITY = (key: string) => `
   import { defineCapability, defineTool } from 'quartermaster'
@@ -33,7 +33,7 @@ const plain = (text: string) => text.replace(/\s+/g, ' ').replaceAll('\\"', '"')
 
 describe('an agent whose file asks for what is not there', () => {
   it('has everything else, and its client, the checks and the owner read why', async () => {
-    const desk = await onDesk(await project(WRONG))
+    const desk = await onFixture(await project(WRONG))
     const client = await desk.connect()
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(names).toEqual(['chat_history', 'one_a'])
@@ -53,7 +53,7 @@ describe('an agent whose file asks for what is not there', () => {
 
   it('is named in the log and in the answer of a reload that took something away', async () => {
     const dir = await project({ one: {}, two: { tools: ['two_a'] } })
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     await rm(join(dir, 'capabilities', 'one.ts'))
     const reload = await desk.run('reload')
     expect(reload.stdout).toContain('There is no capability "one".')
@@ -70,7 +70,7 @@ describe('an agent whose file asks for what is not there', () => {
       { one: {}, greeter: {}, two: { tools: 'two_a' } },
       { 'quartermaster.config.json': JSON.stringify(config), 'greeter.mjs': GREETER },
     )
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const removed = await desk.run('remove', 'greeter')
     expect(removed.code).toBe(1)
     expect(`${removed.stdout}${removed.stderr}`.replace(/\s+/g, ' ')).toContain('whose file still names it')

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ApiAnswer, Me, MemoryPage, MovedStore } from '../src/contracts/index.ts'
 import { ask, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
-import { onDesk, openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+import { onFixture, openFixture, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 type Moved = MovedStore & Record<string, unknown>
 
@@ -73,7 +73,7 @@ describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
 
   it('takes memories, attachments, messages and open delegations along, and all of it goes on there', async () => {
     const agent = { capabilities: { memory: {}, inbox: {}, delegation: {}, user: {} } }
-    const desk = await openDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+    const desk = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
     const { token: pat } = await desk.control<{ token: string }>('createToken', { person: 'pat' })
     const tokens = { ada: await desk.tokenFor('ada'), bob: await desk.tokenFor('bob'), pat }
     const before = seatsOn(desk, tokens)
@@ -107,7 +107,7 @@ describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
     const rows = Object.fromEntries(moved.json<Moved>().tables.map(({ table, rows: count }) => [table, count]))
     expect(rows).toMatchObject({ memories: 3, attachments: 1, blobs: 1, chunks: 3, delegations: 1 })
 
-    const there = await onDesk(desk.dir, { DATABASE_URL: url })
+    const there = await onFixture(desk.dir, { DATABASE_URL: url })
     const after = seatsOn(there, tokens)
     expect(told).toHaveLength(2)
     expect(await after.recalled('bob', 'where is the archive')).toEqual(told)

@@ -2,7 +2,7 @@ import { cp, rename, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster } from '../src/index.ts'
-import { sendJson, testSite } from '../src/testing/op-desk.ts'
+import { sendJson, testSite } from '../src/testing/op-fixture.ts'
 import { tempProject } from '../src/testing/temp-project.ts'
 
 const EXAMPLE = fileURLToPath(new URL('../../../examples/no-code', import.meta.url))

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openProcessDesk } from './support/upstream-desk.ts'
+import { openProcessFixture } from './support/upstream-fixture.ts'
 
 /** Writes down whether `up` listened when it was started, and hangs. A shell is there sooner than Node. */
 const WITNESS = {
@@ -15,7 +15,7 @@ const NAMES = ['one', 'two', 'three', 'four', 'five', 'six']
 
 describe('up', { timeout: 60_000 }, () => {
   it('listens before it starts more than one server', async () => {
-    const { dir } = await openProcessDesk({ mcpServers: Object.fromEntries(NAMES.map(name => [name, WITNESS])) })
+    const { dir } = await openProcessFixture({ mcpServers: Object.fromEntries(NAMES.map(name => [name, WITNESS])) })
     const found = async () => (await readFile(join(dir, 'found.txt'), 'utf8').catch(() => '')).trim().split('\n')
     await expect.poll(found, { timeout: 30_000 }).toHaveLength(NAMES.length)
     expect((await found()).filter(one => one === 'early').length).toBeLessThanOrEqual(1)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { tempProject } from '../src/testing/temp-project.ts'
 import { GREETER } from './support/greeter.ts'
 import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
-import { onDesk, startHttpServer, textOf } from './support/upstream-desk.ts'
+import { onFixture, startHttpServer, textOf } from './support/upstream-fixture.ts'
 
 const DEFAULT = '{\n  // mine\n  "capabilities": { "files": { "dirs": ["./notes"] } }\n}\n'
 
@@ -76,7 +76,7 @@ describe('a server by HTTP that is added by its address', () => {
   it('can be called by a client at once while up runs, with the header that it was added with', async () => {
     const { url } = await startHttpServer('--token=of-far-0123456789')
     const dir = await makeProject({ 'agents/default.json': DEFAULT })
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const client = await desk.connect()
     const added = await desk.run('add', 'far', url, '--header', 'Authorization=Bearer of-far-0123456789')
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^✓ .*it is up, with \d+ tools/) })
@@ -89,7 +89,7 @@ describe('a server by HTTP that is added by its address', () => {
     const dir = await makeProject({ 'agents/default.json': DEFAULT })
     const added = await quartermaster(['add', 'far', url, '--json'], { cwd: dir })
     expect(added.json<Added>()).toMatchObject({ outcome: 'added', granted: ['default'], status: { state: 'up' } })
-    const client = await (await onDesk(dir)).connect()
+    const client = await (await onFixture(dir)).connect()
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('far_echo')
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
   })

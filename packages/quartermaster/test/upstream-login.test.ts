@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { type OAuthPlace, type OAuthQuirks, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
+import { type OAuthPlace, type OAuthQuirks, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-fixture.ts'
 import { makeProject, quartermaster, type RunningUp, startProcess, startUp } from './support/product.ts'
 import { rawCall } from './support/raw-call.ts'
 

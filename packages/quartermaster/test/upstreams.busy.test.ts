@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { CallAnswer } from '../src/contracts/index.ts'
-import { openDesk, textOf } from './support/upstream-desk.ts'
+import { openFixture, textOf } from './support/upstream-fixture.ts'
 
 const DAY_MS = 86_400_000
 const POST = { name: 'post', description: 'Posts a letter.', inputSchema: { type: 'object', properties: {} } }
@@ -24,7 +24,7 @@ async function busyOffice(tool: object = {}) {
     answerLegacy(visit, { 'tools/list': () => ({ tools: [POST] }) })
   })
   const tools = { post: { consent: [], idempotent: true, ...tool } }
-  const desk = await openDesk({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
+  const desk = await openFixture({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
   await expect.poll(async () => (await desk.status('office'))?.tools.offered, { timeout: 20_000 }).toBe(1)
   const refuse = (status: number, header: string) => {
     refusal = { status, header }
@@ -83,7 +83,7 @@ describe('a call of a server that is busy', { timeout: 60_000 }, () => {
 
   it.each([429, 503])('is answered by that same call when the server has time soon (HTTP %i)', async status => {
     const offices = { older: await closedOffice(status, 'legacy'), newer: await closedOffice(status, 'modern') }
-    const desk = await openDesk({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
+    const desk = await openFixture({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
     for (const name of ['older', 'newer'])
       await expect.poll(async () => (await desk.status(name))?.tools.offered, { timeout: 20_000 }).toBe(1)
     const client = await desk.connect()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { tempProject } from '../src/testing/temp-project.ts'
-import { definition, listing } from './support/listing-desk.ts'
+import { definition, listing } from './support/listing-fixture.ts'
 import { quartermaster } from './support/product.ts'
-import { onDesk } from './support/upstream-desk.ts'
+import { onFixture } from './support/upstream-fixture.ts'
 
 const LONG = { timeout: 60_000 }
 
@@ -28,7 +28,7 @@ async function project(tools = MIXED) {
 describe('the consent of a server that is added', LONG, () => {
   it('is for what it calls destructive and does not describe, until the owner says otherwise', async () => {
     const { dir, words, servers } = await project()
-    const desk = await onDesk(dir)
+    const desk = await onFixture(dir)
     const client = await desk.connect()
     const { stdout } = await desk.run('add', 'db', '--', ...words)
     expect(stdout).toContain(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
-import { ILL_SERVER, openDesk, program } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program } from './support/upstream-fixture.ts'
 
 const LATE = 'It was not ready within 1 s.'
 
@@ -17,7 +17,7 @@ it.each(['auto', 'legacy'])(
       if (visit.body['method'] !== 'tools/list') answerLegacy(visit)
     })
     const limits = { era, startSeconds: 1 }
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         'silent-program': { ...program(ILL_SERVER, '--hang'), ...limits },
         'listless-program': { ...program(ILL_SERVER, '--hang-on=tools/list'), ...limits },

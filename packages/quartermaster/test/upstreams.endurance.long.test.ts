@@ -3,7 +3,7 @@ import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { createFootprintScale, type Footprint } from './support/process-footprint.ts'
 import { type RudeServer, startRudeServer } from './support/rude-server.ts'
-import { ILL_SERVER, openProcessDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
+import { ILL_SERVER, openProcessFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 const CALLS = 10_000
 /** Of programs, and as many servers by HTTP; half of either are of the older era. */
@@ -142,7 +142,7 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts, of 
   it('leave no process, thread, connection, descriptor, handle or memory behind', { timeout: 180_000 }, async () => {
     const scale = await createFootprintScale()
     const rude = await Promise.all(servers.map((_, at) => startRudeServer(at % 2 === 0 ? 'legacy' : 'modern')))
-    const desk = await openProcessDesk({ mcpServers: entriesOf(rude), env: scale.env })
+    const desk = await openProcessFixture({ mcpServers: entriesOf(rude), env: scale.env })
     const pid = Number(desk.up.child.pid)
     await programsUp(desk)
     await allOffered(desk)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 
 const READ = {
   name: 'read',
@@ -19,7 +19,7 @@ async function office(fail: (visit: Visit) => unknown) {
     if (visit.body['method'] === 'tools/call' && !isFixed) return void fail(visit)
     answerLegacy(visit, { 'tools/list': () => ({ tools: [READ] }), 'tools/call': () => DONE })
   })
-  const desk = await openDesk({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
+  const desk = await openFixture({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
   await expect.poll(async () => (await desk.status('office'))?.tools.offered, PATIENT).toBe(1)
   const client = await desk.connect()
   return {

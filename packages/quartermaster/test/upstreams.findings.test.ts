@@ -7,10 +7,10 @@ import {
   definition,
   type ListingDesk,
   listing,
-  openListingDesk,
+  openListingFixture,
   PATIENT,
   watchingClient,
-} from './support/listing-desk.ts'
+} from './support/listing-fixture.ts'
 import { makeProject, quartermaster } from './support/product.ts'
 
 const LONG = { timeout: 180_000 }
@@ -53,7 +53,7 @@ describe('what looks like an attack', LONG, () => {
   it('is held back by default, told and offered with "warn", and not even told with "allow"', async () => {
     const bad = POISONED.map(([, one]) => one)
     const flags = [`--instructions=${ORDER}`]
-    const desk = await openListingDesk([definition('note'), ...bad], { flags })
+    const desk = await openListingFixture([definition('note'), ...bad], { flags })
     const { names } = await watchingClient(desk)
     await expect.poll(names, PATIENT).toEqual(['desk_note'])
     const held = await desk.review()
@@ -113,7 +113,7 @@ describe('what looks like an attack', LONG, () => {
   })
 
   it('is offered when a person accepts it, and is not told again; what is left out is not told either', async () => {
-    const desk = await openListingDesk([definition('note'), ...POISONED.slice(0, 2).map(([, one]) => one)], {
+    const desk = await openListingFixture([definition('note'), ...POISONED.slice(0, 2).map(([, one]) => one)], {
       config: { leaveOut: ['by_parameter'] },
     })
     const { names } = await watchingClient(desk)

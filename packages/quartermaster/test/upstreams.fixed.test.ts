@@ -5,8 +5,8 @@ import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { watchingClient } from './support/listing-desk.ts'
-import { ILL_SERVER, openDesk, program } from './support/upstream-desk.ts'
+import { watchingClient } from './support/listing-fixture.ts'
+import { ILL_SERVER, openFixture, program } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 
@@ -46,7 +46,7 @@ async function brokenServers() {
 
 it('has a server that was fixed appear in live sessions however long it would be left alone', async () => {
   const { mcpServers, fix } = await brokenServers()
-  const desk = await openDesk({ mcpServers })
+  const desk = await openFixture({ mcpServers })
   const { seen, names } = await watchingClient(desk)
   const all = () => desk.control<UpstreamStatus[]>('upstreams')
   const waiting = async () => (await all()).filter(({ nextStartAt }) => nextStartAt !== undefined).length

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { connectClient } from './support/bridge.ts'
-import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000, interval: 20 }
 const FALLS = ['Once.', 'Twice.', 'Again.', 'Once more.']
@@ -33,7 +33,7 @@ async function openFlapping(settings: Record<string, unknown>) {
     near: { ...program(ILL_SERVER), era: 'legacy' },
     calm: { ...program(ILL_SERVER), era: 'legacy', tools: { echo: { short } } },
   })
-  const desk = await openDesk({ mcpServers: servers('At first.'), settings })
+  const desk = await openFixture({ mcpServers: servers('At first.'), settings })
   const pidOf = async () => (await desk.status('near'))?.pids[0] ?? 0
   const connections = async () => (await desk.status('far'))?.connections
   return {

@@ -3,7 +3,14 @@ import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/h
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { createFootprintScale, type FootprintScale } from './support/process-footprint.ts'
 import type { UpProcess } from './support/product.ts'
-import { ILL_SERVER, openProcessDesk, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import {
+  ILL_SERVER,
+  openProcessFixture,
+  program,
+  SDK_SERVER,
+  textOf,
+  type UpstreamDesk,
+} from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 30_000 }
 const LONG = { timeout: 90_000 }
@@ -20,7 +27,7 @@ interface Neighbour {
 
 async function besides(loud: Record<string, unknown>): Promise<Neighbour> {
   const scale = await createFootprintScale()
-  const desk = await openProcessDesk({ mcpServers: { ...loud, desk: program(SDK_SERVER) }, env: scale.env })
+  const desk = await openProcessFixture({ mcpServers: { ...loud, desk: program(SDK_SERVER) }, env: scale.env })
   const client = await desk.connect()
   await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
   const isWrong = async (text: string) => ((await textOf(client, 'desk_echo', { text })) === text ? [] : [text])

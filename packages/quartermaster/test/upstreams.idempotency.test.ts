@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OperationFacts, OperationPage } from '../src/contracts/index.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 
 /** Posts letters, and notes each; looks at one without changing anything. */
 const POST = `
@@ -61,10 +61,10 @@ async function wayTo(url: string) {
 
 /** One Quartermaster behind another, and what goes between them. */
 async function twoInARow() {
-  const behind = await openDesk({ ...BEHIND_DEFAULT, files: { 'capabilities/office.js': POST } })
+  const behind = await openFixture({ ...BEHIND_DEFAULT, files: { 'capabilities/office.js': POST } })
   const way = await wayTo(behind.up.url)
   const headers = { authorization: `Bearer ${await behind.tokenFor('default')}` }
-  const front = await openDesk({ mcpServers: { b: { url: way.url, headers, tools: { post: { consent: [] } } } } })
+  const front = await openFixture({ mcpServers: { b: { url: way.url, headers, tools: { post: { consent: [] } } } } })
   await expect.poll(async () => (await front.status('b'))?.tools.offered, { timeout: 20_000 }).toBe(2)
   const posted = async () => (await readFile(join(behind.dir, 'posted'), 'utf8')).trim().split('\n')
   return { front, behind, way, posted, client: await front.connect() }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { tempProject } from '../src/testing/temp-project.ts'
-import { definition, listing } from './support/listing-desk.ts'
+import { definition, listing } from './support/listing-fixture.ts'
 import { atTerminal, makeProject, quartermaster, startUp } from './support/product.ts'
-import { onDesk, textOf } from './support/upstream-desk.ts'
+import { onFixture, textOf } from './support/upstream-fixture.ts'
 
 const LONG = { timeout: 120_000 }
 
@@ -285,7 +285,7 @@ describe('an import from an editor', LONG, () => {
         mine: { ...mine?.entry, consent: 'destructive' },
       })
 
-      const client = await (await onDesk(cwd)).connect()
+      const client = await (await onFixture(cwd)).connect()
       await expect.poll(() => textOf(client, 'here_note', { path: 'a' })).toBe('{"path":"a"}')
       await expect.poll(() => textOf(client, 'mine_send', { path: 'b' })).toBe('{"path":"b"}')
     },

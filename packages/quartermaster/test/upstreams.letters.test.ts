@@ -1,10 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { itemsOf, membersOf } from './support/json-slices.ts'
-import { PATIENT } from './support/listing-desk.ts'
+import { PATIENT } from './support/listing-fixture.ts'
 import { type Answers, literalServer } from './support/literal-server.ts'
 import { spelled, withoutAdditions } from './support/passed-on.ts'
-import { openDesk } from './support/upstream-desk.ts'
+import { openFixture } from './support/upstream-fixture.ts'
 import { createWireTap, tappedFetch } from './support/wire-tap.ts'
 
 const SERVERS = (['legacy', 'modern'] as const).flatMap(era =>
@@ -101,7 +101,7 @@ function resultWith(values: readonly string[], size: number): string {
 describe.each(SERVERS)('what a server of the $era era says over $transport', server => {
   /** Takes steps with a client of each era, and answers what stood on the wire. */
   async function inFront(answers: Answers, methods: readonly string[]) {
-    const desk = await openDesk({ mcpServers: { desk: await literalServer(answers, server) } })
+    const desk = await openFixture({ mcpServers: { desk: await literalServer(answers, server) } })
     await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
     return Promise.all(
       FRONTS.map(async era => {

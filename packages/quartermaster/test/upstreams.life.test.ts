@@ -2,20 +2,20 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { allGone, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { allGone, pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import {
   ILL_SERVER,
-  onDesk,
-  openDesk,
+  onFixture,
+  openFixture,
   program,
   SDK_SERVER,
   startHttpServer,
   textOf,
   type UpstreamDesk,
-} from './support/upstream-desk.ts'
+} from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 const LONG = { timeout: 120_000 }
@@ -41,7 +41,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
   it('has no process until the first call, is asked nothing by HTTP, and neither again when it is not used', async () => {
     const [old, young] = [await sessionServer(), await sessionServer()]
     const lazily = (entry: object) => ({ ...entry, start: 'lazy', idleSeconds: 1 })
-    const first = await openDesk({
+    const first = await openFixture({
       mcpServers: {
         near: lazily(program(ILL_SERVER)),
         each: lazily({ ...program(ILL_SERVER), connection: 'perAgent' }),
@@ -59,7 +59,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
 
     old.visits.length = 0
     young.visits.length = 0
-    const desk = await onDesk(first.dir)
+    const desk = await onFixture(first.dir)
     const client = await desk.connect()
     const listed = ['near_echo', 'each_echo', 'old_count', 'young_count']
     await expect.poll(() => namesIn(client), PATIENT).toEqual(expect.arrayContaining(listed))
@@ -87,7 +87,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
 
 it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', LONG, async () => {
   const log = join(await freshFolder(), 'log')
-  const desk = await openDesk({
+  const desk = await openFixture({
     mcpServers: { desk: { ...program(SDK_SERVER, `--log=${log}`), connection: 'perAgent' } },
     agents: everyone('ada', 'bob', 'cy'),
   })
@@ -137,7 +137,7 @@ async function sessionServer() {
 
 describe('a connection that agents share', LONG, () => {
   it('gives every agent its own answers, however many calls are under way', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
+    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
     await isUp(desk)
     const calls = async (agent: string) => {
       const client = await desk.connect('auto', { agent })
@@ -156,7 +156,7 @@ describe('a connection that agents share', LONG, () => {
     async (_, entry) => {
       const log = join(await freshFolder(), 'log')
       const server = { ...(await entry(`--log=${log}`)), era: 'legacy' }
-      const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
+      const desk = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
       await isUp(desk)
       const connect = async (agent: string) => {
         const client = await desk.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
@@ -183,7 +183,7 @@ describe('a connection that agents share', LONG, () => {
   it('asks no person what another client of the same agent has caused, and one client whatever else it is doing', async () => {
     const log = join(await freshFolder(), 'log')
     const server = { ...program(SDK_SERVER, `--log=${log}`), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { desk: server } })
+    const desk = await openFixture({ mcpServers: { desk: server } })
     await isUp(desk)
     const asked: string[] = []
     const connect = async (person: string) => {
@@ -217,7 +217,7 @@ describe('a connection of one agent', LONG, () => {
     const file = join(await freshFolder(), 'tools.json')
     await writeFile(file, described(['same', 'Stays.'], ['note', 'Notes.']))
     const server = { ...program(ILL_SERVER, `--definitions=${file}`), connection: 'perAgent' }
-    const desk = await openDesk({ mcpServers: { desk: server } })
+    const desk = await openFixture({ mcpServers: { desk: server } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_note'), PATIENT).toBe('{}')
     await writeFile(file, described(['same', 'Stays.'], ['note', 'Another.']))
@@ -232,7 +232,7 @@ describe('a connection of one agent', LONG, () => {
   it('is not taken from it by the bad key of another', async () => {
     const { url } = await startHttpServer('--token=of-bob')
     const agents = { ada: keyOf('revoked'), bob: keyOf('of-bob') }
-    const desk = await openDesk({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
+    const desk = await openFixture({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
     await isUp(desk)
     const bob = await desk.connect('auto', { agent: 'bob' })
     await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
@@ -243,7 +243,7 @@ describe('a connection of one agent', LONG, () => {
   it('is not the only one that hears of a change at a server that lets nobody in without a key', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const server = { url, agents: { ada: keyOf('of-ada') } }
-    const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada') })
+    const desk = await openFixture({ mcpServers: { desk: server }, agents: everyone('ada') })
     await isUp(desk)
     const direct = new Client({ name: 'direct', version: '1' }, { versionNegotiation: { mode: 'auto' } })
     await direct.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: keyOf('of-ada') }))
@@ -257,7 +257,7 @@ describe('a connection of one agent', LONG, () => {
 describe('an upstream that runs', LONG, () => {
   it('is started anew when a person wants it, and nothing of the one before is left', async () => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
+    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
     await isUp(desk)
     const before = await pidsOf(desk)
     const started = await pidsIn(file)
@@ -269,7 +269,9 @@ describe('an upstream that runs', LONG, () => {
   })
 
   it('tells in its log which of its programs has said what, and that a person had it started anew', async () => {
-    const desk = await openDesk({ mcpServers: { desk: { ...program(ILL_SERVER, '--stderr=Hello.'), era: 'legacy' } } })
+    const desk = await openFixture({
+      mcpServers: { desk: { ...program(ILL_SERVER, '--stderr=Hello.'), era: 'legacy' } },
+    })
     const told = async () => {
       const lines = (await desk.run('logs', 'desk')).stdout.trim().split('\n')
       return lines.map(line => line.replace(/^\S+ /, '')).filter(line => !line.includes('Connected to'))
@@ -291,7 +293,7 @@ describe('an upstream that runs', LONG, () => {
   })
 
   it('runs on when only its texts are changed, and is started anew when its command is', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) } })
+    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER) } })
     await isUp(desk)
     const use = (entry: object) => configure(desk, { mcpServers: { desk: entry } })
     const shortOf = async () => (await desk.control<{ short: string }>('tool', { name: 'desk_echo' })).short
@@ -307,7 +309,7 @@ describe('an upstream that runs', LONG, () => {
 
   it('is a dependency that status and metrics tell of', async () => {
     const missing = { command: 'no-such-program' }
-    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER), missing } })
+    const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER), missing } })
     await isUp(desk)
     const metrics = async () => (await fetch(`${desk.up.url}/metrics`)).text()
     await expect.poll(metrics, PATIENT).toMatch(/dependency="upstream-desk"[^\n]*state="up"[^\n]* 1\n/)
@@ -322,10 +324,10 @@ describe('an upstream that lets in nobody but one agent', LONG, () => {
     const { url } = await startHttpServer('--token=of-ada')
     const far = { url, start: 'lazy', agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } }
     const capabilities = { far: {} }
-    const first = await openDesk({ mcpServers: { far }, agents: { ada: { capabilities }, bob: { capabilities } } })
+    const first = await openFixture({ mcpServers: { far }, agents: { ada: { capabilities }, bob: { capabilities } } })
     await expect.poll(async () => (await first.status('far'))?.tools.offered, PATIENT).toBeGreaterThan(0)
     await first.up.stop()
-    const desk = await onDesk(first.dir)
+    const desk = await onFixture(first.dir)
     const bob = await desk.connect('auto', { agent: 'bob' })
     expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, openDesk, program } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program } from './support/upstream-fixture.ts'
 
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } })
 
@@ -10,7 +10,7 @@ it('leaves out of a listing what is wrong with it and nothing else, and never of
   const file = join(await freshFolder(), 'definitions.json')
   const list = (...tools: object[]) => writeFile(file, JSON.stringify(tools))
   await list(tool('one', 'One.'), tool('one', 'One again.'), { description: 'Nameless.' }, tool('two', 'Two.'))
-  const desk = await openDesk({ mcpServers: { ill: program(ILL_SERVER, `--definitions=${file}`) } })
+  const desk = await openFixture({ mcpServers: { ill: program(ILL_SERVER, `--definitions=${file}`) } })
   const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
   const texts = async () => (await client.listTools()).tools.map(({ name, description }) => `${name}: ${description}`)
   await expect.poll(texts, { timeout: 15_000 }).toEqual(['ill_one: One.', 'ill_two: Two.'])

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, onDesk, openDesk, program, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import { ILL_SERVER, onFixture, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 const LONG = { timeout: 60_000 }
@@ -18,7 +18,7 @@ describe('a program that falls over when it is asked in the newer era', LONG, ()
   it('is asked so once, and neither when it is started again nor by the next up', async () => {
     const file = join(await freshFolder(), 'pids')
     const server = program(ILL_SERVER, '--dies-on-unknown', `--pids=${file}`)
-    const desk = await openDesk({ mcpServers: { desk: server } })
+    const desk = await openFixture({ mcpServers: { desk: server } })
     await isUp(desk)
     const [fallen, running = 0, ...more] = await pidsIn(file)
     expect([typeof fallen, more]).toEqual(['number', []])
@@ -29,7 +29,7 @@ describe('a program that falls over when it is asked in the newer era', LONG, ()
     await client.close()
     await desk.up.stop()
 
-    const next = await (await onDesk(desk.dir)).connect()
+    const next = await (await onFixture(desk.dir)).connect()
     await expect.poll(() => textOf(next, 'desk_echo', { text: 'again' }), PATIENT).toBe('again')
     expect(await pidsIn(file)).toHaveLength(4)
   })
@@ -44,11 +44,11 @@ describe('a server by HTTP that is met for many calls at a time', LONG, () => {
     ['modern', MODERN, 'server/discover'],
   ])('is asked once what it is, and in its own era (%s)', async (_, answers, greeting) => {
     const server = await httpEndpoint(visit => answerLegacy(visit, answers))
-    const first = await openDesk({ mcpServers: { desk: { url: server.url, start: 'lazy' } } })
+    const first = await openFixture({ mcpServers: { desk: { url: server.url, start: 'lazy' } } })
     await isUp(first)
     await first.up.stop()
 
-    const desk = await onDesk(first.dir)
+    const desk = await onFixture(first.dir)
     const clients = await Promise.all([desk.connect(), desk.connect(), desk.connect('legacy')])
     expect(await desk.status('desk')).toMatchObject({ state: 'idle' })
     server.visits.length = 0
@@ -70,7 +70,7 @@ describe('a server that has tools and does not list them', LONG, () => {
       const error = { code: -32_603, message: 'The table of tools is locked.' }
       return visit.json(200, { jsonrpc: '2.0', id: visit.body['id'], error })
     })
-    const desk = await openDesk({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('desk'))?.unlisted, PATIENT).toEqual(['tools'])
     const told = '"desk" does not list its tools. None of them is used until it does.'
     expect((await desk.run('doctor')).stdout).toContain(told)

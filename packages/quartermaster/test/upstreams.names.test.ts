@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Problem, ResolutionEntry } from '../src/contracts/index.ts'
-import { definition, listing, PATIENT } from './support/listing-desk.ts'
-import { openDesk, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import { definition, listing, PATIENT } from './support/listing-fixture.ts'
+import { openFixture, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 const LONG = { timeout: 90_000 }
 
@@ -23,7 +23,7 @@ describe('names of upstreams and their tools that are taken', LONG, () => {
       listing([definition('note', { description: 'Of the first.' }), definition('first')]),
       listing([definition('note', { description: 'Of the second.' }), definition('second')]),
     ])
-    const desk = await openDesk({ mcpServers: { b: { ...one.entry, ...bare } } })
+    const desk = await openFixture({ mcpServers: { b: { ...one.entry, ...bare } } })
     await isUp(desk, 'b')
     await desk.control('addUpstream', { name: 'a', entry: { ...two.entry, ...bare } })
     await isUp(desk, 'a')
@@ -68,7 +68,7 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
       offer: ['echo', 'add'],
       tools: { echo: { name: 'read_file' } },
     }
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         files: program(SDK_SERVER),
         house: program(SDK_SERVER),

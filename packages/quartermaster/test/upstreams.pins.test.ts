@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ResolutionEntry } from '../src/contracts/index.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { definition, listing, openListingDesk, PATIENT, watchingClient } from './support/listing-desk.ts'
+import { definition, listing, openListingFixture, PATIENT, watchingClient } from './support/listing-fixture.ts'
 import {
   ILL_SERVER,
-  onDesk,
-  openDesk,
+  onFixture,
+  openFixture,
   program,
   SDK_SERVER,
   textOf,
   type UpstreamDesk,
-} from './support/upstream-desk.ts'
+} from './support/upstream-fixture.ts'
 
 const LONG = { timeout: 90_000 }
 
@@ -27,7 +27,7 @@ const check = async (desk: UpstreamDesk, agent: string) =>
 
 describe('the tools of a server whose program is gone', LONG, () => {
   it('are known by what was seen last, listed as disabled with the reason, and lists of them are checked', async () => {
-    const first = await openListingDesk([definition('note'), definition('draft')])
+    const first = await openListingFixture([definition('note'), definition('draft')])
     await first.up.stop()
     await writeFile(
       join(first.dir, 'quartermaster.config.json'),
@@ -39,7 +39,7 @@ describe('the tools of a server whose program is gone', LONG, () => {
       join(first.dir, 'agents/prefixed.json'),
       '{ "capabilities": { "desk": { "tools": ["desk_note"] } } }',
     )
-    const desk = await onDesk(first.dir)
+    const desk = await onFixture(first.dir)
 
     const tools = async () =>
       (await desk.run('tools', '--json')).json<{ name: string; state: string; missing?: { reason: string }[] }[]>()
@@ -70,12 +70,12 @@ describe('the tools of a server whose program is gone', LONG, () => {
 async function openWithout(recoveringSeconds: number) {
   const capabilities = { desk: {} }
   const agents = { ada: { capabilities }, finder: { capabilities, view: 'gateway' } }
-  const first = await openDesk({ mcpServers: { desk: program(SDK_SERVER) }, agents })
+  const first = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents })
   await expect.poll(async () => (await first.status('desk'))?.resources, PATIENT).toBe(2)
   await first.up.stop()
   const config = { mcpServers: { desk: { command: 'no-such-program-here' } }, settings: { recoveringSeconds } }
   await writeFile(join(first.dir, 'quartermaster.config.json'), JSON.stringify(config))
-  return onDesk(first.dir)
+  return onFixture(first.dir)
 }
 
 describe('what a server had whose program is gone', LONG, () => {
@@ -121,7 +121,7 @@ describe('what a server had whose program is gone', LONG, () => {
 describe('a list of tools of a server that nobody has seen yet', LONG, () => {
   it('is unverified, not wrong, and counts as soon as the server is seen', async () => {
     const file = join(await freshFolder(), 'repaired')
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) },
       agents: { default: { capabilities: { late: { tools: ['echo', 'ecko'] } } } },
     })
@@ -149,7 +149,7 @@ describe('a list of tools of a server that nobody has seen yet', LONG, () => {
 
 describe('an upstream that was removed', LONG, () => {
   it('is forgotten: added again, it is met for the first time', async () => {
-    const desk = await openListingDesk([definition('note')])
+    const desk = await openListingFixture([definition('note')])
     await desk.say(definition('note', { description: 'Another.' }), definition('late'))
     await expect.poll(desk.review, PATIENT).toHaveLength(2)
     expect((await desk.run('remove', 'desk')).code).toBe(0)

@@ -6,7 +6,7 @@ import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { rawCall, tampered } from './support/raw-call.ts'
-import { type ClientEra, openDesk, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import { type ClientEra, openFixture, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 /**
  * Asks with "asks", cancels that question with "never_mind", and ends the first call with "finish". "fires" asks and waits
@@ -77,7 +77,7 @@ createInterface(process.stdin).on('line', line => {
 `
 
 async function openFickle() {
-  const desk = await openDesk({
+  const desk = await openFixture({
     mcpServers: { fickle: { command: process.execPath, args: ['fickle.mjs'], era: 'legacy' } },
     agents: { default: { capabilities: { fickle: {} } }, stranger: { capabilities: { fickle: {} } } },
     files: { 'fickle.mjs': FICKLE },
@@ -204,7 +204,7 @@ describe.each(['auto', 'legacy'] as const)(
         if (visit.body.method !== 'tools/call') return answerLegacy(visit)
         visit.events()(`data: ${JSON.stringify(question)}\n\n`)
       })
-      const desk = await openDesk({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
+      const desk = await openFixture({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
       await expect.poll(async () => (await desk.status('post'))?.state, { timeout: 15_000 }).toBe('up')
       const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
       const before = async () => expect(told('notifications/cancelled')).toEqual([])
@@ -262,7 +262,7 @@ it('calls again in the same session when a person has been where the server sent
     visit.json(200, { jsonrpc: '2.0', id: body.id, error: { code: -32_042, message: 'Sign in first.', data } })
   })
   const entry = { url: server.url, era: 'legacy' }
-  const desk = await openDesk({ mcpServers: { post: entry } })
+  const desk = await openFixture({ mcpServers: { post: entry } })
   await expect.poll(async () => (await desk.status('post'))?.tools.offered, { timeout: 15_000 }).toBe(1)
   const client = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
   const asked = deferred<void>()

@@ -3,19 +3,19 @@ import type { ReviewItem } from '../src/contracts/index.ts'
 import {
   definition,
   listingBy,
-  openListingDesk,
+  openListingFixture,
   PATIENT,
   recordingClient,
   type Way,
   watchingClient,
-} from './support/listing-desk.ts'
-import { onDesk, openDesk, textOf } from './support/upstream-desk.ts'
+} from './support/listing-fixture.ts'
+import { onFixture, openFixture, textOf } from './support/upstream-fixture.ts'
 
 const LONG = { timeout: 90_000 }
 
 describe('a definition that its server changes', LONG, () => {
   it('is held back in live sessions, whatever changed, while the others stay; accepted, it is back', async () => {
-    const desk = await openListingDesk(['text', 'schema', 'hint', 'same'].map(name => definition(name)))
+    const desk = await openListingFixture(['text', 'schema', 'hint', 'same'].map(name => definition(name)))
     const { client, seen, names } = await watchingClient(desk)
     expect(await names()).toEqual(['desk_hint', 'desk_same', 'desk_schema', 'desk_text'])
     await desk.say(
@@ -67,7 +67,7 @@ describe('a definition that its server changes', LONG, () => {
   })
 
   it('stays away when it is rejected, until it changes; what was accepted is back at once', async () => {
-    const desk = await openListingDesk([definition('note'), definition('same')])
+    const desk = await openListingFixture([definition('note'), definition('same')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
     await expect.poll(names, PATIENT).toEqual(['desk_same'])
@@ -93,7 +93,7 @@ describe('a definition that its server changes', LONG, () => {
   })
 
   it('can be taken back after it was accepted', async () => {
-    const desk = await openListingDesk([definition('note'), definition('same')])
+    const desk = await openListingFixture([definition('note'), definition('same')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
     await expect.poll(names, PATIENT).toEqual(['desk_same'])
@@ -110,7 +110,7 @@ describe('a definition that its server changes', LONG, () => {
   })
 
   it('cannot be accepted by who has seen another version of it', async () => {
-    const desk = await openListingDesk([definition('note')])
+    const desk = await openListingFixture([definition('note')])
     await desk.say(definition('note', { description: 'Second.' }))
     await expect.poll(desk.review, PATIENT).toHaveLength(1)
     const [second] = await desk.review()
@@ -122,11 +122,11 @@ describe('a definition that its server changes', LONG, () => {
   })
 
   it('is still held after a restart of the gateway', async () => {
-    const desk = await openListingDesk([definition('note'), definition('same')])
+    const desk = await openListingFixture([definition('note'), definition('same')])
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
     await expect.poll(desk.review, PATIENT).toHaveLength(1)
     await desk.up.stop()
-    const again = await onDesk(desk.dir)
+    const again = await onFixture(desk.dir)
     const { names } = await watchingClient(again)
     await expect.poll(names, PATIENT).toEqual(['desk_same'])
   })
@@ -134,7 +134,7 @@ describe('a definition that its server changes', LONG, () => {
 
 describe('a tool that is added later', LONG, () => {
   it('waits for a person', async () => {
-    const desk = await openListingDesk([definition('note')])
+    const desk = await openListingFixture([definition('note')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note'), definition('late'))
     await expect.poll(desk.review, PATIENT).toMatchObject([{ name: 'late', state: 'new' }])
@@ -147,7 +147,7 @@ describe('a tool that is added later', LONG, () => {
   })
 
   it('is offered at once where the configuration says so, and a changed one waits all the same', async () => {
-    const desk = await openListingDesk([definition('note')], { config: { newTools: 'offer' } })
+    const desk = await openListingFixture([definition('note')], { config: { newTools: 'offer' } })
     const { names } = await watchingClient(desk)
     await desk.say(definition('note'), definition('late'))
     await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
@@ -167,7 +167,7 @@ describe('the tools of a server, however it is reached and whatever it speaks', 
     async way => {
       const { entry, say } = await listingBy(way, [definition('note'), definition('same')])
       const mcpServers = { desk: entry, open: { ...entry, newTools: 'offer' } }
-      const desk = await openDesk({ mcpServers })
+      const desk = await openFixture({ mcpServers })
       const { client, names, hasSeen } = await recordingClient(desk, 'auto')
       await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_note', 'open_same'])
       expect(await desk.status('desk')).toMatchObject(way)

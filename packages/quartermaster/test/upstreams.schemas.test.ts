@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ERAS } from './support/bridge.ts'
-import { ILL_SERVER, openDesk, program, textOf } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program, textOf } from './support/upstream-fixture.ts'
 
 const tool = (name: string, properties: unknown, more: object = {}) => ({
   name,
@@ -37,7 +37,7 @@ const TOOLS = [
 ]
 
 async function openOdd() {
-  return openDesk({
+  return openFixture({
     mcpServers: { odd: program(ILL_SERVER, '--definitions=tools.json') },
     files: { 'tools.json': JSON.stringify(TOOLS) },
     settings: { firstListWaitMs: 60_000 },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { tempProject } from '../src/testing/temp-project.ts'
-import { onDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
+import { onFixture, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 
@@ -21,7 +21,7 @@ async function openWith(secrets: Record<string, string>, mcpServers: Record<stri
   })
   await mkdir(project.path('.quartermaster'), { mode: 0o700 })
   await project.write('.quartermaster/secrets.json', JSON.stringify(secrets), 0o600)
-  const desk = await onDesk(project.dir)
+  const desk = await onFixture(project.dir)
   return { ...desk, project, client: await desk.connect() }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { openDesk, startHttpServer } from './support/upstream-desk.ts'
+import { openFixture, startHttpServer } from './support/upstream-fixture.ts'
 
 it('tells in its table what to fix: a key that was refused, a program that never said anything', {
   timeout: 60_000,
 }, async () => {
   const { url } = await startHttpServer('--token=right')
-  const desk = await openDesk({
+  const desk = await openFixture({
     mcpServers: {
       locked: { url, headers: { Authorization: 'Bearer wrong' } },
       absent: { command: 'no-such-program-anywhere' },

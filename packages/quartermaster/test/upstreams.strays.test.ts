@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import type { UpstreamLogLine } from '../src/contracts/index.ts'
-import { definition } from './support/listing-desk.ts'
-import { ILL_SERVER, openDesk, program, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+import { definition } from './support/listing-fixture.ts'
+import { ILL_SERVER, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 20_000 }
 const AT_ONCE = 20
@@ -20,7 +20,7 @@ async function expectOwnAnswers(desk: UpstreamDesk, client: Client): Promise<voi
 
 describe('answers that are late, double or to nothing', { timeout: 60_000 }, () => {
   it('go nowhere: every call of a program has its own answer', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: { desk: { ...program(ILL_SERVER, `--gather=${AT_ONCE}`), era: 'legacy' } },
     })
     await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
@@ -40,7 +40,7 @@ describe('answers that are late, double or to nothing', { timeout: 60_000 }, () 
 
   it('go nowhere: every call by HTTP has its own answer', async () => {
     const server = await httpEndpoint(gathering())
-    const desk = await openDesk({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
     await expectOwnAnswers(desk, await desk.connect())
   })

@@ -1,22 +1,22 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import type { UpstreamLogLine } from '../src/contracts/index.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { definition, listing } from './support/listing-desk.ts'
+import { definition, listing } from './support/listing-fixture.ts'
 import { childrenOf } from './support/process-footprint.ts'
 import {
   ILL_SERVER,
-  onDesk,
-  openDesk,
-  openProcessDesk,
+  onFixture,
+  openFixture,
+  openProcessFixture,
   program,
   SDK_SERVER,
   startHttpServer,
   textOf,
-} from './support/upstream-desk.ts'
+} from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 15_000 }
 const LONG = { timeout: 60_000 }
@@ -33,7 +33,7 @@ describe('upstreams that are broken from the start', LONG, () => {
       babbles: program(ILL_SERVER, '--garbage'),
       far: { url: 'http://127.0.0.1:9/mcp' },
     }
-    const desk = await openDesk({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
+    const desk = await openFixture({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
     const reasonOf = async (name: string) => (await desk.status(name))?.lastError?.message
@@ -47,7 +47,7 @@ describe('upstreams that are broken from the start', LONG, () => {
 
   it('appear in live sessions by themselves when they are repaired', async () => {
     const file = join(await freshFolder(), 'repaired')
-    const desk = await openDesk({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
+    const desk = await openFixture({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
     let changes = 0
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
     const reason = async () => (await desk.status('late'))?.lastError?.message
@@ -62,7 +62,7 @@ describe('upstreams that are broken from the start', LONG, () => {
 describe('an upstream that dies', LONG, () => {
   it('is back before a call that only reads is missed, and that call is sent again', async () => {
     const log = join(await freshFolder(), 'log')
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
+    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
     const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
@@ -79,7 +79,7 @@ describe('an upstream that dies', LONG, () => {
 
   it('is not sent twice what may change something: its outcome is unknown', async () => {
     const log = join(await freshFolder(), 'log')
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
+    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
     expect(await textOf(client, 'desk_exit')).toContain('OUTCOME_UNKNOWN')
@@ -88,7 +88,7 @@ describe('an upstream that dies', LONG, () => {
   })
 
   it('while a person is asked takes its question along: the call ends without an answer to it', async () => {
-    const desk = await openDesk({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('ill'))?.state, PATIENT).toBe('up')
     const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     const thinking = deferred<AbortSignal>()
@@ -105,7 +105,7 @@ describe('an upstream that dies', LONG, () => {
   })
 
   it('again and again is left alone for ever longer, listed no more, and leaves others in peace', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: { loops: { ...program(ILL_SERVER, '--exit-after=3'), era: 'legacy' }, desk: program(SDK_SERVER) },
       settings: { recoveringSeconds: 1 },
     })
@@ -126,7 +126,7 @@ describe('an upstream that dies', LONG, () => {
     const log = join(await freshFolder(), 'log')
     const set = definition('set', { annotations: { idempotentHint: true } })
     const { entry } = await listing([set, definition('post', { annotations: {} })], `--falls-once=${log}`)
-    const desk = await openDesk({ mcpServers: { desk: entry } })
+    const desk = await openFixture({ mcpServers: { desk: entry } })
     await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
     const client = await desk.connect()
     expect(await textOf(client, 'desk_set', { path: 'a' })).toBe('{"path":"a"}')
@@ -138,7 +138,7 @@ describe('an upstream that dies', LONG, () => {
 
   it('whenever one tool is called is called with it three times, and nobody else who only reads is without an answer', async () => {
     const { entry } = await listing([definition('read'), definition('trap')], '--falls-at=trap', '--late=100')
-    const desk = await openDesk({ mcpServers: { desk: { ...entry, era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
     const client = await desk.connect()
     const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'desk_read', { path }))
@@ -153,7 +153,7 @@ describe('an upstream that dies', LONG, () => {
     const file = join(await freshFolder(), 'licence')
     await writeFile(file, '')
     const server = { ...program(ILL_SERVER, `--needs=${file}`), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { desk: server }, settings: { recoveringSeconds: 4 } })
+    const desk = await openFixture({ mcpServers: { desk: server }, settings: { recoveringSeconds: 4 } })
     const client = await desk.connect()
     const isListed = async () =>
       (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.some(tool => tool.name === 'desk_echo')
@@ -187,7 +187,7 @@ describe('an upstream that dies', LONG, () => {
     await writeFile(file, '')
     const entry = { ...program(ILL_SERVER, `--needs=${file}`, '--exit-on=tools/call'), era: 'legacy' }
     const settings = { restartWaitSeconds: 1, recoveringSeconds: 60 }
-    const desk = await openDesk({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
+    const desk = await openFixture({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
     await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(12)
     await rm(file)
     const client = await desk.connect()
@@ -199,7 +199,7 @@ describe('an upstream that dies', LONG, () => {
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
     const first = await startHttpServer()
     const { port } = new URL(first.url)
-    const desk = await openDesk({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
     await fetch(new URL('/forget', first.url))
@@ -213,7 +213,7 @@ describe('an upstream that dies', LONG, () => {
 
 describe('an upstream that hangs', LONG, () => {
   it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work or given time', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         hangs: { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 },
         stops: program(ILL_SERVER),
@@ -248,7 +248,7 @@ describe('an upstream that hangs', LONG, () => {
 
     async function isNoticedAtRest(): Promise<void> {
       const rests = { ...program(ILL_SERVER), timeoutMs: 3_000 }
-      const quiet = await openDesk({ mcpServers: { rests }, settings: { watchIntervalSeconds: 1 } })
+      const quiet = await openFixture({ mcpServers: { rests }, settings: { watchIntervalSeconds: 1 } })
       const caller = await quiet.connect()
       // It is asked meanwhile whether it is there, and from here on known to answer that.
       await expect.poll(() => textOf(caller, 'rests_slow', { ms: 1_500 }), PATIENT).toBe('at last')
@@ -278,7 +278,7 @@ describe('an upstream that hangs', LONG, () => {
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
     const hangs = program(ILL_SERVER, '--hang-on=tools/call')
-    const desk = await openDesk({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
+    const desk = await openFixture({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
     const refusals: string[] = []
@@ -299,7 +299,7 @@ describe('an upstream that hangs', LONG, () => {
 describe('an upstream that says too much', LONG, () => {
   it('that is no message is ended, and people are told what it wrote', async () => {
     const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
+    const desk = await openFixture({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
     await expect.poll(async () => (await desk.status('babbles'))?.state, PATIENT).toBe('up')
     const [pid = 0] = (await desk.status('babbles'))?.pids ?? []
     const client = await desk.connect()
@@ -312,7 +312,7 @@ describe('an upstream that says too much', LONG, () => {
   })
 
   it('on standard error is kept for whoever looks, the newest of it', async () => {
-    const desk = await openDesk({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
+    const desk = await openFixture({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
     await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout, PATIENT).toContain('a word of warning')
     const lines = (await desk.run('logs', 'speaks', '--json')).json<{ at: number }[]>()
     expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => Math.round(at)))
@@ -324,7 +324,7 @@ describe('what upstreams have started', LONG, () => {
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
     desk.up.child.kill(signal)
     await allGone(await pidsIn(file))
@@ -335,7 +335,7 @@ describe('what upstreams have started', LONG, () => {
     ['none any more', false],
   ])('is swept away by the next start with %s, should anything be left', async (_, isKept) => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
     const left = await pidsIn(file)
     const up = desk.up.child.pid ?? 0
@@ -346,7 +346,7 @@ describe('what upstreams have started', LONG, () => {
     await expect.poll(() => isAlive(up)).toBe(false)
     expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true, true])
     if (!isKept) await writeFile(join(desk.dir, 'quartermaster.config.json'), '{}')
-    await onDesk(desk.dir)
+    await onFixture(desk.dir)
     await allGone(left)
   })
 })

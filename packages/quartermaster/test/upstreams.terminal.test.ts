@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { definition, PATIENT } from './support/listing-desk.ts'
-import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
+import { definition, PATIENT } from './support/listing-fixture.ts'
+import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 /** Colours, moves, erases, reverses and hides, and has a line of its own. */
 const EVIL =
@@ -73,7 +73,7 @@ async function shown(desk: UpstreamDesk, commands: readonly string[][]) {
 describe('what a server says at a terminal', { timeout: 120_000 }, () => {
   it('is escaped wherever it is shown, held back, offered or failed', async () => {
     const { url, refusing, change } = await evilServer()
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         desk: { url, era: 'legacy' },
         open: { url, era: 'legacy', findings: 'warn' },

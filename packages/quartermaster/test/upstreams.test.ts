@@ -4,9 +4,9 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { definition, listing, PATIENT } from './support/listing-desk.ts'
+import { definition, listing, PATIENT } from './support/listing-fixture.ts'
 import { openDiffering, openForTwo } from './support/two-agents.ts'
-import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
+import { ILL_SERVER, openFixture, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-fixture.ts'
 
 const FRONTS = ['auto', 'legacy'] as const
 const SERVERS = (['modern', 'legacy'] as const).flatMap(behind =>
@@ -76,7 +76,7 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
   }, async () => {
     const log = join(await freshFolder(), 'log')
     const server = await serverOver(transport, `--log=${log}`)
-    const desk = await openDesk({ mcpServers: { desk: { ...server, era: behind } } })
+    const desk = await openFixture({ mcpServers: { desk: { ...server, era: behind } } })
     await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
     const clients: Client[] = []
     for (const front of FRONTS) {
@@ -96,7 +96,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
     const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
     const mcpServers = { desk: program(SDK_SERVER), calm: allowed }
-    const desk = await openDesk({ mcpServers, settings: { consentWaitSeconds: 0 } })
+    const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
     await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('Waiting for approval')
@@ -110,7 +110,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
       vouched: { ...entry, tools: { drop: { mutates: false } } },
       calm: { ...entry, tools: { drop: { consent: [] } } },
     }
-    const desk = await openDesk({ mcpServers, settings: { consentWaitSeconds: 0 } })
+    const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' }), PATIENT).toBe('{"path":"a"}')
     for (const name of ['desk_drop', 'vouched_drop'])
@@ -118,7 +118,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('answers with an error where a result is not what its server has promised, and with the others as they are', async () => {
-    const desk = await openDesk({ mcpServers: { desk: { ...program(ILL_SERVER), era: 'legacy' } } })
+    const desk = await openFixture({ mcpServers: { desk: { ...program(ILL_SERVER), era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
     for (const front of FRONTS) {
       const client = await desk.connect(front)
@@ -142,7 +142,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
       mutates: true,
       examples: [{ query: 'Greet me.', input: { text: 'Good morning' } }],
     }
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: { desk: { ...program(SDK_SERVER), tools: { echo: said } } },
       agents: { default: { capabilities: { desk: {} }, view: 'gateway' } },
     })
@@ -155,7 +155,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('is filtered, renamed and overridden by the configuration', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         desk: {
           ...program(SDK_SERVER),
@@ -185,7 +185,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('that is switched off is neither listed nor started, whatever is known of it', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
     await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
@@ -214,7 +214,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
 
   it('that is replaced finishes what it was called for', async () => {
     const entry = (...flags: string[]) => ({ mcpServers: { ill: { ...program(ILL_SERVER, ...flags), era: 'legacy' } } })
-    const desk = await openDesk(entry())
+    const desk = await openFixture(entry())
     const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
     const [isAsked, isReplaced] = [deferred(), deferred()]
@@ -236,7 +236,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   it('that a reload brings, mounts anew or takes away is named by it', async () => {
     const settings = { watchFiles: false }
     const [ill, banner] = [program(ILL_SERVER), program(ILL_SERVER, '--banner')]
-    const desk = await openDesk({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
+    const desk = await openFixture({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
     for (const name of ['stays', 'turns', 'goes'])
       await expect.poll(async () => (await desk.status(name))?.state, { timeout: 15_000 }).toBe('up')
     const reload = async (mcpServers: object, ...options: string[]) => {
@@ -259,7 +259,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const { url } = await startHttpServer(`--log=${log}`)
     vi.stubEnv('QUARTERMASTER_RECHECK_COOLDOWN_SECONDS', '30')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const desk = await openDesk({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
+    const desk = await openFixture({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
     expect(new Set((await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('auth')))).toEqual(
@@ -272,7 +272,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('runs in the project folder or where its entry says, and nowhere in the data folder', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: {
         here: program(ILL_SERVER),
         there: { ...program(ILL_SERVER), cwd: 'notes' },
@@ -289,7 +289,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
     // One that hears of changes; others may use what they listed for a while.
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)

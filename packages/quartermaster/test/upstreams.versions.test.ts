@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { tempProject } from '../src/testing/temp-project.ts'
 import { runProcess } from './support/product.ts'
-import { ILL_SERVER } from './support/upstream-desk.ts'
+import { ILL_SERVER } from './support/upstream-fixture.ts'
 
 /** Programs that stand in for those of npm: one knows two packages, the other starts a server whatever it is asked for. */
 const NPM = `#!${process.execPath}

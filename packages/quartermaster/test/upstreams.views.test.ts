@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { openDiffering } from './support/two-agents.ts'
-import { openDesk, program, SDK_SERVER, textOf } from './support/upstream-desk.ts'
+import { openFixture, program, SDK_SERVER, textOf } from './support/upstream-fixture.ts'
 
 const PATIENT = { timeout: 15_000 }
 
 describe('two servers that have the same addresses', () => {
   it('are each read by the agent that has it, and whoever gives both to one agent is told', async () => {
-    const desk = await openDesk({
+    const desk = await openFixture({
       mcpServers: { first: program(SDK_SERVER), second: program(SDK_SERVER) },
       agents: {
         ada: { capabilities: { first: {} } },

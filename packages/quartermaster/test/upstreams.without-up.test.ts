@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { type Definition, definition, listing } from './support/listing-desk.ts'
+import { type Definition, definition, listing } from './support/listing-fixture.ts'
 import { makeProject, quartermaster } from './support/product.ts'
-import { ILL_SERVER, program } from './support/upstream-desk.ts'
+import { ILL_SERVER, program } from './support/upstream-fixture.ts'
 
 /** A server that lists what it is told to, and commands beside which nobody keeps it running. */
-async function openQuietDesk(...tools: Definition[]) {
+async function openQuietFixture(...tools: Definition[]) {
   const { entry, say } = await listing(tools)
   const dir = await makeProject({
     'quartermaster.config.json': JSON.stringify({ mcpServers: { desk: { ...entry, era: 'legacy' } } }),
@@ -20,7 +20,7 @@ async function openQuietDesk(...tools: Definition[]) {
 it('offers a tool that is gone and comes back with its next call, also where no `up` runs', {
   timeout: 90_000,
 }, async () => {
-  const { say, run } = await openQuietDesk(definition('note'), definition('draft'))
+  const { say, run } = await openQuietFixture(definition('note'), definition('draft'))
   await say(definition('note'))
   await run('upstreams', 'restart', 'desk')
   const gone =
@@ -35,7 +35,7 @@ it('offers a tool that is gone and comes back with its next call, also where no 
 it('offers a tool that is changed and changed back with its next call, also where no `up` runs', {
   timeout: 90_000,
 }, async () => {
-  const { say, run } = await openQuietDesk(definition('note'))
+  const { say, run } = await openQuietFixture(definition('note'))
   await say(definition('note', { description: 'About another note.' }))
   await run('upstreams', 'restart', 'desk')
   expect(await run('call', 'desk_note')).toMatchObject({ code: 5, stderr: expect.stringContaining('changed it') })

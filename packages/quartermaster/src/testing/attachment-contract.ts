@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { isAttachmentGone } from '../core/attachments/index.ts'
 import { remove, type Store, update } from '../core/store/index.ts'
-import { openAttachments } from './attachment-desk.ts'
+import { openAttachments } from './attachment-fixture.ts'
 
 const PERSON = { organisation: 'default', workspaceId: null }
 const HOUR_MS = 3_600_000

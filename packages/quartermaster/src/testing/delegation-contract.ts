@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { silentLog } from '../adapters/system/index.ts'
 import { createActivityPruner } from '../core/messages/index.ts'
 import type { Store } from '../core/store/index.ts'
-import { openDelegations } from './delegation-desk.ts'
+import { openDelegations } from './delegation-fixture.ts'
 
 /** What delegations promise over a database that several processes share. */
 export function delegationContract(name: string, open: () => Store | Promise<Store>): void {

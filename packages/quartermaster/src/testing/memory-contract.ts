@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../core/store/index.ts'
-import { family } from './memory-desk.ts'
+import { family } from './memory-fixture.ts'
 
 /** What recall promises, on every store. Each test has an organisation of its own, so that all share one store. */
 export function memoryContract(name: string, open: () => Store): void {

@@ -37,8 +37,8 @@ const transcripts = new Map<string, Transcript>()
 beforeAll(async () => {
   host = await openHostPlace(Object.keys(IN_PROCESS).map(deskOf))
   up = await openUpPlace(Object.keys(BEHIND_UP).map(deskOf))
-  for (const [runtime, open] of Object.entries(IN_PROCESS)) await openDesk(runtime, host, agent => open(host, agent))
-  for (const [runtime, open] of Object.entries(BEHIND_UP)) await openDesk(runtime, up, agent => open(up, agent))
+  for (const [runtime, open] of Object.entries(IN_PROCESS)) await openFixture(runtime, host, agent => open(host, agent))
+  for (const [runtime, open] of Object.entries(BEHIND_UP)) await openFixture(runtime, up, agent => open(up, agent))
   // Only now, so that every runtime holds the tool that goes.
   await breakFeed(host, `clerk-${deskOf(FIRST)}`)
   await breakFeed(up, `clerk-${deskOf('the HTTP API')}`)
@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([host?.close(), up?.close()])
 })
 
-async function openDesk(runtime: string, place: Desk['place'], open: (agent: string) => Promise<Served>) {
+async function openFixture(runtime: string, place: Desk['place'], open: (agent: string) => Promise<Served>) {
   const name = deskOf(runtime)
   desks.set(runtime, { name, place, clerk: await open(`clerk-${name}`), reader: await open(`reader-${name}`) })
 }

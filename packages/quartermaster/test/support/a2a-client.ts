@@ -1,4 +1,4 @@
-import { eventsIn } from '../../src/testing/a2a-desk.ts'
+import { eventsIn } from '../../src/testing/a2a-fixture.ts'
 
 interface Status {
   readonly state: string

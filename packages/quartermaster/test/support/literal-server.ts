@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { httpEndpoint } from '../../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { freshFolder } from '../../src/testing/store-contract/stage.ts'
-import { ILL_SERVER, program } from './upstream-desk.ts'
+import { ILL_SERVER, program } from './upstream-fixture.ts'
 
 /** What a server answers to the letter, by method. */
 export type Answers = Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import type { UpstreamDesk } from './upstream-desk.ts'
+import type { UpstreamDesk } from './upstream-fixture.ts'
 
 /** Calls a tool with whatever else the request is to have; answers the result, or the error. */
 export type RawCall = (tool: string, args: object, more?: object) => Promise<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { expect } from 'vitest'
-import { type DeskOptions, openDesk, program, SDK_SERVER, textOf, type UpstreamDesk } from './upstream-desk.ts'
+import { type DeskOptions, openFixture, program, SDK_SERVER, textOf, type UpstreamDesk } from './upstream-fixture.ts'
 
 /** A desk with two agents that have the same upstreams, and a client of each. */
 export interface TwoAgents {
@@ -11,7 +11,7 @@ export interface TwoAgents {
 
 export async function openForTwo(mcpServers: DeskOptions['mcpServers']): Promise<TwoAgents> {
   const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
-  const desk = await openDesk({ mcpServers, agents: { ada: all, bob: all } })
+  const desk = await openFixture({ mcpServers, agents: { ada: all, bob: all } })
   const [ada, bob] = await Promise.all([desk.connect('auto', { agent: 'ada' }), desk.connect('auto', { agent: 'bob' })])
   return { desk, ada, bob }
 }

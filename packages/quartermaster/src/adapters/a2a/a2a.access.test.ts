@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
-import { openA2a, said } from '../../testing/a2a-desk.ts'
+import { openA2a, said } from '../../testing/a2a-fixture.ts'
 
 type At = Awaited<ReturnType<typeof openA2a>>
 

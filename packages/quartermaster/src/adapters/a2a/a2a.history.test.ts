@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { eventsIn, openA2a, said } from '../../testing/a2a-desk.ts'
+import { eventsIn, openA2a, said } from '../../testing/a2a-fixture.ts'
 import type { StreamEvent, Task } from './wire.ts'
 
 interface Answered {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openA2a, said } from '../../testing/a2a-desk.ts'
+import { openA2a, said } from '../../testing/a2a-fixture.ts'
 import type { Task } from './wire.ts'
 
 const AT_ONCE = { configuration: { returnImmediately: true } }

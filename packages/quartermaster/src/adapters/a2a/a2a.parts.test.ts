@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { remove } from '../../core/store/index.ts'
-import { openA2a, said } from '../../testing/a2a-desk.ts'
+import { openA2a, said } from '../../testing/a2a-fixture.ts'
 import type { Task } from './wire.ts'
 
 interface Answered {

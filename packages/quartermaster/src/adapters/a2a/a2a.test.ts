@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isQuestion } from '../../core/delegation/index.ts'
-import { eventsIn, openA2a, said } from '../../testing/a2a-desk.ts'
+import { eventsIn, openA2a, said } from '../../testing/a2a-fixture.ts'
 import { deferred } from '../../testing/deferred.ts'
 import type { StreamEvent, Task } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openA2a, said } from '../../testing/a2a-desk.ts'
+import { openA2a, said } from '../../testing/a2a-fixture.ts'
 
 interface Failed {
   readonly id: unknown

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { appendFile, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { tempProject } from '../../testing/temp-project.ts'
-import { effectDesk } from './testing/effect-desk.ts'
+import { effectFixture } from './testing/effect-fixture.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 async function deskWith(files: Record<string, string> = {}) {
   const project = await tempProject(files)
-  return { ...project, ...effectDesk({ projectDir: project.dir, dataDir: project.path('.quartermaster') }) }
+  return { ...project, ...effectFixture({ projectDir: project.dir, dataDir: project.path('.quartermaster') }) }
 }
 
 describe('fileWritten', () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { effectDesk } from './testing/effect-desk.ts'
+import { effectFixture } from './testing/effect-fixture.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -16,7 +16,7 @@ async function service(first: Answer) {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const desk = effectDesk({ projectDir: '/project' })
+  const desk = effectFixture({ projectDir: '/project' })
   const become = (next: Answer) => () => {
     answer = next
   }
@@ -130,7 +130,7 @@ describe('httpState', () => {
     [{ status: 200, method: 'POST' }, 'method'],
     [{ status: 99 }, 'status'],
   ])('refuses %j when definitions load', (fields, problem) => {
-    const { kind } = effectDesk({ projectDir: '/project' })
+    const { kind } = effectFixture({ projectDir: '/project' })
     const spec = { name: 'a', kind: 'httpState', url: 'http://127.0.0.1/', hosts: HOSTS, ...fields }
     expect(kind('httpState').check(spec).join()).toContain(problem)
   })

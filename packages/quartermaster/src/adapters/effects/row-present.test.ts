@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { messageOf } from '../../contracts/index.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { createSqliteReaders } from '../storage-sqlite/index.ts'
-import { effectDesk } from './testing/effect-desk.ts'
+import { effectFixture } from './testing/effect-fixture.ts'
 
 const ROW = {
   kind: 'rowPresent',
@@ -24,7 +24,7 @@ async function shop() {
     void database.prepare('insert into orders (item, amount) values (?, ?)').run(item, amount)
   const readers = createSqliteReaders()
   const connections = { get: (name: string) => (name === 'shop' ? readers.open(file) : undefined) }
-  return { ...project, database, insert, readers, ...effectDesk({ projectDir: project.dir, connections }) }
+  return { ...project, database, insert, readers, ...effectFixture({ projectDir: project.dir, connections }) }
 }
 
 describe('rowPresent', () => {
@@ -74,7 +74,7 @@ describe('rowPresent', () => {
     expect(await state({ sql: 'select id from orders', parameters: [] })).toMatchObject({
       reason: 'It finds more than 100 rows; ask for fewer.',
     })
-    const missing = effectDesk({ projectDir: dir, connections: { get: () => readers.open(`${dir}/none.db`) } })
+    const missing = effectFixture({ projectDir: dir, connections: { get: () => readers.open(`${dir}/none.db`) } })
     expect(await missing.verifyAround(ROW, () => {}, values)).toMatchObject({ state: 'indeterminate' })
   })
 

@@ -13,7 +13,7 @@ import {
 } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer } from '../../testing/http-server.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 
 interface Asked {
   readonly id?: string
@@ -55,7 +55,7 @@ interface Described {
 
 async function open(settings: Partial<Settings> = {}) {
   const at = await openOrganisation({ settings })
-  const { organisation, service, clock } = at
+  const { organisation, desk: service, clock } = at
   const server = await startHttpServer({
     api: {
       service,

@@ -5,10 +5,10 @@ import { type AttachmentFacts, DEFAULT_SETTINGS } from '../../contracts/index.ts
 import { type Attachments, attachmentHandlers } from '../../core/attachments/index.ts'
 import { createApiService, organisationHandlers } from '../../core/organisation/index.ts'
 import { update } from '../../core/store/index.ts'
-import { openAttachments } from '../../testing/attachment-desk.ts'
+import { openAttachments } from '../../testing/attachment-fixture.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer } from '../../testing/http-server.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { fileNameIn, savedAs } from './answers.ts'
 
 const SETTINGS = { ...DEFAULT_SETTINGS, attachmentMegabytes: 1 }

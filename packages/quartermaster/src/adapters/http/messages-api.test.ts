@@ -6,7 +6,7 @@ import { type Messages, messageHandlers, readerOf } from '../../core/messages/in
 import { createApiService } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer, type TestServerOptions } from '../../testing/http-server.ts'
-import { type MessageDeskOptions, openDatabase, openMessages } from '../../testing/message-desk.ts'
+import { type MessageDeskOptions, openDatabase, openMessages } from '../../testing/message-fixture.ts'
 
 async function open(more: TestServerOptions = {}, options: MessageDeskOptions = {}) {
   const at = await openMessages(options)

@@ -4,7 +4,7 @@ import { delegationHandlers } from '../../core/delegation/index.ts'
 import { messageHandlers, readerOf } from '../../core/messages/index.ts'
 import { createApiService } from '../../core/organisation/index.ts'
 import type { Store } from '../../core/store/index.ts'
-import { openDelegations } from '../../testing/delegation-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
 import { startHttpServer } from '../../testing/http-server.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 

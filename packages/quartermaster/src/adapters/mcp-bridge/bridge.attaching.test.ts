@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import type { Gateway, OpenFiles } from './index.ts'
-import { bridge, endpoint, type Visit } from './testing/bridge-desk.ts'
+import { bridge, endpoint, type Visit } from './testing/bridge-fixture.ts'
 
 const BYTES = Buffer.from('{"rows":[1,2,3]}')
 

@@ -8,7 +8,7 @@ import {
   notification,
   type TestEndpoint,
   type Visit,
-} from './testing/bridge-desk.ts'
+} from './testing/bridge-fixture.ts'
 
 const INITIALIZE = legacy(0, 'initialize', {
   protocolVersion: '2025-11-25',

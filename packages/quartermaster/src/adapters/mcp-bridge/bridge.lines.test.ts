@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../testing/fake-clock.ts'
-import { bridge, endpoint, legacy, modern, type Visit } from './testing/bridge-desk.ts'
+import { bridge, endpoint, legacy, modern, type Visit } from './testing/bridge-fixture.ts'
 
 describe('what a bridge does with its lines', () => {
   it.each(['{', '"text"', '[]', '{"id":1}'])('answers %s as no message', async line => {

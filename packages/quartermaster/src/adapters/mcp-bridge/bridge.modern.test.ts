@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
-import { bridge, endpoint, modern, notification, type Visit } from './testing/bridge-desk.ts'
+import { bridge, endpoint, modern, notification, type Visit } from './testing/bridge-fixture.ts'
 
 const text = (value: string) => ({ resultType: 'complete', content: [{ type: 'text', text: value }] })
 

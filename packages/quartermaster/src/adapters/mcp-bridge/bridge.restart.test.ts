@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createSystemClock } from '../system/index.ts'
-import { bridge, endpoint, legacy, modern, notification, type Visit } from './testing/bridge-desk.ts'
+import { bridge, endpoint, legacy, modern, notification, type Visit } from './testing/bridge-fixture.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 

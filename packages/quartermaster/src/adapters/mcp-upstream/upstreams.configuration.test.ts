@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createUpstreamCredentials, createUpstreamMemory } from '../../core/upstreams/index.ts'
 import { createIds, createSystemClock } from '../system/index.ts'
-import { tempFolder } from './testing/child-desk.ts'
+import { tempFolder } from './testing/child-fixture.ts'
 import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 describe('another configuration', () => {

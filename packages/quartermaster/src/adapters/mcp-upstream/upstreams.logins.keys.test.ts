@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { oauthPlace } from './testing/oauth-desk.ts'
+import { oauthPlace } from './testing/oauth-fixture.ts'
 import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 const ADAS_KEY = { agents: { ada: { headers: { Authorization: 'Bearer key-of-ada' } } } }

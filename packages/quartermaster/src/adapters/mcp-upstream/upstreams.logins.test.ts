@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import type { Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { oauthPlace } from './testing/oauth-desk.ts'
+import { oauthPlace } from './testing/oauth-fixture.ts'
 import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 const QUESTION = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create' }

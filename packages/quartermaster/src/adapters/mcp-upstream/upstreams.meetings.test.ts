@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
-import { ILL_SERVER, tempFolder } from './testing/child-desk.ts'
+import { ILL_SERVER, tempFolder } from './testing/child-fixture.ts'
 import { entry, PATIENT, stage } from './testing/upstreams-stage.ts'
 
 /** Longer than any test lasts. */

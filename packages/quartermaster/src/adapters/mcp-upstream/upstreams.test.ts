@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
-import { tempFolder } from './testing/child-desk.ts'
+import { tempFolder } from './testing/child-fixture.ts'
 import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 import type { Upstreams } from './upstreams.ts'
 

@@ -14,7 +14,7 @@ import {
   isAlive,
   pidsIn,
   tempFolder,
-} from '../mcp-upstream/testing/child-desk.ts'
+} from '../mcp-upstream/testing/child-fixture.ts'
 import { newRun } from './marked-processes.ts'
 import { REAPER_SCRIPT } from './reaper.ts'
 

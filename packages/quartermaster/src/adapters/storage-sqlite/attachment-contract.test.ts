@@ -1,4 +1,4 @@
 import { attachmentContract } from '../../testing/attachment-contract.ts'
-import { openDatabase } from '../../testing/message-desk.ts'
+import { openDatabase } from '../../testing/message-fixture.ts'
 
 attachmentContract('SQLite', openDatabase)

@@ -5,7 +5,7 @@ import { runCli } from '../../adapters/cli/index.ts'
 import { createSystemClock } from '../../adapters/system/index.ts'
 import type { ToolSummary } from '../../contracts/index.ts'
 import { createFakeCliHost } from '../../testing/cli-host.ts'
-import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
+import { httpFixture, sendJson, testSite } from '../../testing/op-fixture.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { importApi } from './import-api.ts'
 
@@ -159,12 +159,12 @@ describe('quartermaster import openapi', () => {
     const site = await testSite(({ url, body }, response) => sendJson(response, { url, body }))
     const { run, front } = await project({ ...DOCUMENT, security: [] })
     await run('weather.json', 'getWeather', 'addCity', '--server', `${site.origin}/v2/`)
-    const get = await httpDesk(await front('city_weather/get_weather'))
+    const get = await httpFixture(await front('city_weather/get_weather'))
     expect(get.problems()).toEqual([])
     expect((await get.call({ city: 'Bern', tags: ['a', 'b'] })).data.url).toBe(
       '/v2/cities/Bern/weather?tags%5B%5D=a&tags%5B%5D=b',
     )
-    const add = await httpDesk(await front('city_weather/add_city'))
+    const add = await httpFixture(await front('city_weather/add_city'))
     expect(add.problems()).toEqual([])
     const { data } = await add.call({ name: 'Bern', near: [{ name: 'Thun', near: [] }] })
     expect(JSON.parse(String(data.body))).toEqual({ name: 'Bern', near: [{ name: 'Thun', near: [] }] })
@@ -272,7 +272,7 @@ describe('quartermaster import openapi', () => {
       url: 'https://odd.example.com/at/%24{where}',
       body: { json: { constructor: '{the_constructor}' } },
     })
-    expect((await httpDesk(put)).problems()).toEqual([])
+    expect((await httpFixture(put)).problems()).toEqual([])
   })
 
   it('takes no name that another tool has, and adds to no capability that is programmed', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { UpstreamAuth } from '../../adapters/mcp-upstream/index.ts'
 import type { Visit } from '../../adapters/mcp-upstream/testing/http-endpoint.ts'
-import { authDesk, type OAuthQuirks, oauthPlace } from '../../adapters/mcp-upstream/testing/oauth-desk.ts'
+import { authFixture, type OAuthQuirks, oauthPlace } from '../../adapters/mcp-upstream/testing/oauth-fixture.ts'
 import { createIds } from '../../adapters/system/index.ts'
 import { AppError, UpstreamConfig, type UpstreamStatus } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
@@ -11,7 +11,7 @@ const FILES = UpstreamConfig.parse({ command: 'files' })
 
 async function desk(quirks: OAuthQuirks = {}) {
   const place = await oauthPlace(quirks)
-  const { auth, clock } = authDesk()
+  const { auth, clock } = authFixture()
   const restarted: string[] = []
   let tracker: UpstreamConfig | undefined = place.upstream
   const logins = createLogins({

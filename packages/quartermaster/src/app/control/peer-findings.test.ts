@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { RemoteFailure } from '../../core/external-peers/index.ts'
-import { openExternalPeers } from '../../testing/external-peer-desk.ts'
+import { openExternalPeers } from '../../testing/external-peer-fixture.ts'
 import { peerFindings } from './doctor.ts'
 
 it('says of an agent elsewhere why it cannot be reached, since when, what waits for it and what to do', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { silentLog } from '../../adapters/system/index.ts'
 import { tempProject } from '../../testing/temp-project.ts'
-import { CONFIG } from '../../testing/upstream-desk.ts'
+import { CONFIG } from '../../testing/upstream-fixture.ts'
 import { openProject } from './project.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }

@@ -167,7 +167,9 @@ interface Web extends WebService {
 export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
   let isUsed = false
   let isClosed = false
-  const client = remembered(async () => (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }))
+  const client = remembered(async () =>
+    (await import('../../adapters/http-client/index.ts')).createWebClient({ clock }),
+  )
   return {
     async send(request) {
       if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { defineInjection } from '../../core/catalogue/index.ts'
 import { createHub, simpleCapability, simplePrompt, simpleTool } from '../../testing/hub.ts'
-import { status } from '../../testing/upstream-desk.ts'
+import { status } from '../../testing/upstream-fixture.ts'
 import { withOffered } from './upstream-status.ts'
 
 const TOOLS = [simpleTool('read'), simpleTool('write')]

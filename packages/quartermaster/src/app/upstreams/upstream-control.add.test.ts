@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { whileAdvancing } from '../../testing/fake-clock.ts'
-import { CONFIG, upstreamDesk as desk, status } from '../../testing/upstream-desk.ts'
+import { CONFIG, upstreamFixture as desk, status } from '../../testing/upstream-fixture.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 

@@ -1,6 +1,6 @@
 import { rm, symlink } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'
-import { CONFIG, upstreamDesk as desk } from '../../testing/upstream-desk.ts'
+import { CONFIG, upstreamFixture as desk } from '../../testing/upstream-fixture.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openDataFolder } from '../../adapters/data-folder/index.ts'
-import { CONFIG, upstreamDesk as desk } from '../../testing/upstream-desk.ts'
+import { CONFIG, upstreamFixture as desk } from '../../testing/upstream-fixture.ts'
 
 describe('adding an upstream with secrets', () => {
   it('keeps its secrets in their file, and lets references follow when a name is taken', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { whileAdvancing } from '../../testing/fake-clock.ts'
-import { CONFIG, upstreamDesk as desk, ITEM } from '../../testing/upstream-desk.ts'
+import { CONFIG, upstreamFixture as desk, ITEM } from '../../testing/upstream-fixture.ts'
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type DeskOptions, type FilesDesk, filesDesk } from '../../testing/files-desk.ts'
+import { type DeskOptions, type FilesDesk, filesFixture } from '../../testing/files-fixture.ts'
 import { fold } from '../shared/text.ts'
 
 const PROJECT = {
@@ -13,7 +13,7 @@ const PROJECT = {
 }
 
 /** An agent that was given the whole project folder. */
-const openDesk = (options: DeskOptions = {}) => filesDesk({ dirs: ['.'], files: PROJECT, ...options })
+const openFixture = (options: DeskOptions = {}) => filesFixture({ dirs: ['.'], files: PROJECT, ...options })
 
 const refused = (path: string) =>
   `"${path}" was not written: it belongs to the project's control files ` +
@@ -59,23 +59,23 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
     'Quartermaster.Config.JSON',
     'quartermaster.con\ufb01g.json',
   ])('are not written as %s', async path => {
-    const desk = await openDesk({ walk })
+    const desk = await openFixture({ walk })
     expect(await writing(desk, path)).toEqual([refused(path)])
     expect(await changes(desk)).toEqual([])
   })
 
   it('are not written by an absolute path, or from a folder around the project', async () => {
-    const desk = await openDesk({ walk })
+    const desk = await openFixture({ walk })
     const absolute = desk.project.path('agents/me.json')
     expect(await writing(desk, absolute)).toEqual([refused(absolute)])
-    const wide = await openDesk({ walk, dirs: ['..'] })
+    const wide = await openFixture({ walk, dirs: ['..'] })
     const further = `${basename(wide.project.dir)}/agents/new.json`
     expect(await writing(wide, further)).toEqual([refused(further)])
     expect([...(await changes(desk)), ...(await changes(wide))]).toEqual([])
   })
 
   it('are not written through links', async () => {
-    const desk = await openDesk({ walk })
+    const desk = await openFixture({ walk })
     const links = { door: '../agents', deep: '../knowledge/deep', config: '../quartermaster.config.json', up: '..' }
     for (const [name, target] of Object.entries(links)) await symlink(target, desk.project.path(`notes/${name}`))
     for (const path of ['door/me.json', 'door/new.json', 'door/new/a', 'deep/new.md', 'config', 'up/agents/new.json']) {
@@ -85,7 +85,10 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('are not written where they really are, when the project has links to them', async () => {
-    const desk = await openDesk({ walk, files: { 'shared/people/me.json': 'original', 'shared/config': 'original' } })
+    const desk = await openFixture({
+      walk,
+      files: { 'shared/people/me.json': 'original', 'shared/config': 'original' },
+    })
     await symlink('shared/people', desk.project.path('agents'))
     await symlink('shared/config', desk.project.path('quartermaster.config.json'))
     await symlink('shared/later/skills', desk.project.path('knowledge'))
@@ -97,7 +100,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('are not made before they exist', async () => {
-    const desk = await openDesk({ walk, files: {} })
+    const desk = await openFixture({ walk, files: {} })
     for (const path of [
       'agents',
       'agents/me.json',
@@ -115,7 +118,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
 
   it('are not written by an agent whose folder is one of them', async () => {
     for (const dir of ['./agents', './knowledge/deep', './door']) {
-      const desk = await openDesk({ walk, dirs: [dir] })
+      const desk = await openFixture({ walk, dirs: [dir] })
       await symlink('agents', desk.project.path('door'))
       expect(await writing(desk, 'new.json')).toEqual([refused('new.json')])
       expect(await changes(desk)).toEqual([])
@@ -123,7 +126,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('are known when they were made since the last call', async () => {
-    const desk = await openDesk({ walk, files: {} })
+    const desk = await openFixture({ walk, files: {} })
     await symlink('agents', desk.project.path('door'))
     expect(await writing(desk, 'agents/a.json')).toEqual([refused('agents/a.json')])
     await mkdir(desk.project.path('agents'))
@@ -133,7 +136,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('can be read, listed and searched', async () => {
-    const desk = await openDesk({ walk })
+    const desk = await openFixture({ walk })
     expect((await desk.read({ path: 'agents/me.json' })).data).toMatchObject({ text: 'original' })
     expect((await desk.list({ path: 'agents' })).data).toMatchObject({ entries: [{ path: 'agents/me.json' }] })
     expect((await desk.search({ query: 'original', path: 'capabilities' })).data).toMatchObject({
@@ -142,7 +145,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('leave everything else open, also names that only look like theirs', async () => {
-    const desk = await openDesk({ walk })
+    const desk = await openFixture({ walk })
     for (const path of ['notes/a.md', 'notes/agents/a.md', 'agents.md', 'my-agents/a', 'agents-old/a', 'config.json']) {
       expect(await desk.write({ path, content: 'mine', createFolders: true })).toMatchObject({ ok: true })
     }
@@ -150,7 +153,7 @@ describe.each(['handles', 'paths'] as const)('the control files of the project, 
   })
 
   it('are written by an agent that may edit the project', async () => {
-    const desk = await openDesk({ walk, editProject: true })
+    const desk = await openFixture({ walk, editProject: true })
     await rm(desk.project.path('knowledge'), { recursive: true })
     for (const path of ['quartermaster.config.json', 'agents/me.json', 'capabilities/new.ts', 'knowledge/new.md']) {
       expect(await desk.write({ path, content: 'mine', createFolders: true })).toMatchObject({ ok: true })
@@ -174,7 +177,7 @@ describe('a folded name', () => {
 })
 
 it('includes the configuration file in use, whatever its name', async () => {
-  const desk = await openDesk({ configFile: 'notes/a.md' })
+  const desk = await openFixture({ configFile: 'notes/a.md' })
   expect(await writing(desk, 'notes/a.md')).toEqual([refused('notes/a.md')])
   expect(await changes(desk)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { chmod, rm, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type DeskOptions, type FilesDesk, filesDesk, type Said } from '../../testing/files-desk.ts'
+import { type DeskOptions, type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 /** Everything an agent can ask about a path, and what it is told, with the path itself left out. */
 async function answersAbout(desk: FilesDesk, path: string): Promise<string[]> {
@@ -42,7 +42,7 @@ const LINKS = {
 /** A folder with the data folder in it, and links that lead out of it. */
 async function deskWithLinks(options: DeskOptions): Promise<FilesDesk> {
   const files = { 'outside/secret': 'SECRET', 'outside/sub/deep': 'SECRET', 'work/a': 'inside', 'other/a': 'inside' }
-  const desk = await filesDesk({ files, dataDir: 'work/.quartermaster', ...options })
+  const desk = await filesFixture({ files, dataDir: 'work/.quartermaster', ...options })
   await symlink('circle', desk.project.path('outside/circle'))
   for (const [name, target] of Object.entries(LINKS)) await symlink(target, desk.project.path(`work/${name}`))
   return desk
@@ -91,7 +91,7 @@ describe.each(['handles', 'paths'] as const)('what is not inside, walking by %s'
   })
 
   it('is listed alike: a link to something outside and one to nothing', async () => {
-    const desk = await filesDesk({ walk, files: { 'outside/secret': 'SECRET' } })
+    const desk = await filesFixture({ walk, files: { 'outside/secret': 'SECRET' } })
     const listings: unknown[] = []
     for (const target of ['../outside/secret', '../outside/nope', '../.quartermaster/admin.token']) {
       await symlink(target, desk.project.path('work/link'))

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { symlink, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesDesk, type Said } from '../../testing/files-desk.ts'
+import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 const entries = (said: Said) => said.data.entries as { path: string; kind: string; size?: number; leadsTo?: string }[]
 const shown = (said: Said) => entries(said).map(entry => entry.path)
@@ -22,7 +22,7 @@ const TREE = { 'work/b.md': 'bb', 'work/a/x.ts': '', 'work/a/deep/y.md': '', 'wo
 
 describe('list_files', () => {
   it('shows a folder, sorted, with kind, size and time', async () => {
-    const desk = await filesDesk({ files: TREE })
+    const desk = await filesFixture({ files: TREE })
     const said = await desk.list()
     expect(shown(said)).toEqual(['.hidden', 'a', 'b.md', 'c'])
     expect(entries(said)[1]).toMatchObject({ kind: 'folder' })
@@ -31,7 +31,7 @@ describe('list_files', () => {
   })
 
   it('looks as deep as it is told, folders before what is in them', async () => {
-    const desk = await filesDesk({ files: TREE })
+    const desk = await filesFixture({ files: TREE })
     expect(shown(await desk.list({ depth: 3 }))).toEqual([
       '.hidden',
       'a',
@@ -47,7 +47,7 @@ describe('list_files', () => {
   })
 
   it('gives every entry exactly once over pages of any size', async () => {
-    const desk = await filesDesk({ files: TREE })
+    const desk = await filesFixture({ files: TREE })
     const whole = shown(await desk.list({ depth: 10 }))
     for (const limit of [1, 2, 3, 4, 6, 7]) {
       const pages = await allPages(desk, { depth: 10, limit })
@@ -57,7 +57,7 @@ describe('list_files', () => {
   })
 
   it('says when the list is cut, and goes on although files came and went', async () => {
-    const desk = await filesDesk({ files: { 'work/a': '', 'work/b': '', 'work/d': '' } })
+    const desk = await filesFixture({ files: { 'work/a': '', 'work/b': '', 'work/d': '' } })
     const first = await desk.list({ limit: 2 })
     expect(first.data).toMatchObject({ more: true })
     expect(first.text).toContain('There is more: go on with cursor')
@@ -67,7 +67,7 @@ describe('list_files', () => {
   })
 
   it('shows all folders of the agent as "." where there are several, as they were written', async () => {
-    const desk = await filesDesk({ files: { 'work/a': '', 'other/b': '' }, dirs: ['./work', './gone', './other/'] })
+    const desk = await filesFixture({ files: { 'work/a': '', 'other/b': '' }, dirs: ['./work', './gone', './other/'] })
     const said = await desk.list()
     expect(shown(said)).toEqual(['./work', './other'])
     expect(said.text).toContain('The folder "./gone" does not exist.')
@@ -83,7 +83,7 @@ describe('list_files', () => {
   })
 
   it('shows links with what they lead to, and follows none', async () => {
-    const desk = await filesDesk({ files: { 'work/real/a': '', 'outside/b': '' } })
+    const desk = await filesFixture({ files: { 'work/real/a': '', 'outside/b': '' } })
     await symlink('real', desk.project.path('work/link'))
     await symlink('loop', desk.project.path('work/loop'))
     await symlink('nothing', desk.project.path('work/dangling'))
@@ -96,7 +96,7 @@ describe('list_files', () => {
   })
 
   it('hides leftovers of writes and names that cannot be asked for', async () => {
-    const desk = await filesDesk({ files: { 'work/a': '', 'work/.quartermaster-00112233445566ff.tmp': 'half' } })
+    const desk = await filesFixture({ files: { 'work/a': '', 'work/.quartermaster-00112233445566ff.tmp': 'half' } })
     await writeFile(desk.project.path('work/two\nlines'), '')
     await promisify(execFile)('mkfifo', [desk.project.path('work/pipe')])
     const said = await desk.list()
@@ -108,7 +108,7 @@ describe('list_files', () => {
   })
 
   it('says what else to use for a file, and what is wrong with an empty answer', async () => {
-    const desk = await filesDesk({ files: { 'work/a': '', 'work/sub/b': '' } })
+    const desk = await filesFixture({ files: { 'work/a': '', 'work/sub/b': '' } })
     expect(await desk.list({ path: 'a' })).toMatchObject({ ok: false, text: '"a" is not a folder; use read_file.' })
     expect((await desk.list({ glob: '*.nope' })).text).toBe('Nothing matches "*.nope".')
   })

@@ -1,6 +1,6 @@
 import { chmod, readdir, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesDesk, type Said } from '../../testing/files-desk.ts'
+import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 /** Each tool, asked for a path. */
 async function askAll(desk: FilesDesk, path: string): Promise<Said[]> {
@@ -18,7 +18,7 @@ const MISSING =
 
 describe.each(['handles', 'paths'] as const)('a folder that an agent was given, walking by %s', walk => {
   it('is named by every tool when it does not exist', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./no/where'] })
+    const desk = await filesFixture({ walk, dirs: ['./no/where'] })
     const said = [...(await askAll(desk, 'a.md')), ...(await askAll(desk, '.')), await desk.list()]
     for (const each of said) expect(each).toMatchObject({ ok: false, text: MISSING })
     expect(await desk.search({ query: 'x' })).toMatchObject({ ok: false, text: MISSING })
@@ -26,7 +26,7 @@ describe.each(['handles', 'paths'] as const)('a folder that an agent was given, 
   })
 
   it('is named by every tool when it is missing among others, and they stay usable', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./work', './no/where'], files: { 'work/a.md': 'x' } })
+    const desk = await filesFixture({ walk, dirs: ['./work', './no/where'], files: { 'work/a.md': 'x' } })
     for (const each of await askAll(desk, './no/where/a.md')) {
       expect(each).toMatchObject({ ok: false, text: expect.stringContaining(MISSING) })
     }
@@ -38,7 +38,7 @@ describe.each(['handles', 'paths'] as const)('a folder that an agent was given, 
   })
 
   it('is told with all others when none of them can be used', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./no/where', './.quartermaster', './file'], files: { file: 'x' } })
+    const desk = await filesFixture({ walk, dirs: ['./no/where', './.quartermaster', './file'], files: { file: 'x' } })
     for (const said of [await desk.list(), await desk.search({ query: 'x' })]) {
       expect(said.ok).toBe(false)
       expect(said.text).toContain(MISSING)
@@ -48,7 +48,7 @@ describe.each(['handles', 'paths'] as const)('a folder that an agent was given, 
   })
 
   it('is closed in the data folder, whether it exists or not', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./.quartermaster/nope'] })
+    const desk = await filesFixture({ walk, dirs: ['./.quartermaster/nope'] })
     for (const each of await askAll(desk, 'a.md')) {
       expect(each).toMatchObject({
         ok: false,
@@ -60,13 +60,13 @@ describe.each(['handles', 'paths'] as const)('a folder that an agent was given, 
   })
 
   it('is named when it is a link in a circle', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./circle'] })
+    const desk = await filesFixture({ walk, dirs: ['./circle'] })
     await symlink('circle', desk.project.path('circle'))
     for (const each of await askAll(desk, 'a.md')) expect(each.text).toContain('"./circle" is a link that leads in a')
   })
 
   it.skipIf(process.getuid?.() === 0)('is named when it is closed to this account', async () => {
-    const desk = await filesDesk({ walk, dirs: ['./closed/inner'], files: { 'closed/inner/a.md': 'x' } })
+    const desk = await filesFixture({ walk, dirs: ['./closed/inner'], files: { 'closed/inner/a.md': 'x' } })
     await chmod(desk.project.path('closed'), 0o000)
     try {
       for (const each of await askAll(desk, 'a.md')) expect(each.text).toContain('"./closed/inner" is closed to the')
@@ -76,7 +76,7 @@ describe.each(['handles', 'paths'] as const)('a folder that an agent was given, 
   })
 
   it('is listed whole, also when a link in it leads back to it', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/b': 'x', 'work/sub/c': 'x' } })
+    const desk = await filesFixture({ walk, files: { 'work/b': 'x', 'work/sub/c': 'x' } })
     await symlink('.', desk.project.path('work/a'))
     const { entries } = (await desk.list({ depth: 3 })).data
     expect(entries).toMatchObject([{ path: 'a' }, { path: 'b' }, { path: 'sub' }, { path: 'sub/c' }])

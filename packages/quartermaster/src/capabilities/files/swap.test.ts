@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type FilesDesk, filesDesk } from '../../testing/files-desk.ts'
+import { type FilesDesk, filesFixture } from '../../testing/files-fixture.ts'
 
 // Another process, so that the swaps fall between any two steps of a call. It swaps a real thing with a link to its
 // double outside and back, as fast as it can, a bounded number of times.
@@ -42,7 +42,7 @@ const DOUBLE = {
 
 describe.each(['handles', 'paths'] as const)('a link swapped in between check and use, walking by %s', walk => {
   it('never makes a read, a list or a search show what is outside', async () => {
-    const desk = await filesDesk({ walk, files: DOUBLE })
+    const desk = await filesFixture({ walk, files: DOUBLE })
     const seen = new Set<string>()
     const rounds = await whileSwapping(desk, 'folder', async () => {
       const said = await Promise.all([
@@ -59,7 +59,7 @@ describe.each(['handles', 'paths'] as const)('a link swapped in between check an
   })
 
   it('never makes a read of a single file follow it', async () => {
-    const desk = await filesDesk({ walk, files: DOUBLE })
+    const desk = await filesFixture({ walk, files: DOUBLE })
     const texts = new Set<string>()
     await whileSwapping(desk, 'single', async () => {
       const said = await Promise.all(Array.from({ length: 8 }, () => desk.read({ path: 'single' })))
@@ -69,7 +69,7 @@ describe.each(['handles', 'paths'] as const)('a link swapped in between check an
   })
 
   it('never makes a write change what is outside', async () => {
-    const desk = await filesDesk({ walk, files: DOUBLE })
+    const desk = await filesFixture({ walk, files: DOUBLE })
     let number = 0
     await whileSwapping(desk, 'folder', async () => {
       await Promise.all([
@@ -94,7 +94,7 @@ const handles = async () => (await readdir('/proc/self/fd')).length
 
 describe.runIf(process.platform === 'linux')('handles', () => {
   it('are all closed after thousands of calls, whether they succeed, fail or are aborted', async () => {
-    const desk = await filesDesk({ files: { ...DOUBLE, 'work/a/b/c/d': 'x' } })
+    const desk = await filesFixture({ files: { ...DOUBLE, 'work/a/b/c/d': 'x' } })
     const aborted = { signal: AbortSignal.abort(new Error('gone')) }
     const round = async () => {
       await desk.read({ path: 'a/b/c/d' })

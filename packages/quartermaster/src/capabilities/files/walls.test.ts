@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type FilesDesk, filesDesk, type Said } from '../../testing/files-desk.ts'
+import { type FilesDesk, filesFixture, type Said } from '../../testing/files-fixture.ts'
 
 const run = promisify(execFile)
 
@@ -38,7 +38,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
     'link-fd',
   ])('never lead outside by %s', async path => {
     const files = { 'outside/secret': 'SECRET', 'work-secret/secret': 'SECRET', 'work/sub/a': 'inside' }
-    const desk = await filesDesk({ walk, files })
+    const desk = await filesFixture({ walk, files })
     const { project } = desk
     const links = {
       'link-out': project.path('outside'),
@@ -63,7 +63,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   it.each(['%2e%2e/outside/secret', '．．/outside/secret', '..∕outside∕secret', '~/secret', '..\\outside\\secret'])(
     'take %s for a name inside',
     async path => {
-      const desk = await filesDesk({ walk, files: { 'outside/secret': 'SECRET' } })
+      const desk = await filesFixture({ walk, files: { 'outside/secret': 'SECRET' } })
       expect(await desk.read({ path })).toMatchObject({ ok: false, text: expect.stringMatching(/^There is no /) })
       expect(await desk.write({ path, content: 'mine', createFolders: true })).toMatchObject({ ok: true })
       expect((await desk.read({ path })).data).toMatchObject({ text: 'mine' })
@@ -72,7 +72,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   )
 
   it('follow a link as far as it stays inside, also into another folder of the agent', async () => {
-    const desk = await filesDesk({
+    const desk = await filesFixture({
       walk,
       files: { 'work/real/a': 'one', 'other/b': 'two' },
       dirs: ['./work', './other'],
@@ -85,7 +85,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   })
 
   it('stand also when the folder itself is reached by a link', async () => {
-    const desk = await filesDesk({ walk, files: { 'real/a': 'one', secret: 'SECRET' }, dirs: ['./alias'] })
+    const desk = await filesFixture({ walk, files: { 'real/a': 'one', secret: 'SECRET' }, dirs: ['./alias'] })
     await symlink('real', desk.project.path('alias'))
     expect((await desk.read({ path: 'a' })).data).toMatchObject({ text: 'one' })
     expect((await desk.read({ path: 'alias/a' })).data).toMatchObject({ text: 'one' })
@@ -93,7 +93,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   })
 
   it('refuse links that lead in a circle', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     await symlink('two', desk.project.path('work/one'))
     await symlink('one', desk.project.path('work/two'))
     for (const said of await tryAll(desk, 'one'))
@@ -101,7 +101,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   })
 
   it('refuse pipes and sockets without waiting for the other end', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     await run('mkfifo', [desk.project.path('work/pipe')])
     const server = createServer()
     await new Promise<void>(listening => server.listen(desk.project.path('work/socket'), listening))
@@ -113,7 +113,7 @@ describe.each(['handles', 'paths'] as const)('the walls, walking by %s', walk =>
   })
 
   it('keep composed and decomposed names apart where the file system does', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/caf\u00e9': 'composed' } })
+    const desk = await filesFixture({ walk, files: { 'work/caf\u00e9': 'composed' } })
     await desk.write({ path: 'cafe\u0301', content: 'decomposed' })
     expect((await desk.read({ path: 'cafe\u0301' })).data).toMatchObject({ text: 'decomposed' })
     expect((await desk.read({ path: 'caf\u00e9' })).data).toMatchObject({
@@ -126,7 +126,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
   const paths = ['data', './data', 'data/admin.token', 'alias', 'alias/admin.token', 'token', 'sub/../data/admin.token']
 
   it('is never inside, though it lies in the folder', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/sub/a': 'x' }, dataDir: 'work/data' })
+    const desk = await filesFixture({ walk, files: { 'work/sub/a': 'x' }, dataDir: 'work/data' })
     await symlink('data', desk.project.path('work/alias'))
     await symlink('data/admin.token', desk.project.path('work/token'))
     for (const path of [...paths, desk.project.path('work/data/admin.token')]) {
@@ -140,7 +140,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
   })
 
   it('is not shown, not searched and not suggested', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/a': 'SECRET', 'work/sub/b': '' }, dataDir: 'work/sub/data' })
+    const desk = await filesFixture({ walk, files: { 'work/a': 'SECRET', 'work/sub/b': '' }, dataDir: 'work/sub/data' })
     const listed = await desk.list({ depth: 10 })
     expect(listed.text).not.toContain('data')
     expect((await desk.search({ query: 'secret' })).data).toMatchObject({ matches: [{ path: 'a' }] })
@@ -151,7 +151,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
   })
 
   it('is known under another name, when it was configured by a link', async () => {
-    const desk = await filesDesk({ walk, dataDir: 'configured' })
+    const desk = await filesFixture({ walk, dataDir: 'configured' })
     await rm(desk.project.path('configured'), { recursive: true })
     await desk.project.write('work/hidden/admin.token', 'TOP-SECRET')
     await symlink('work/hidden', desk.project.path('configured'))
@@ -161,7 +161,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
 
   it('cannot be an agent\u2019s folder, and neither can what is in it', async () => {
     for (const dir of ['./.quartermaster', './.quartermaster/inner', './door']) {
-      const desk = await filesDesk({ walk, dirs: [dir], files: { '.quartermaster/inner/key': 'TOP-SECRET' } })
+      const desk = await filesFixture({ walk, dirs: [dir], files: { '.quartermaster/inner/key': 'TOP-SECRET' } })
       await symlink('.quartermaster/inner', desk.project.path('door'))
       for (const said of [await desk.list(), ...(await tryAll(desk, 'key')), ...(await tryAll(desk, 'admin.token'))]) {
         expect(said).toMatchObject({ ok: false, text: expect.stringContaining('belongs to the gateway itself') })
@@ -170,7 +170,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
   })
 
   it('cannot be made by an agent before it exists, in no spelling', async () => {
-    const desk = await filesDesk({ walk, noData: true, dataDir: 'work/.quartermaster' })
+    const desk = await filesFixture({ walk, noData: true, dataDir: 'work/.quartermaster' })
     for (const path of [
       '.quartermaster',
       '.quartermaster/admin.token',
@@ -183,7 +183,7 @@ describe.each(['handles', 'paths'] as const)('the data folder, walking by %s', w
   })
 
   it('stays closed when it is moved to another place inside', async () => {
-    const desk = await filesDesk({ walk, dataDir: 'work/data' })
+    const desk = await filesFixture({ walk, dataDir: 'work/data' })
     await mkdir(desk.project.path('work/sub'))
     await rename(desk.project.path('work/data'), desk.project.path('work/sub/moved'))
     await symlink('sub/moved', desk.project.path('work/data'))

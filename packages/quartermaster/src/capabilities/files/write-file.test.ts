@@ -1,10 +1,10 @@
 import { chmod, link, readdir, stat, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { filesDesk } from '../../testing/files-desk.ts'
+import { filesFixture } from '../../testing/files-fixture.ts'
 
 describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk => {
   it('makes a file, and replaces it', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     const first = await desk.write({ path: 'a.md', content: 'Übung' })
     expect(first.data).toEqual({ path: 'a.md', size: 6, created: true })
     const second = await desk.write({ path: 'a.md', content: 'two' })
@@ -14,7 +14,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('keeps the mode of a replaced file and leaves other names of it alone', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/a.sh': 'old' } })
+    const desk = await filesFixture({ walk, files: { 'work/a.sh': 'old' } })
     await chmod(desk.project.path('work/a.sh'), 0o750)
     await link(desk.project.path('work/a.sh'), desk.project.path('hard'))
     await desk.write({ path: 'a.sh', content: 'new' })
@@ -23,7 +23,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('creates only where nothing is, also when many try at once', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     const tries = Array.from({ length: 20 }, (_, index) =>
       desk.write({ path: 'one', content: `${index}`, mode: 'create' }),
     )
@@ -36,7 +36,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('shows readers the old content or the new one, never a part', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/a': 'x'.repeat(50_000) } })
+    const desk = await filesFixture({ walk, files: { 'work/a': 'x'.repeat(50_000) } })
     const writes = Array.from({ length: 40 }, (_, index) =>
       desk.write({ path: 'a', content: (index % 2 ? 'x' : 'y').repeat(50_000) }),
     )
@@ -47,7 +47,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('makes the folders on the way when told to', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     const without = await desk.write({ path: 'x/y/a', content: '' })
     expect(without.text).toBe(
       'The folder of "x/y/a" does not exist. Set createFolders to make it, or look with list_files.',
@@ -57,13 +57,13 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('writes where the path leads from the project, when only that folder exists', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     expect((await desk.write({ path: 'work/a', content: '1' })).data).toMatchObject({ path: 'a' })
     expect(await desk.project.read('work/a')).toBe('1')
   })
 
   it('writes bytes given as base64, and refuses what is not', async () => {
-    const desk = await filesDesk({ walk })
+    const desk = await filesFixture({ walk })
     await desk.write({ path: 'b', content: 'AAH/\n/g==', encoding: 'base64' })
     expect((await desk.read({ path: 'b' })).data).toMatchObject({ kind: 'binary', size: 4 })
     for (const content of ['not base64!', 'A', '=AAA', 'AA=A']) {
@@ -75,14 +75,14 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('refuses more than the largest size and touches nothing', async () => {
-    const desk = await filesDesk({ walk, maxFileBytes: 10 })
+    const desk = await filesFixture({ walk, maxFileBytes: 10 })
     const said = await desk.write({ path: 'x/a', content: 'x'.repeat(11), createFolders: true })
     expect(said.text).toContain('The content has 11 bytes; a file may have 10 bytes.')
     expect(await readdir(desk.project.path('work'))).toEqual([])
   })
 
   it('follows a link only to a file inside, and keeps the link', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/real/a': 'old', 'outside/b': 'old' } })
+    const desk = await filesFixture({ walk, files: { 'work/real/a': 'old', 'outside/b': 'old' } })
     await symlink('real/a', desk.project.path('work/in'))
     await symlink(desk.project.path('outside/b'), desk.project.path('work/out'))
     await symlink(desk.project.path('outside'), desk.project.path('work/away'))
@@ -99,7 +99,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('leaves nothing behind when it is aborted', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/a': 'old' } })
+    const desk = await filesFixture({ walk, files: { 'work/a': 'old' } })
     const reason = new Error('gone')
     // The first look is before anything is touched, the second before the file takes its name.
     let looks = 0
@@ -110,7 +110,7 @@ describe.each(['handles', 'paths'] as const)('write_file, walking by %s', walk =
   })
 
   it('refuses to write over a folder or through a file', async () => {
-    const desk = await filesDesk({ walk, files: { 'work/sub/a': 'old' } })
+    const desk = await filesFixture({ walk, files: { 'work/sub/a': 'old' } })
     expect((await desk.write({ path: 'sub', content: '' })).text).toBe('"sub" is a folder; give the path of a file.')
     expect((await desk.write({ path: '.', content: '' })).text).toBe('"." is a folder; give the path of a file.')
     const through = await desk.write({ path: 'sub/a/b', content: '', createFolders: true })

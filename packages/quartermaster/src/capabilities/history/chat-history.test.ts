@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
-import { openInboxes } from '../../testing/inbox-desk.ts'
+import { openInboxes } from '../../testing/inbox-fixture.ts'
 
 interface Said {
   readonly messages: readonly { readonly text: string; readonly direction: string; readonly created_at: string }[]

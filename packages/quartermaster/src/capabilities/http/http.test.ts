@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
+import { httpFixture, sendJson, testSite } from '../../testing/op-fixture.ts'
 
 const text = { type: 'string' }
 const needed = { type: 'string', required: true }
@@ -11,7 +11,7 @@ describe('a request that is written down', () => {
     const site = await testSite((_, response) =>
       sendJson(response, { main: { temp: 21.5 }, list: [{ n: 'a' }, { n: 'b' }] }),
     )
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       parameters: { city: needed, units: text, tags: { type: 'array', items: text } },
       with: {
         url: `${site.origin}/v1/cities/{city}/weather`,
@@ -28,7 +28,7 @@ describe('a request that is written down', () => {
 
   it('has a body of values, none of which can be more than it is', async () => {
     const site = await echo()
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       parameters: { title: needed, count: { type: 'integer' }, labels: { type: 'array', items: text }, note: text },
       with: {
         method: 'POST',
@@ -60,12 +60,12 @@ describe('a request that is written down', () => {
     const site = await echo()
     const maybe = { type: ['string', 'null'] }
     const at = { method: 'POST', url: `${site.origin}/x`, ...near }
-    const fields = await httpDesk({
+    const fields = await httpFixture({
       parameters: { a: maybe, b: maybe },
       with: { ...at, query: { a: '{a}' }, body: { json: { a: '{a}', list: ['{a}', '{b}'], text: 'b is {b}' } } },
     })
-    const whole = await httpDesk({ parameters: { a: maybe }, with: { ...at, body: { json: '{a}' } } })
-    const plain = await httpDesk({ parameters: { a: maybe }, with: { ...at, body: { text: '{a}' } } })
+    const whole = await httpFixture({ parameters: { a: maybe }, with: { ...at, body: { json: '{a}' } } })
+    const plain = await httpFixture({ parameters: { a: maybe }, with: { ...at, body: { text: '{a}' } } })
     await fields.call({ a: null })
     await whole.call({ a: null })
     await whole.call({})
@@ -76,7 +76,7 @@ describe('a request that is written down', () => {
       ['/x', '', undefined],
       ['/x', '', undefined],
     ])
-    const path = await httpDesk({
+    const path = await httpFixture({
       parameters: { a: { ...maybe, required: true } },
       with: { url: `${site.origin}/cities/{a}`, ...near },
     })
@@ -88,8 +88,8 @@ describe('a request that is written down', () => {
     const site = await echo()
     const parameters = { name: needed }
     const at = { method: 'PUT', url: `${site.origin}/`, ...near }
-    const form = await httpDesk({ parameters, with: { ...at, body: { form: { name: '{name}', fixed: 'x' } } } })
-    const plain = await httpDesk({ parameters, with: { ...at, body: { text: 'Hello {name}' } } })
+    const form = await httpFixture({ parameters, with: { ...at, body: { form: { name: '{name}', fixed: 'x' } } } })
+    const plain = await httpFixture({ parameters, with: { ...at, body: { text: 'Hello {name}' } } })
     await form.call({ name: 'a&b=c' })
     await plain.call({ name: 'a&b' })
     expect(site.seen.map(({ body }) => body)).toEqual(['name=a%26b%3Dc&fixed=x', 'Hello a&b'])
@@ -97,7 +97,7 @@ describe('a request that is written down', () => {
 
   it('stays in its place in the path, whatever a value is', async () => {
     const site = await echo()
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       parameters: { city: needed },
       with: { url: `${site.origin}/cities/{city}/weather`, ...near },
     })
@@ -121,7 +121,7 @@ describe('a request that is written down', () => {
 
   it('refuses what would begin another header', async () => {
     const site = await echo()
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       parameters: { who: needed },
       with: { url: site.origin, headers: { 'X-Who': '{who}' }, ...near },
     })
@@ -139,7 +139,7 @@ describe('a request that is written down', () => {
       parameters: { place: needed },
       with: { url: `http://{place}:${site.port}/`, hosts: ['localhost'], ...near },
     }
-    const desk = await httpDesk(declared)
+    const desk = await httpFixture(declared)
     expect(await desk.call({ place: 'localhost' })).toMatchObject({ ok: true })
     for (const place of ['127.0.0.1', 'evil.example', 'localhost:1/', 'localhost@evil.example', 'localhost#'])
       expect(await desk.call({ place })).toMatchObject({ ok: false })
@@ -148,7 +148,7 @@ describe('a request that is written down', () => {
 
   it('carries the same key on every attempt, for servers that know a repeat by it', async () => {
     const site = await echo()
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       with: { method: 'POST', url: site.origin, idempotencyHeader: 'Idempotency-Key', ...near },
     })
     await desk.call()
@@ -159,28 +159,28 @@ describe('a request that is written down', () => {
     const site = await testSite((_, response) =>
       response.writeHead(500, { 'content-type': 'text/plain' }).end('bad city'),
     )
-    const desk = await httpDesk({ with: { url: `${site.origin}/x`, ...near } })
+    const desk = await httpFixture({ with: { url: `${site.origin}/x`, ...near } })
     await expect(desk.call()).rejects.toThrow('status 500:\nbad city')
   })
 
   it('changes nothing when it only asks', async () => {
     const facts = async (method: string) => {
-      const desk = await httpDesk({ with: { method, url: 'https://api.example.com' } })
+      const desk = await httpFixture({ with: { method, url: 'https://api.example.com' } })
       const { mutates, idempotent } = desk.hub.catalogue.current().tools.get('it') ?? {}
       return [mutates, idempotent]
     }
     expect(await facts('GET')).toEqual([false, true])
     expect(await facts('POST')).toEqual([true, false])
     expect(await facts('DELETE')).toEqual([true, true])
-    const search = await httpDesk({ mutates: false, with: { method: 'POST', url: 'https://api.example.com' } })
+    const search = await httpFixture({ mutates: false, with: { method: 'POST', url: 'https://api.example.com' } })
     expect(search.hub.catalogue.current().tools.get('it')?.mutates).toBe(false)
-    const lax = await httpDesk({ mutates: false, with: { method: 'DELETE', url: 'https://api.example.com' } })
+    const lax = await httpFixture({ mutates: false, with: { method: 'DELETE', url: 'https://api.example.com' } })
     expect(lax.problems()).toEqual([expect.stringContaining('mutates cannot be false')])
   })
 })
 
 describe('a declaration of a request that is wrong', () => {
-  const wrong = async (declared: Parameters<typeof httpDesk>[0]) => (await httpDesk(declared)).problems()
+  const wrong = async (declared: Parameters<typeof httpFixture>[0]) => (await httpFixture(declared)).problems()
 
   it('is told of all at once, also when some of it is no setting at all', async () => {
     const settings = { url: 'https://example.com/{citty}', headers: { Host: 'x' }, maxBytes: 0 }

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { WebService } from '../../core/catalogue/index.ts'
-import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
+import { httpFixture, sendJson, testSite } from '../../testing/op-fixture.ts'
 
 const near = { privateHosts: ['localhost'] }
 
@@ -17,11 +17,11 @@ describe('addresses inside this machine and network', () => {
       '0177.0.0.1',
       '[::ffff:127.0.0.1]',
     ]) {
-      const desk = await httpDesk({ with: { url: `http://${host}:${site.port}/` } })
+      const desk = await httpFixture({ with: { url: `http://${host}:${site.port}/` } })
       const said = expect.stringMatching(/leads to an address inside .* does not name it under "privateHosts"/)
       expect(await desk.call()).toMatchObject({ ok: false, text: said })
     }
-    const metadata = await httpDesk({ with: { url: 'http://169.254.169.254/latest/meta-data/' } })
+    const metadata = await httpFixture({ with: { url: 'http://169.254.169.254/latest/meta-data/' } })
     expect(await metadata.call()).toMatchObject({
       ok: false,
       text: expect.stringMatching(/leads to an address inside/),
@@ -33,7 +33,7 @@ describe('addresses inside this machine and network', () => {
     const site = await testSite((_, response) => sendJson(response, {}))
     const controller = new AbortController()
     const answers = ['93.184.215.14', '127.0.0.1']
-    const desk = await httpDesk(
+    const desk = await httpFixture(
       { with: { url: `http://rebind.example:${site.port}/` } },
       {
         async resolve() {
@@ -45,7 +45,7 @@ describe('addresses inside this machine and network', () => {
     await expect(desk.call({}, { signal: controller.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
     expect(answers).toEqual([])
-    const mixed = await httpDesk(
+    const mixed = await httpFixture(
       { with: { url: `http://mixed.example:${site.port}/` } },
       {
         resolve: async () => [
@@ -66,7 +66,7 @@ describe('a server that sends a request on', () => {
       if (url === '/start') response.writeHead(302, { location: '/next' }).end()
       else response.writeHead(307, { location: `${end.origin}/end` }).end()
     })
-    const desk = await httpDesk(
+    const desk = await httpFixture(
       {
         with: {
           url: `${start.origin}/start`,
@@ -96,18 +96,18 @@ describe('a server that sends a request on', () => {
       response.writeHead(302, { location: targets[Number(url.slice(1))] }).end()
     })
     for (const at of targets.keys()) {
-      const desk = await httpDesk({ with: { url: `${site.origin}/${at}`, ...near } })
+      const desk = await httpFixture({ with: { url: `${site.origin}/${at}`, ...near } })
       expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/sends? it on|sent on/) })
     }
     const other = await testSite((_, response) => sendJson(response, {}))
     targets.push(other.origin)
-    const port = await httpDesk({ with: { url: `${site.origin}/${targets.length - 1}`, ...near } })
+    const port = await httpFixture({ with: { url: `${site.origin}/${targets.length - 1}`, ...near } })
     expect(await port.call()).toMatchObject({
       ok: false,
       text: expect.stringContaining(`sends it on to localhost:${other.port}, which the declaration does not name`),
     })
     expect(other.seen).toEqual([])
-    const listed = await httpDesk({ with: { url: `${site.origin}/2`, hosts: ['169.254.169.254'], ...near } })
+    const listed = await httpFixture({ with: { url: `${site.origin}/2`, hosts: ['169.254.169.254'], ...near } })
     expect(await listed.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
   })
 
@@ -123,7 +123,7 @@ describe('a server that sends a request on', () => {
     }
     const end = async (host: string, url = 'https://api.example.com/x') => {
       const settings = { method: 'POST', url, body: { text: 'x' }, privateHosts: [host] }
-      const { ok, text } = await (await httpDesk({ with: settings }, { web })).call()
+      const { ok, text } = await (await httpFixture({ with: settings }, { web })).call()
       return { ok, text, sent: sent.splice(0) }
     }
     const [safe, open] = ['https://api.example.com/x', 'http://api.example.com/x']
@@ -136,7 +136,7 @@ describe('a server that sends a request on', () => {
     const site = await testSite(({ url }, response) => {
       response.writeHead(302, { location: `/${Number(url.slice(1)) + 1}` }).end()
     })
-    const desk = await httpDesk({ with: { url: `${site.origin}/0`, ...near } })
+    const desk = await httpFixture({ with: { url: `${site.origin}/0`, ...near } })
     expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('more than 5 times') })
     expect(site.seen).toHaveLength(6)
   })
@@ -154,7 +154,9 @@ describe('a server that sends a request on', () => {
       none: '/404',
     }
     const end = async (path: string, method = 'POST') => {
-      const desk = await httpDesk({ with: { method, url: `${site.origin}/${path}`, hosts: ['localhost:1'], ...near } })
+      const desk = await httpFixture({
+        with: { method, url: `${site.origin}/${path}`, hosts: ['localhost:1'], ...near },
+      })
       return desk.call().then(
         ({ text }) => text,
         (error: { code: string }) => error.code,
@@ -175,7 +177,7 @@ describe('a server that sends a request on', () => {
       else sendJson(response, {})
     })
     for (const status of [303, 308]) {
-      const desk = await httpDesk({
+      const desk = await httpFixture({
         with: { method: 'POST', url: `${site.origin}/${status}`, body: { text: 'x' }, ...near },
       })
       await desk.call()
@@ -196,7 +198,7 @@ describe('secrets of a request', () => {
       sendJson(response, { url, auth: headers.authorization }, status)
     })
     for (const path of ['yes', 'no']) {
-      const desk = await httpDesk(
+      const desk = await httpFixture(
         {
           with: {
             url: `${site.origin}/${path}`,
@@ -229,7 +231,7 @@ describe('secrets of a request', () => {
         .end(said)
     })
     for (const path of only ?? ['200/json', '404/json', '200/text']) {
-      const desk = await httpDesk(
+      const desk = await httpFixture(
         { with: { url: `${site.origin}/${path}`, query: { key: '${secret:KEY}' }, ...near } },
         { secrets: { KEY: secret } },
       )
@@ -244,7 +246,7 @@ describe('secrets of a request', () => {
 
   it('are a dependency: without one the tool is disabled and says which', async () => {
     const secrets: Record<string, string> = {}
-    const desk = await httpDesk(
+    const desk = await httpFixture(
       { with: { url: 'https://api.example.com', headers: { 'X-Key': '${secret:WEATHER.KEY}' } } },
       { secrets },
     )
@@ -256,7 +258,7 @@ describe('secrets of a request', () => {
 
   it('that no header can hold are refused without being shown', async () => {
     const site = await testSite((_, response) => sendJson(response, {}))
-    const desk = await httpDesk(
+    const desk = await httpFixture(
       { with: { url: site.origin, headers: { 'X-Key': '${secret:KEY}' }, ...near } },
       { secrets: { KEY: 'abc\r\ndef' } },
     )
@@ -269,7 +271,7 @@ describe('secrets of a request', () => {
 describe('what a server answers', () => {
   const from = async (answer: Parameters<typeof testSite>[0], more: Record<string, unknown> = {}) => {
     const site = await testSite(answer)
-    return httpDesk({ with: { url: `${site.origin}/x`, ...near, ...more } })
+    return httpFixture({ with: { url: `${site.origin}/x`, ...near, ...more } })
   }
 
   it('is a text, a picture or a file, by its type', async () => {
@@ -339,7 +341,7 @@ describe('what a server answers', () => {
       const site = await testSite((_, response) => {
         response.writeHead(status, { 'content-type': 'text/plain', location: '/x' }).end('no such thing '.repeat(200))
       })
-      const desk = await httpDesk(
+      const desk = await httpFixture(
         { with: { method, url: site.origin, query: { k: '${secret:KEY}' }, maxBytes: 1_000, ...near } },
         { secrets: { KEY: 'such thing no such' } },
       )
@@ -389,7 +391,7 @@ describe('what a server answers', () => {
 
   it('waits to be asked for again where the declaration says so', async () => {
     const site = await testSite((_, response) => void response.writeHead(503).end())
-    const desk = await httpDesk({
+    const desk = await httpFixture({
       retry: 'replay',
       with: { method: 'PUT', url: `${site.origin}/x`, idempotencyHeader: 'Idempotency-Key', ...near },
     })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { connect, frontOf } from '../../adapters/mcp-server/testing/front.ts'
 import { readerOf } from '../../core/messages/index.ts'
 import { createHub } from '../../testing/hub.ts'
-import { openInboxes } from '../../testing/inbox-desk.ts'
+import { openInboxes } from '../../testing/inbox-fixture.ts'
 
 /** The agent "bob" with an inbox, over MCP. */
 async function open() {

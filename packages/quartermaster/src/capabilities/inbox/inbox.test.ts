@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { openInboxes } from '../../testing/inbox-desk.ts'
-import { openDatabase } from '../../testing/message-desk.ts'
+import { openInboxes } from '../../testing/inbox-fixture.ts'
+import { openDatabase } from '../../testing/message-fixture.ts'
 
 interface Waiting {
   readonly messages: readonly { readonly text: string; readonly activity_id: string }[]

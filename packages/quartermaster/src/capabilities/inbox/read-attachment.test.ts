@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SETTINGS, type Platform } from '../../contracts/index.ts'
 import { createAttachmentService } from '../../core/attachments/index.ts'
-import { openAttachments } from '../../testing/attachment-desk.ts'
-import { openMessages } from '../../testing/message-desk.ts'
-import { callTool, plainContext } from '../../testing/tool-desk.ts'
+import { openAttachments } from '../../testing/attachment-fixture.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
+import { callTool, plainContext } from '../../testing/tool-fixture.ts'
 import { createReadAttachment } from './read-attachment.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex')

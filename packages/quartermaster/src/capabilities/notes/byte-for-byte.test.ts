@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notesDesk } from '../../testing/notes-desk.ts'
+import { notesFixture } from '../../testing/notes-fixture.ts'
 import { joinLines, splitLines } from './markdown.ts'
 
 /** A generator of numbers that gives the same ones for the same seed (mulberry32). */
@@ -49,7 +49,7 @@ function randomNote(random: () => number): string {
 describe.each([1, 2, 3, 4])('of random notes, with seed %i,', seed => {
   it('every line but the one that is changed stays byte for byte', async () => {
     const random = randomFrom(seed)
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     let changed = 0
     for (let round = 0; round < 25; round++) {
       const before = randomNote(random)
@@ -71,7 +71,7 @@ describe.each([1, 2, 3, 4])('of random notes, with seed %i,', seed => {
 
   it('all that was there is still there, in front of what is added', async () => {
     const random = randomFrom(seed * 1_000)
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     for (let round = 0; round < 25; round++) {
       const before = randomNote(random)
       await desk.project.write('vault/Tasks.md', before)

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { createEffectKinds } from '../../adapters/effects/index.ts'
 import { concreteEffects, takeBaseline, verifyEffects } from '../../core/operations/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { notesDesk } from '../../testing/notes-desk.ts'
+import { notesFixture } from '../../testing/notes-fixture.ts'
 import { NotesSettings, toNotesConfig } from './config.ts'
 import { TASK_EFFECTS } from './task-create.ts'
 
 it('proves a task by its note and its line, and makes only what is missing of them', async () => {
-  const desk = await notesDesk({ files: { 'vault/Tasks.md': '# Mine\r\n- [ ] [[Tasks/Other]]\r\n' } })
+  const desk = await notesFixture({ files: { 'vault/Tasks.md': '# Mine\r\n- [ ] [[Tasks/Other]]\r\n' } })
   const kinds = createEffectKinds({ projectDir: desk.project.dir, connections: { get: () => undefined } })
   const config = toNotesConfig(NotesSettings.parse({ vault: './vault' }), desk.project.dir)
   const input = { title: 'Übung {1}', tags: ['home'] }
@@ -37,7 +37,7 @@ it('proves a task by its note and its line, and makes only what is missing of th
 })
 
 it('tells a new line from one of a task that was done', async () => {
-  const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [x] [[Tasks/Water]] ✅ 2026-10-01\n' } })
+  const desk = await notesFixture({ files: { 'vault/Tasks.md': '- [x] [[Tasks/Water]] ✅ 2026-10-01\n' } })
   const kinds = createEffectKinds({ projectDir: desk.project.dir, connections: { get: () => undefined } })
   const config = toNotesConfig(NotesSettings.parse({ vault: './vault' }), desk.project.dir)
   const options = { clock: createFakeClock() }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notesDesk } from '../../testing/notes-desk.ts'
+import { notesFixture } from '../../testing/notes-fixture.ts'
 
 const GARDEN = `---
 tags: [plants, home]
@@ -23,7 +23,7 @@ Tomatoes need water.
 
 describe('note_read', () => {
   it('shows a note with its front matter and headings', async () => {
-    const desk = await notesDesk({ files: { 'vault/Home/Garden.md': GARDEN } })
+    const desk = await notesFixture({ files: { 'vault/Home/Garden.md': GARDEN } })
     const { data, text } = await desk.read({ note: 'Home/Garden' })
     expect(text).toBe(GARDEN)
     expect(data).toMatchObject({
@@ -42,7 +42,7 @@ describe('note_read', () => {
   })
 
   it('shows the section of a heading, or some lines', async () => {
-    const desk = await notesDesk({ files: { 'vault/Garden.md': GARDEN } })
+    const desk = await notesFixture({ files: { 'vault/Garden.md': GARDEN } })
     expect((await desk.read({ note: 'Garden', heading: 'plants' })).text).toBe(
       '## Plants\n- basil\n\n### Herbs\n- mint\n\n\n',
     )
@@ -66,7 +66,7 @@ describe('note_read', () => {
       'vault/b/Plan.md': '2',
       'vault/.trash/Old.md': 'x',
     }
-    const desk = await notesDesk({ files })
+    const desk = await notesFixture({ files })
     expect((await desk.read({ note: '[[garden]]' })).data).toMatchObject({ path: 'a/Garden.md', text: 'one' })
     expect((await desk.read({ note: 'Plan' })).text).toBe(
       'Several notes are called "Plan": "a/Plan.md", "b/Plan.md". Give the whole path.',
@@ -77,13 +77,13 @@ describe('note_read', () => {
 
   it('cuts what is too long, and leaves no half of a character', async () => {
     const long = `${'x'.repeat(99_999)}🌱🌱`
-    const desk = await notesDesk({ files: { 'vault/Long.md': long, 'vault/Many.md': 'line\n'.repeat(3_000) } })
+    const desk = await notesFixture({ files: { 'vault/Long.md': long, 'vault/Many.md': 'line\n'.repeat(3_000) } })
     expect((await desk.read({ note: 'Long' })).data).toMatchObject({ cut: true, text: 'x'.repeat(99_999) })
     expect((await desk.read({ note: 'Many' })).data).toMatchObject({ lastLine: 2_000, nextOffset: 2_001, more: true })
   })
 
   it('refuses what is no text or too large', async () => {
-    const desk = await notesDesk({ files: { 'vault/Huge.md': 'x'.repeat(8 * 1024 * 1024 + 1) } })
+    const desk = await notesFixture({ files: { 'vault/Huge.md': 'x'.repeat(8 * 1024 * 1024 + 1) } })
     const { writeFile } = await import('node:fs/promises')
     await writeFile(desk.project.path('vault/Bytes.md'), Buffer.from([0x66, 0xff, 0xfe]))
     expect((await desk.read({ note: 'Bytes' })).text).toBe('"Bytes.md" is no text in UTF-8, so it is left alone.')
@@ -94,7 +94,7 @@ describe('note_read', () => {
 
 describe('note_search', () => {
   it('puts notes with more of the words first, and names before texts', async () => {
-    const desk = await notesDesk({
+    const desk = await notesFixture({
       files: {
         'vault/Tomatoes.md': 'red',
         'vault/Garden.md': GARDEN,
@@ -126,7 +126,7 @@ describe('note_search', () => {
   })
 
   it('looks in front matter, under tags and in one folder', async () => {
-    const desk = await notesDesk({ files: { 'vault/a/One.md': GARDEN, 'vault/b/Two.md': '#plants' } })
+    const desk = await notesFixture({ files: { 'vault/a/One.md': GARDEN, 'vault/b/Two.md': '#plants' } })
     expect((await desk.search({ query: 'plants', limit: 1 })).data).toMatchObject({
       notes: [{ path: 'a/One.md' }],
       found: 2,
@@ -140,7 +140,7 @@ describe('note_search', () => {
 
 describe('note_append', () => {
   it('adds to the end, with the endings the note has', async () => {
-    const desk = await notesDesk({ files: { 'vault/A.md': '\uFEFFone\r\n\ttwo  ' } })
+    const desk = await notesFixture({ files: { 'vault/A.md': '\uFEFFone\r\n\ttwo  ' } })
     expect((await desk.append({ note: 'A', text: '- three\n- four' })).data).toMatchObject({
       path: 'A.md',
       line: 3,
@@ -150,7 +150,7 @@ describe('note_append', () => {
   })
 
   it('adds to a section, before the next heading and the empty lines around it', async () => {
-    const desk = await notesDesk({ files: { 'vault/Garden.md': GARDEN } })
+    const desk = await notesFixture({ files: { 'vault/Garden.md': GARDEN } })
     await desk.append({ note: 'Garden', heading: 'Plants', text: '- thyme' })
     expect(await desk.note('Garden.md')).toBe(GARDEN.replace('- mint\n', '- mint\n- thyme\n'))
     await desk.append({ note: 'Garden', heading: '## Tools', text: '- fork' })
@@ -158,7 +158,7 @@ describe('note_append', () => {
   })
 
   it('makes a note when told to', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     expect((await desk.append({ note: 'x/New', text: 'text' })).text).toContain('There is no note "x/New"')
     expect((await desk.append({ note: 'x/New', text: 'text', create: true })).data).toMatchObject({
       created: true,
@@ -174,7 +174,7 @@ describe('note_append', () => {
 
   it('writes no note over 1 MiB', async () => {
     const text = 'x'.repeat(1024 * 1024 - 2)
-    const desk = await notesDesk({ files: { 'vault/Big.md': text } })
+    const desk = await notesFixture({ files: { 'vault/Big.md': text } })
     expect((await desk.append({ note: 'Big', text: 'y' })).text).toContain('notes are written up to 1.0 MiB')
     expect(await desk.note('Big.md')).toBe(text)
   })

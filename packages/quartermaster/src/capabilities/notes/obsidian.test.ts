@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { TLS_IDENTITY } from '../../adapters/mcp-upstream/testing/tls-identity.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
-import { type NotesDesk, type NotesDeskOptions, notesDesk } from '../../testing/notes-desk.ts'
+import { type NotesDesk, type NotesDeskOptions, notesFixture } from '../../testing/notes-fixture.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { type RestServer, type RestServerOptions, restServer } from './testing/rest-server.ts'
 
@@ -21,7 +21,7 @@ async function seat(options: SeatOptions = {}): Promise<{ desk: NotesDesk; rest:
   await mkdir(project.path('vault'), { recursive: true })
   const rest = await restServer({ vault: project.path('vault'), key: KEY, ...options.server })
   const settings = { rest: { url: rest.url, secret: 'OBSIDIAN_KEY', ...options.rest } }
-  const desk = await notesDesk({ secrets: { OBSIDIAN_KEY: KEY }, ...options, project, settings })
+  const desk = await notesFixture({ secrets: { OBSIDIAN_KEY: KEY }, ...options, project, settings })
   return { desk, rest }
 }
 

@@ -1,13 +1,13 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { notesDesk } from '../../testing/notes-desk.ts'
+import { notesFixture } from '../../testing/notes-fixture.ts'
 import { TASK_EFFECTS } from './task-create.ts'
 
 const LIST = '# To do\r\n\r\n- [ ] [[Tasks/Old]] #home\r\n  - [ ] a step\r\n\r\nThe end, without a line end'
 
 describe('task_create', () => {
   it('makes a note and a line that links to it, and keeps the rest of the list', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': LIST } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': LIST } })
     const said = await desk.create(
       { title: ' Buy milk ', due: '2026-12-01', tags: ['home', 'shop/food', 'home'], text: 'Two litres.' },
       { operationId: 'op_7' },
@@ -26,14 +26,14 @@ describe('task_create', () => {
   })
 
   it('goes where the configuration says', async () => {
-    const desk = await notesDesk({ settings: { taskList: 'Lists/Mine', taskFolder: '.' } })
+    const desk = await notesFixture({ settings: { taskList: 'Lists/Mine', taskFolder: '.' } })
     await desk.create({ title: 'Übung 🌱' })
     expect(await desk.note('Lists/Mine.md')).toBe('- [ ] [[Übung 🌱]]\n')
     expect(await desk.note('Übung 🌱.md')).toContain('id: op_1\n')
   })
 
   it('makes nothing twice for one operation', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     await desk.create({ title: 'Once' })
     const [note, list] = [await desk.note('Tasks/Once.md'), await desk.note('Tasks.md')]
     expect((await desk.create({ title: 'Once' })).ok).toBe(true)
@@ -41,7 +41,7 @@ describe('task_create', () => {
   })
 
   it('makes only what is missing', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks/Half.md': '---\nid: op_1\n---\nchanged by a person' } })
+    const desk = await notesFixture({ files: { 'vault/Tasks/Half.md': '---\nid: op_1\n---\nchanged by a person' } })
     await desk.create({ title: 'Half' }, { missingEffects: [TASK_EFFECTS[1]] })
     expect(await desk.note('Tasks/Half.md')).toBe('---\nid: op_1\n---\nchanged by a person')
     expect(await desk.note('Tasks.md')).toBe('- [ ] [[Tasks/Half]]\n')
@@ -50,7 +50,7 @@ describe('task_create', () => {
   })
 
   it('leaves a note of that name alone', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks/Taken.md': 'mine', 'vault/Tasks.md': LIST } })
+    const desk = await notesFixture({ files: { 'vault/Tasks/Taken.md': 'mine', 'vault/Tasks.md': LIST } })
     expect((await desk.create({ title: 'Taken' })).text).toContain('There is a note "Tasks/Taken.md" already')
     expect(await desk.note('Tasks/Taken.md')).toBe('mine')
     expect(await desk.note('Tasks.md')).toBe(LIST)
@@ -60,7 +60,7 @@ describe('task_create', () => {
     ['is done', '- [x] [[Tasks/Water]] ✅ 2026-10-01\r\n'],
     ['is cancelled and written otherwise', '- [-] [[tasks/water.md|the plants]]\r\n'],
   ])('makes a new line beside one that %s, and leaves that one as it is', async (_how, list) => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': list } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': list } })
     expect((await desk.create({ title: 'Water' })).ok).toBe(true)
     const both = `${list}- [ ] [[Tasks/Water]]\r\n`
     expect(await desk.note('Tasks.md')).toBe(both)
@@ -75,7 +75,7 @@ describe('task_create', () => {
     '- [?] [[Tasks/Call Bob.md]]',
   ])('makes nothing while the list links to it by %s', async line => {
     const list = `# Mine\n${line}\n`
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': list } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': list } })
     expect((await desk.create({ title: 'Call Bob' })).text).toBe(
       'The list "Tasks.md" links to "Tasks/Call Bob" already, in line 2, and nothing was made. ' +
         'Change that task with task_update, or choose another title.',
@@ -85,13 +85,13 @@ describe('task_create', () => {
   })
 
   it('makes the note alone when its line is there already', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [ ] [[Tasks/A]]\n' } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': '- [ ] [[Tasks/A]]\n' } })
     expect((await desk.create({ title: 'A' }, { missingEffects: [TASK_EFFECTS[0]] })).ok).toBe(true)
     expect(await desk.note('Tasks.md')).toBe('- [ ] [[Tasks/A]]\n')
   })
 
   it('makes no note when the list cannot be read', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     await mkdir(desk.project.path('vault/Tasks.md'))
     expect((await desk.create({ title: 'A' })).ok).toBe(false)
     expect(await readdir(desk.project.path('vault'))).toEqual(['Tasks.md'])
@@ -99,7 +99,7 @@ describe('task_create', () => {
 
   it('tells that a task is half made when its line cannot be written', async () => {
     const list = 'x'.repeat(1024 * 1024 - 5)
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': list } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': list } })
     await expect(desk.create({ title: 'A' })).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('The note "Tasks/A.md" is there'),
@@ -120,13 +120,13 @@ describe('task_create', () => {
     'Emoji 📅 2020-01-01',
     'Plants 🔁 every day',
   ])('takes no title such as %j', async title => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     await expect(desk.create({ title })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     expect(await readdir(desk.project.path('vault'))).toEqual([])
   })
 
   it('says of a title once what is wrong with it', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     const complaints = async (title: string) => {
       const failure = await desk.create({ title }).catch(error => error)
       return (JSON.parse(failure.message) as { message: string }[]).map(({ message }) => message)
@@ -142,7 +142,7 @@ describe('task_create', () => {
   })
 
   it('takes no line that would break the list', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     for (const input of [
       { tags: ['a b'] },
       { tags: ['12'] },
@@ -160,7 +160,7 @@ describe('task_update', () => {
   const files = { 'vault/Tasks.md': list, 'vault/Tasks/Report.md': NOTE, 'vault/Tasks/Old.md': 'no front matter' }
 
   it('changes due date and tags in the list and in the note, and nothing else', async () => {
-    const desk = await notesDesk({ files })
+    const desk = await notesFixture({ files })
     const said = await desk.update({ task: 'Report', due: '2026-12-04', tags: ['work', 'urgent'] })
     expect(said.data).toMatchObject({ title: 'Report', line: 1, changed: true, note: 'Tasks/Report.md' })
     expect(await desk.note('Tasks.md')).toBe(
@@ -176,7 +176,7 @@ describe('task_update', () => {
   })
 
   it('begins, cancels and reopens', async () => {
-    const desk = await notesDesk({ files })
+    const desk = await notesFixture({ files })
     await desk.update({ task: 'plain', status: 'inProgress' })
     await desk.update({ task: 'Old', status: 'open', due: '2026-12-01' })
     expect(await desk.note('Tasks.md')).toBe(
@@ -188,7 +188,7 @@ describe('task_update', () => {
   })
 
   it('finds a note that is linked by its name alone, and changes the list also when its note cannot be', async () => {
-    const desk = await notesDesk({
+    const desk = await notesFixture({
       files: {
         'vault/Tasks.md': '- [ ] [[Deep]]\n- [ ] [[../out]]\n- [ ] [[Gone]]\n',
         'vault/x/Deep.md': '---\na: 1\n---\n',
@@ -205,17 +205,19 @@ describe('task_update', () => {
   })
 
   it('says no when nothing is asked for, or no task is meant', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [ ] a\n- [ ] a\n' } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': '- [ ] a\n- [ ] a\n' } })
     expect((await desk.update({ task: 'a' })).text).toBe('Nothing is to be changed. Give due, tags or status.')
     expect((await desk.update({ task: 'b', due: null })).text).toContain('There is no task "b" in "Tasks.md"')
     expect((await desk.update({ task: 'a', due: null })).text).toContain('are called "a" (lines 1, 2)')
-    expect((await (await notesDesk()).update({ task: 'a', due: null })).text).toContain('There is no list of tasks yet')
+    expect((await (await notesFixture()).update({ task: 'a', due: null })).text).toContain(
+      'There is no list of tasks yet',
+    )
   })
 })
 
 describe('task_complete', () => {
   it('marks a task as done with the day, once', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': LIST } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': LIST } })
     expect((await desk.complete({ task: 'Old' })).data).toMatchObject({ title: 'Old', line: 3, changed: true })
     expect(await desk.note('Tasks.md')).toBe(
       LIST.replace('[ ] [[Tasks/Old]] #home', `[x] [[Tasks/Old]] #home ✅ ${desk.today}`),
@@ -224,20 +226,20 @@ describe('task_complete', () => {
   })
 
   it('means the open one of several with the same title', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [x] water\n- [ ] water\n- [-] water\n' } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': '- [x] water\n- [ ] water\n- [-] water\n' } })
     expect((await desk.complete({ task: 'water' })).data).toMatchObject({ line: 2 })
   })
 
   it('leaves tasks that come again to Obsidian', async () => {
     const text = '- [ ] water 🔁 every day 📅 2026-11-15\n'
-    const desk = await notesDesk({ files: { 'vault/Tasks.md': text } })
+    const desk = await notesFixture({ files: { 'vault/Tasks.md': text } })
     expect((await desk.complete({ task: 'water 🔁 every day' })).text).toContain('only Obsidian makes the next one')
     expect(await desk.note('Tasks.md')).toBe(text)
   })
 })
 
 it('lists tasks by status, tag and due date', async () => {
-  const desk = await notesDesk({
+  const desk = await notesFixture({
     files: {
       'vault/Tasks.md':
         '- [ ] [[Tasks/A]] 📅 2026-12-01 #work/mail\n- [/] b 📅 2026-11-01\n- [x] c ✅ 2026-11-02 #work\n- [-] d\n```\n- [ ] code\n```\n',
@@ -257,5 +259,5 @@ it('lists tasks by status, tag and due date', async () => {
   expect(await titles({ status: 'all', tag: 'work' })).toEqual(['A', 'c'])
   expect(await titles({ dueBy: '2026-11-30' })).toEqual(['b'])
   expect((await desk.list({ status: 'all', limit: 1 })).text).toContain('[3 more; narrow it, or raise limit]')
-  expect((await (await notesDesk()).list()).text).toBe('"Tasks.md" does not exist yet.')
+  expect((await (await notesFixture()).list()).text).toBe('"Tasks.md" does not exist yet.')
 })

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, stat, symlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type NotesDesk, notesDesk } from '../../testing/notes-desk.ts'
+import { type NotesDesk, notesFixture } from '../../testing/notes-fixture.ts'
 
 /** Somebody else, who writes right before a new text takes its place, as often as told. */
 function meddler(desk: NotesDesk, path: string, { times, write }: { times: number; write(text: string): string }) {
@@ -17,14 +17,14 @@ function meddler(desk: NotesDesk, path: string, { times, write }: { times: numbe
 
 describe('an edit of a note', () => {
   it('is made again on what somebody else wrote in between', async () => {
-    const desk = await notesDesk({ files: { 'vault/A.md': 'one\n' } })
+    const desk = await notesFixture({ files: { 'vault/A.md': 'one\n' } })
     const signal = meddler(desk, 'A.md', { times: 2, write: text => `${text}theirs\n` })
     expect((await desk.append({ note: 'A', text: 'mine' }, { signal })).ok).toBe(true)
     expect(await desk.note('A.md')).toBe('one\ntheirs\ntheirs\nmine\n')
   })
 
   it('gives up when somebody else writes all the time, and loses nothing of theirs', async () => {
-    const desk = await notesDesk({ files: { 'vault/A.md': 'one\n' } })
+    const desk = await notesFixture({ files: { 'vault/A.md': 'one\n' } })
     const signal = meddler(desk, 'A.md', { times: 99, write: text => `${text}theirs\n` })
     await expect(desk.append({ note: 'A', text: 'mine' }, { signal })).rejects.toMatchObject({ code: 'EDIT_CONFLICT' })
     expect(await desk.note('A.md')).toBe(`one\n${'theirs\n'.repeat(5)}`)
@@ -32,7 +32,7 @@ describe('an edit of a note', () => {
   })
 
   it('does not take the place of a note that came there meanwhile', async () => {
-    const desk = await notesDesk({ files: { 'vault/Tasks/x.md': '' } })
+    const desk = await notesFixture({ files: { 'vault/Tasks/x.md': '' } })
     const file = desk.project.path('vault/Tasks/New.md')
     let looks = 0
     const signal = Object.assign(new AbortController().signal, {
@@ -43,7 +43,7 @@ describe('an edit of a note', () => {
   })
 
   it('loses none of many that come at once', async () => {
-    const desk = await notesDesk({ files: { 'vault/A.md': '' } })
+    const desk = await notesFixture({ files: { 'vault/A.md': '' } })
     const texts = Array.from({ length: 30 }, (_, index) => `line ${index}`)
     await Promise.all(texts.map(text => desk.append({ note: 'A', text })))
     expect((await desk.note('A.md')).trimEnd().split('\n').toSorted()).toEqual(texts.toSorted())
@@ -52,7 +52,7 @@ describe('an edit of a note', () => {
   })
 
   it('keeps the mode of a note and leaves nothing behind', async () => {
-    const desk = await notesDesk({ files: { 'vault/A.md': 'one\n' } })
+    const desk = await notesFixture({ files: { 'vault/A.md': 'one\n' } })
     chmodSync(desk.project.path('vault/A.md'), 0o640)
     await desk.append({ note: 'A', text: 'two' })
     expect((await stat(desk.project.path('vault/A.md'))).mode & 0o777).toBe(0o640)
@@ -62,7 +62,7 @@ describe('an edit of a note', () => {
 
 describe('the walls of a vault', () => {
   it('let no path and no link lead out', async () => {
-    const desk = await notesDesk({ files: { 'vault/In.md': 'in', 'outside/Secret.md': 'secret' } })
+    const desk = await notesFixture({ files: { 'vault/In.md': 'in', 'outside/Secret.md': 'secret' } })
     await symlink('../outside/Secret.md', desk.project.path('vault/Link.md'))
     await symlink('../outside', desk.project.path('vault/Folder'))
     await symlink('In.md', desk.project.path('vault/Same.md'))
@@ -76,7 +76,7 @@ describe('the walls of a vault', () => {
   })
 
   it('keep hidden folders apart, also behind a link', async () => {
-    const desk = await notesDesk({ files: { 'vault/.obsidian/Config.md': 'plugin' } })
+    const desk = await notesFixture({ files: { 'vault/.obsidian/Config.md': 'plugin' } })
     await symlink('.obsidian', desk.project.path('vault/Settings'))
     for (const note of ['.obsidian/Config', 'Settings/Config', 'Settings/New']) {
       expect((await desk.read({ note })).ok).toBe(false)
@@ -86,7 +86,7 @@ describe('the walls of a vault', () => {
   })
 
   it('keep control files and the data folder from a vault that is the project itself', async () => {
-    const desk = await notesDesk({ files: { 'knowledge/Unit.md': 'unit' }, settings: { vault: '.' } })
+    const desk = await notesFixture({ files: { 'knowledge/Unit.md': 'unit' }, settings: { vault: '.' } })
     expect((await desk.append({ note: 'knowledge/Unit', text: 'x' })).text).toContain(
       "belongs to the project's control files",
     )
@@ -96,16 +96,16 @@ describe('the walls of a vault', () => {
   })
 
   it('say what is wrong with the vault itself', async () => {
-    const missing = await notesDesk({ settings: { vault: './nowhere' } })
+    const missing = await notesFixture({ settings: { vault: './nowhere' } })
     expect((await missing.read({ note: 'A' })).text).toBe(
       'The folder "./nowhere" does not exist. A person has to create it, or correct "vault" in this agent\'s file.',
     )
-    const own = await notesDesk({ settings: { vault: './.quartermaster' } })
+    const own = await notesFixture({ settings: { vault: './.quartermaster' } })
     expect((await own.search({ query: 'x' })).text).toContain('belongs to the gateway itself and is closed')
   })
 
   it('take a folder with the name of a note for what it is', async () => {
-    const desk = await notesDesk()
+    const desk = await notesFixture()
     await mkdir(desk.project.path('vault/A.md'))
     expect((await desk.read({ note: 'A' })).text).toContain('is not a note but a folder')
     expect((await desk.append({ note: 'A', text: 'x', create: true })).ok).toBe(false)

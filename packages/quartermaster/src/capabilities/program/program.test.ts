@@ -1,6 +1,6 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'
-import { type Declared, programDesk } from '../../testing/op-desk.ts'
+import { type Declared, programFixture } from '../../testing/op-fixture.ts'
 import { type TempProject, tempProject } from '../../testing/temp-project.ts'
 
 const text = { type: 'string' }
@@ -24,7 +24,7 @@ async function scripted(declared: Declared, script?: string, secrets?: Record<st
   const made = await project(script)
   const { args = [], ...rest } = declared.with as { args?: unknown[] }
   const file = made.path('tell.mjs')
-  const desk = await programDesk(
+  const desk = await programFixture(
     { ...declared, with: { program: node, output: 'json', ...rest, args: [file, ...args] } },
     made,
     { ...(secrets && { secrets }), env },
@@ -317,7 +317,7 @@ describe('a program that is written down', () => {
 
   it('is a dependency, and so are its secrets', async () => {
     const made = await project()
-    const desk = await programDesk({ with: { program: 'no-such-program-here', env: { A: '${secret:NONE}' } } }, made)
+    const desk = await programFixture({ with: { program: 'no-such-program-here', env: { A: '${secret:NONE}' } } }, made)
     await expect(desk.call()).rejects.toMatchObject({
       code: 'TOOL_DISABLED',
       message: expect.stringMatching(/not on the PATH[\s\S]*no secret named "NONE"/),
@@ -370,7 +370,7 @@ describe('a declaration of a program that is wrong', () => {
       parameters: { p: needed, ...(Array.isArray(one.args[0]) && { q: text }) },
     })),
   ])('$says: $with', async ({ says, with: settings, parameters }) => {
-    const desk = await programDesk({ with: settings, ...(parameters && { parameters }) }, await project())
+    const desk = await programFixture({ with: settings, ...(parameters && { parameters }) }, await project())
     expect(desk.problems()).toEqual([expect.stringContaining(says)])
   })
 
@@ -391,7 +391,7 @@ describe('a declaration of a program that is wrong', () => {
     { program: 'python3', args: ['-c', 'import sys', '-m', '{p}'] },
     { program: 'jq', args: ['{p}'] },
   ])('is none that gives a value to code in a file of its own: $program $args', async settings => {
-    const desk = await programDesk({ with: settings, parameters: { p: needed } }, await project())
+    const desk = await programFixture({ with: settings, parameters: { p: needed } }, await project())
     expect(desk.problems()).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import type { AttachmentService } from '../../contracts/index.ts'
 import { tempProject } from '../../testing/temp-project.ts'
-import { plainContext } from '../../testing/tool-desk.ts'
+import { plainContext } from '../../testing/tool-fixture.ts'
 import { createAttacher } from './attachments.ts'
 
 /** Tools that run beside an agent whose folder is `work`, and what they hand in. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { attachmentContract } from '../../testing/attachment-contract.ts'
-import { openAttachments } from '../../testing/attachment-desk.ts'
+import { openAttachments } from '../../testing/attachment-fixture.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 
 const PERSON = { organisation: 'default', workspaceId: null }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, append, type Front, file, hubWith, KEEP, say, text } from '../../testing/declaration-desk.ts'
+import { agents, append, type Front, file, hubWith, KEEP, say, text } from '../../testing/declaration-fixture.ts'
 import { createHub } from '../../testing/hub.ts'
 import { registerOp } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { agents, append, file, hubWith, KEEP, say, text } from '../../testing/declaration-desk.ts'
+import { agents, append, file, hubWith, KEEP, say, text } from '../../testing/declaration-fixture.ts'
 import { createHub, DOWN, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import { defineDependency, registerOp } from './index.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, append, type Front, file, hubWith, KEEP, messages } from '../../testing/declaration-desk.ts'
+import { agents, append, type Front, file, hubWith, KEEP, messages } from '../../testing/declaration-fixture.ts'
 import { createHub, simpleCapability } from '../../testing/hub.ts'
 import { type OpDefinition } from './index.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, append, file, KEEP, messages, say, text } from '../../testing/declaration-desk.ts'
+import { agents, append, file, KEEP, messages, say, text } from '../../testing/declaration-fixture.ts'
 import { createHub } from '../../testing/hub.ts'
 import { type Op, registerOp } from './index.ts'
 

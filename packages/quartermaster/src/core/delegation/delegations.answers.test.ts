@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_ORGANISATION, isKeepable, MESSAGE_BYTES, MOST_WAITING_MESSAGES } from '../../contracts/index.ts'
-import { openDelegations } from '../../testing/delegation-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
 
 async function openTask() {
   const desk = await openDelegations()

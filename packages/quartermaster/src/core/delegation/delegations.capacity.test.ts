@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { WorkspaceRow } from '../../contracts/index.ts'
-import { openDelegations } from '../../testing/delegation-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
 
 async function openBusy(capacity: number) {
   const desk = await openDelegations()

@@ -1,4 +1,4 @@
 import { delegationContract } from '../../testing/delegation-contract.ts'
-import { openDatabase } from '../../testing/message-desk.ts'
+import { openDatabase } from '../../testing/message-fixture.ts'
 
 delegationContract('SQLite', openDatabase)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
-import { openDelegations } from '../../testing/delegation-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
 
 const textsOf = (rows: readonly { readonly text: string }[]) => rows.map(({ text }) => text)
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { openDelegations } from '../../testing/delegation-desk.ts'
-import { openExternalPeers } from '../../testing/external-peer-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
+import { openExternalPeers } from '../../testing/external-peer-fixture.ts'
 
 async function openPair() {
   const desk = await openDelegations()

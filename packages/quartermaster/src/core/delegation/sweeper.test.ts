@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openDelegations } from '../../testing/delegation-desk.ts'
+import { openDelegations } from '../../testing/delegation-fixture.ts'
 
 it('ends what is due and hands on what waits, also when one of them cannot be ended now', async () => {
   const { workspaces, ask, store, another, stateOf, clock } = await openDelegations()

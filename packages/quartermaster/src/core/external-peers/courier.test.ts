@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MessagePart } from '../../contracts/index.ts'
-import { openExternalPeers, text } from '../../testing/external-peer-desk.ts'
+import { openExternalPeers, text } from '../../testing/external-peer-fixture.ts'
 import type { CancelSignal } from '../kernel/index.ts'
 import { RemoteFailure } from './ports.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
-import { openExternalPeers, seenCard } from '../../testing/external-peer-desk.ts'
+import { openExternalPeers, seenCard } from '../../testing/external-peer-fixture.ts'
 import { RemoteFailure } from './ports.ts'
 
 describe('an A2A agent elsewhere', () => {

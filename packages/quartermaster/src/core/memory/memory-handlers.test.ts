@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { createIds, sha256 } from '../../adapters/system/index.ts'
 import { type ApiAnswer, type ApiOperation, type ApiRequest, DEFAULT_SETTINGS } from '../../contracts/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { type ApiCaller, createApiService } from '../organisation/index.ts'
 import { createMemory, memoryHandlers } from './index.ts'
 
 /** Two organisations, each with ada and bob below their root. */
-async function openDesk() {
+async function openFixture() {
   const at = await openOrganisation()
   const memory = createMemory({
     store: at.store,
@@ -37,7 +37,7 @@ async function openDesk() {
 }
 
 it('answers another organisation, a stranger and a guessed id exactly as if nothing were there', async () => {
-  const { ask, as, ownerOf } = await openDesk()
+  const { ask, as, ownerOf } = await openFixture()
   const { memory } = await ask('commitMemory', as('default/ada'), { body: { content: 'the plan', scope: 'TEAM' } })
   const local = (await ask('commitMemory', as('default/ada'), { body: { content: 'my own plan' } })).memory
   const { id } = memory
@@ -63,7 +63,7 @@ it('answers another organisation, a stranger and a guessed id exactly as if noth
 })
 
 it('shows persons and the owner what a workspace reads, and lets the owner forget', async () => {
-  const { ask, as, ownerOf } = await openDesk()
+  const { ask, as, ownerOf } = await openFixture()
   const owner = ownerOf('default')
   const person: ApiCaller = { kind: 'person', organisation: 'default', name: 'zoe', tokenId: 't' }
   const { memory } = await ask('commitMemory', as('default/ada'), { body: { content: 'my plan' } })
@@ -80,7 +80,7 @@ it('shows persons and the owner what a workspace reads, and lets the owner forge
 })
 
 it('lets a workspace name itself as the one that reads, and no other', async () => {
-  const { ask, as } = await openDesk()
+  const { ask, as } = await openFixture()
   const ada = as('default/ada')
   const { memory } = await ask('commitMemory', ada, { body: { content: 'my plan' } })
   for (const workspaceId of ['ada', ada.workspace.id])
@@ -93,14 +93,14 @@ it('lets a workspace name itself as the one that reads, and no other', async () 
 })
 
 it('takes a token that is limited only when it is for memory', async () => {
-  const { ask, as } = await openDesk()
+  const { ask, as } = await openFixture()
   const limited = (scopes: string[]): ApiCaller => ({ ...as('default/ada'), scopes })
   await expect(ask('listMemories', limited(['presence']))).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
   expect(await ask('listMemories', limited(['memory']))).toMatchObject({ memories: [] })
 })
 
 it('lets an author change its own, whoever has the ability change GLOBAL, and the leader of a team forget', async () => {
-  const { ask, as, organisation } = await openDesk()
+  const { ask, as, organisation } = await openFixture()
   const workspace = await organisation.workspaces.pick('default', 'root')
   const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
   const team = (await ask('commitMemory', as('default/ada'), { body: { content: 'a', scope: 'TEAM' } })).memory
@@ -121,7 +121,7 @@ it('lets an author change its own, whoever has the ability change GLOBAL, and th
 })
 
 it('leaves a GLOBAL memory of another where everybody reads it, whoever changes what it says', async () => {
-  const { ask, as, organisation } = await openDesk()
+  const { ask, as, organisation } = await openFixture()
   const workspace = await organisation.workspaces.pick('default', 'root')
   const root: ApiCaller = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
   const bob = as('default/bob')

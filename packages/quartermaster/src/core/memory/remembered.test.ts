@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { family } from '../../testing/memory-desk.ts'
+import { family } from '../../testing/memory-fixture.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { createRemembered } from './memory.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
 import type { WorkspaceRow } from '../../contracts/index.ts'
-import { seat } from '../../testing/memory-desk.ts'
+import { seat } from '../../testing/memory-fixture.ts'
 import { relationOf } from '../organisation/index.ts'
 import { createMemoryScopes } from './index.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000

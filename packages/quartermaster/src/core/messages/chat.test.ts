@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 
 const texts = (rows: readonly { text: string }[]) => rows.map(({ text }) => text)
 

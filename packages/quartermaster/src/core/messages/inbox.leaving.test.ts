@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 import type { Store } from '../store/index.ts'
 
 const LEASE_MS = 120_000

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openPostgresStore } from '../../adapters/storage-postgres/index.ts'
 import { silentLog } from '../../adapters/system/index.ts'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 import { hasPostgres, testDatabase } from '../../testing/postgres/test-database.ts'
 
 describe.runIf(hasPostgres())('two nodes on one database', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../../testing/memory-store.ts'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 import type { NewsListener, Store, StoreNews } from '../store/index.ts'
 import { createWatchers } from './readers.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openDatabase, openMessages } from '../../testing/message-desk.ts'
+import { openDatabase, openMessages } from '../../testing/message-fixture.ts'
 
 const DAY_MS = 86_400_000
 const inOther = (activityId: string) => activityId.replace(/_out$/, '_in')

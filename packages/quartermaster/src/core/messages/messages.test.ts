@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openMessages } from '../../testing/message-desk.ts'
+import { openMessages } from '../../testing/message-fixture.ts'
 import { mustExist } from '../store/index.ts'
 
 const ownLog = { order: { by: ['sequence'] as const } }

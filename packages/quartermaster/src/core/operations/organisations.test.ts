@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../contracts/index.ts'
-import { settle } from '../../testing/deletion-desk.ts'
+import { settle } from '../../testing/deletion-fixture.ts'
 import { faultyStorage } from '../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import type { CallRequest } from './index.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type NewJoinCode } from '../../contracts/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 
 const HOUR_MS = 3_600_000
 

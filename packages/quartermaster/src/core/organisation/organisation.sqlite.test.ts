@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStore } from '../../adapters/storage-sqlite/index.ts'
 import { silentLog } from '../../adapters/system/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { tempProject } from '../../testing/temp-project.ts'
 import { placeAgents } from './index.ts'
 

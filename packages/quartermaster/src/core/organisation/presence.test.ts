@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { update } from '../store/index.ts'
 
 /** A workspace with a token, and what it looks like to others. */

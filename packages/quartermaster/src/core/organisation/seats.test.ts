@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Placement } from '../../contracts/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { remove } from '../store/index.ts'
 import { placeAgents } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NewWorkspace, WorkspaceFacts } from '../../contracts/index.ts'
-import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { openOrganisation } from '../../testing/organisation-fixture.ts'
 import { placeAgents } from './index.ts'
 
 async function open(settings = {}) {

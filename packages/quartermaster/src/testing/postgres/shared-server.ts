@@ -5,7 +5,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where to ask for the address of the server that all tests share. */
-    readonly postgresDesk: number
+    readonly postgresFixture: number
   }
 }
 
@@ -22,7 +22,7 @@ export default async function share({ provide }: TestProject): Promise<() => Pro
       (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
     )
   })
-  provide('postgresDesk', await listening(desk))
+  provide('postgresFixture', await listening(desk))
   return async () => {
     desk.close()
     // One that could not be started has told whoever asked.

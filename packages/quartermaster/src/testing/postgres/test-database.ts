@@ -14,7 +14,7 @@ export function hasPostgres(): boolean {
 export async function sharedPostgres(): Promise<string> {
   const named = process.env.TEST_DATABASE_URL
   if (named !== undefined) return named
-  const { url, error } = JSON.parse(await text(connect(inject('postgresDesk'), '127.0.0.1'))) as {
+  const { url, error } = JSON.parse(await text(connect(inject('postgresFixture'), '127.0.0.1'))) as {
     url?: string
     error?: string
   }

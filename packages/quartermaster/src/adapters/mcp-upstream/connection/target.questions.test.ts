@@ -5,7 +5,7 @@ import { openSession } from '../peer/open-session.ts'
 import type { Behind } from '../peer/session.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
-import { authDesk } from '../testing/oauth-desk.ts'
+import { authFixture } from '../testing/oauth-fixture.ts'
 import { createChildLog } from '../transport/child-log.ts'
 import { type TargetDeps, targetOf } from './target.ts'
 
@@ -27,7 +27,7 @@ async function stage() {
     ids.push(Number(body.id))
     streams.push(message => write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`))
   })
-  const { auth, clock } = authDesk()
+  const { auth, clock } = authFixture()
   const config = HttpUpstream.parse({ url: endpoint.url })
   const log = createChildLog({ clock })
   const deps = { name: 's', config, projectDir: '.', dataDir: '.', clock, auth, log } as unknown as TargetDeps

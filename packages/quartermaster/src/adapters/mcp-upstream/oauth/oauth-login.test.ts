@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
-import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { authFixture, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 
 const visit = (url: string, init?: RequestInit) => fetch(url, { redirect: 'manual', ...init })
 
 describe('signing in at an upstream', () => {
   it('ends in a token that is kept, with proof of the code and a page for the person', async () => {
     const place = await oauthPlace()
-    const { auth } = authDesk()
+    const { auth } = authFixture()
     const attempt = await auth.begin(OWNER, place.upstream)
     const page = await visit(place.approve(attempt.url))
     expect(await attempt.ended).toMatchObject({ issuer: place.endpoint.origin, accessToken: 'access-1', scope: 'read' })
@@ -18,7 +18,7 @@ describe('signing in at an upstream', () => {
 
   it('asks for what the server wants, for this server, as a program that keeps no secret', async () => {
     const place = await oauthPlace({ challenge: 'Bearer scope="files:read files:write"' })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const asked = new URL(attempt.url).searchParams
     expect(Object.fromEntries(asked)).toMatchObject({
       response_type: 'code',
@@ -45,7 +45,7 @@ describe('signing in at an upstream', () => {
       [configured, 'mine'],
       [document, 'https://x.example/client.json'],
     ] as const) {
-      const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+      const attempt = await authFixture().auth.begin(OWNER, place.upstream)
       expect(new URL(attempt.url).searchParams.get('client_id')).toBe(id)
       expect(place.registered).toEqual([])
       attempt.cancel()
@@ -54,7 +54,7 @@ describe('signing in at an upstream', () => {
 
   it('registers where the document that describes a client is not understood', async () => {
     const place = await oauthPlace({}, { clientMetadataUrl: 'https://x.example/client.json' })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     expect(new URL(attempt.url).searchParams.get('client_id')).toBe('made')
     expect(place.registered).toMatchObject([{ client_name: 'Quartermaster' }])
     attempt.cancel()
@@ -62,13 +62,13 @@ describe('signing in at an upstream', () => {
 
   it('takes the address by hand when the browser is elsewhere', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     expect(await attempt.take(` ${place.approve(attempt.url)}\n`)).toMatchObject({ accessToken: 'access-1' })
   })
 
   it('goes on waiting when something comes that belongs to another attempt', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const foreign = place.approve(attempt.url, redirect => redirect.searchParams.set('state', 'guess'))
     const page = await visit(foreign)
     expect([page.status, await page.text()]).toEqual([400, expect.stringContaining('belongs to another attempt')])
@@ -81,7 +81,7 @@ describe('signing in at an upstream', () => {
 
   it('takes what comes back once, so that a replay gets nothing', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const redirect = place.approve(attempt.url)
     await attempt.take(redirect)
     await expect(attempt.take(redirect)).rejects.toMatchObject({ message: expect.stringContaining('over') })
@@ -92,7 +92,7 @@ describe('signing in at an upstream', () => {
     const place = await oauthPlace({
       onToken: ({ json }) => (json(400, { error: 'invalid_grant', error_description: 'code-1 was used' }), true),
     })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const error: Error = await attempt.take(place.approve(attempt.url)).catch(reason => reason)
     expect(error).toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining('"invalid_grant"') })
     expect(error.message).not.toContain('code-1')
@@ -104,7 +104,7 @@ describe('signing in at an upstream', () => {
     ['none, where one was promised', {}],
   ])('fails before the code is used when the issuer of the answer is %s', async (_, given) => {
     const place = await oauthPlace({ metadata: { authorization_response_iss_parameter_supported: true } })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const redirect = place.approve(attempt.url, url => {
       for (const [name, value] of Object.entries(given)) url.searchParams.set(name, value)
       url.searchParams.set('error', 'access_denied')
@@ -117,7 +117,7 @@ describe('signing in at an upstream', () => {
 
   it('believes no refusal of another issuer than was asked', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const redirect = place.approve(attempt.url, ({ searchParams }) => {
       searchParams.delete('code')
       searchParams.set('error', 'access_denied')
@@ -131,7 +131,7 @@ describe('signing in at an upstream', () => {
     async issuer => {
       const place = await oauthPlace({ metadata: { issuer } })
       const { origin } = place.endpoint
-      await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+      await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
         code: 'LOGIN_FAILED',
         message: expect.stringContaining(
           `names "${origin}" as its issuer, and the metadata there is of another issuer, "${issuer}"`,
@@ -145,7 +145,7 @@ describe('signing in at an upstream', () => {
     const metadata: Record<string, unknown> = {}
     const place = await oauthPlace({ metadata })
     metadata.issuer = `${place.endpoint.origin}/`
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
   })
 
@@ -158,20 +158,20 @@ describe('signing in at an upstream', () => {
     [{ response_types_supported: ['token'] }, 'its issuer gives no codes'],
   ])('says what an issuer lacks that signs nobody in as we do: %j', async (metadata, what) => {
     const place = await oauthPlace({ metadata })
-    const begun = authDesk().auth.begin(OWNER, place.upstream)
+    const begun = authFixture().auth.begin(OWNER, place.upstream)
     await expect(begun).rejects.toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining(what) })
     expect(place.registered).toEqual([])
   })
 
   it.each(['bearer', 'BEARER'])('takes a token of the type "%s"', async token_type => {
     const place = await oauthPlace({ tokens: { token_type } })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     await expect(attempt.take(place.approve(attempt.url))).resolves.toBeDefined()
   })
 
   it('takes no token that is sent otherwise than as a bearer token', async () => {
     const place = await oauthPlace({ tokens: { token_type: 'mac' } })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     await expect(attempt.take(place.approve(attempt.url))).rejects.toMatchObject({
       code: 'LOGIN_FAILED',
       message: expect.stringContaining('its issuer gives no bearer tokens'),
@@ -181,7 +181,7 @@ describe('signing in at an upstream', () => {
   it('says so when a server does not seem to want any', async () => {
     const { url } = await httpEndpoint(({ json }) => json(404, {}))
     const upstream = { ...(await oauthPlace()).upstream, url }
-    await expect(authDesk().auth.begin(OWNER, upstream)).rejects.toMatchObject({
+    await expect(authFixture().auth.begin(OWNER, upstream)).rejects.toMatchObject({
       code: 'LOGIN_FAILED',
       message: expect.stringContaining('may not require a login at all'),
     })
@@ -189,14 +189,14 @@ describe('signing in at an upstream', () => {
 
   it('fails when a server wants a token that is for another one', async () => {
     const place = await oauthPlace({ resource: { resource: 'https://bank.example/mcp' } })
-    await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+    await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
       message: expect.stringContaining('for another server'),
     })
   })
 
   it('says so when the person said no', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const redirect = place.approve(attempt.url, ({ searchParams }) => {
       searchParams.delete('code')
       searchParams.set('error', 'access_denied')
@@ -207,7 +207,7 @@ describe('signing in at an upstream', () => {
 
   it('waits for ten minutes and then for nobody', async () => {
     const place = await oauthPlace()
-    const { auth, clock } = authDesk()
+    const { auth, clock } = authFixture()
     const attempt = await auth.begin(OWNER, place.upstream)
     const redirect = place.approve(attempt.url)
     await clock.advance(600_000)
@@ -221,7 +221,7 @@ describe('signing in at an upstream', () => {
   it.each(['given up', 'too late'])('keeps nothing once it was %s, though the issuer answers then', async why => {
     const asked = deferred<Visit>()
     const place = await oauthPlace({ onToken: visit => (asked.resolve(visit), true) })
-    const { auth, clock, storage } = authDesk()
+    const { auth, clock, storage } = authFixture()
     const attempt = await auth.begin(OWNER, place.upstream)
     await clock.advance(590_000)
     const page = visit(place.approve(attempt.url))
@@ -243,7 +243,7 @@ describe('signing in at an upstream', () => {
 
   it('is not given up any more once it is being kept: whoever is told so would have signed in all the same', async () => {
     const place = await oauthPlace()
-    const { auth, storage } = authDesk()
+    const { auth, storage } = authFixture()
     const attempt = await auth.begin(OWNER, place.upstream)
     const { commit } = storage.store
     storage.store.commit = (...args) => (attempt.cancel(), commit(...args))
@@ -255,7 +255,7 @@ describe('signing in at an upstream', () => {
     for (const metadata of [undefined, {}]) {
       const place = await oauthPlace({ hasNoResourceMetadata: true, metadata })
       const url = place.upstream.url.replace('http://', 'http://ada:pass-9@')
-      const attempt = await authDesk().auth.begin({ ...OWNER, agent: 'ada' }, { ...place.upstream, url })
+      const attempt = await authFixture().auth.begin({ ...OWNER, agent: 'ada' }, { ...place.upstream, url })
       expect(attempt.url).not.toContain('pass-9')
       const login = await attempt.take(place.approve(attempt.url))
       expect(new URL(login.issuer).href).toBe(`${place.endpoint.origin}/`)
@@ -268,7 +268,7 @@ describe('signing in at an upstream', () => {
     const elsewhere = await httpEndpoint(({ json }) => json(200, {}))
     const location = `${elsewhere.origin}/metadata?key=secret-9`
     const place = await oauthPlace({ onMetadata: ({ json }) => (json(302, undefined, { location }), true) })
-    const error: Error = await authDesk()
+    const error: Error = await authFixture()
       .auth.begin(OWNER, place.upstream)
       .catch(reason => reason)
     expect(error).toMatchObject({
@@ -287,7 +287,7 @@ describe('signing in at an upstream', () => {
         return isFirst
       },
     })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     expect(new URL(attempt.url).pathname).toBe('/authorize')
     expect(place.endpoint.visits.map(({ path }) => path)).toContain('/.well-known/openid-configuration')
     attempt.cancel()
@@ -295,7 +295,7 @@ describe('signing in at an upstream', () => {
 
   it('listens to this machine under its own name only', async () => {
     const place = await oauthPlace()
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     const redirect = new URL(place.approve(attempt.url))
     const { port } = redirect
     expect((await visit(`http://localhost:${port}${redirect.pathname}${redirect.search}`)).status).toBe(404)
@@ -311,12 +311,12 @@ describe('signing in at an upstream', () => {
     'https://192.168.1.1/',
   ])('does not ask %s, which nobody named', async url => {
     const place = await oauthPlace({ challenge: `Bearer resource_metadata="${url}"` })
-    await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+    await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
   })
 
   it('does not ask a name that leads inside, whatever it led to before', async () => {
     const place = await oauthPlace({ resource: { authorization_servers: ['https://sso.example'] } })
-    const { auth } = authDesk({
+    const { auth } = authFixture({
       resolve: async () => [
         { address: '93.184.216.34', family: 4 },
         { address: '10.0.0.7', family: 4 },
@@ -332,13 +332,13 @@ describe('signing in at an upstream', () => {
     'never sends a browser to %s',
     async authorization_endpoint => {
       const place = await oauthPlace({ metadata: { authorization_endpoint } })
-      await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+      await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
     },
   )
 
   it('says so when the issuer that a server names has no address on the web', async () => {
     const place = await oauthPlace({ resource: { authorization_servers: ['file:///etc/passwd'] } })
-    await expect(authDesk().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
+    await expect(authFixture().auth.begin(OWNER, place.upstream)).rejects.toMatchObject({
       code: 'LOGIN_FAILED',
       message: expect.stringContaining('the issuer that it names has no address on the web.'),
     })
@@ -349,7 +349,7 @@ describe('signing in at an upstream', () => {
     const place = await oauthPlace({
       onToken: ({ json }) => (json(307, undefined, { location: `${elsewhere.origin}/token` }), true),
     })
-    const attempt = await authDesk().auth.begin(OWNER, place.upstream)
+    const attempt = await authFixture().auth.begin(OWNER, place.upstream)
     await expect(attempt.take(place.approve(attempt.url))).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
     expect(elsewhere.visits).toEqual([])
   })

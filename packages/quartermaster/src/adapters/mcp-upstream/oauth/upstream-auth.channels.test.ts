@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { authFixture, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 
 const RESEARCHER = { ...OWNER, agent: 'researcher' }
 const WRITE = { error: 'insufficient_scope', scope: 'write' }
@@ -7,7 +7,7 @@ const WRITE = { error: 'insufficient_scope', scope: 'write' }
 /** A channel of somebody who has signed in, and of an agent if need be, with which something was sent already. */
 async function opened(owner = OWNER) {
   const place = await oauthPlace()
-  const desk = authDesk()
+  const desk = authFixture()
   const signIn = async (owner = OWNER) => {
     const attempt = await desk.auth.begin(owner, place.upstream)
     await attempt.take(place.approve(attempt.url))

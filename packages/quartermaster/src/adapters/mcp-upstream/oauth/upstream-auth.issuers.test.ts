@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { authFixture, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 
 /** Signed in at an issuer that answers as it is told to, instead of renewing anything. */
 async function signedIn() {
@@ -10,7 +10,7 @@ async function signedIn() {
       return issuer.answer !== undefined
     },
   })
-  const desk = authDesk()
+  const desk = authFixture()
   const signIn = async () => {
     const attempt = await desk.auth.begin(OWNER, place.upstream)
     await attempt.take(place.approve(attempt.url))

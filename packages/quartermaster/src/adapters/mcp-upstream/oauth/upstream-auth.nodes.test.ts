@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type SharedStorage, sharedStorages } from '../../../testing/shared-storage.ts'
-import { authOn, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { authOn, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 
 const RESEARCHER = { ...OWNER, agent: 'researcher' }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { HttpUpstream } from '../../../contracts/index.ts'
 import { MOST_WANTED } from '../../../core/upstreams/index.ts'
-import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { authFixture, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 import type { UpstreamAuth } from './upstream-auth.ts'
 
 const WRITE = { error: 'insufficient_scope', scope: 'write' }
@@ -10,7 +10,7 @@ const RESEARCHER = { ...OWNER, agent: 'researcher' }
 /** Somebody who has signed in with the right to read. */
 async function reader(quirks: Parameters<typeof oauthPlace>[0] = {}) {
   const place = await oauthPlace(quirks)
-  const desk = authDesk()
+  const desk = authFixture()
   const signIn = async (auth = desk.auth, owner = OWNER) => {
     const attempt = await auth.begin(owner, place.upstream)
     await attempt.take(place.approve(attempt.url))

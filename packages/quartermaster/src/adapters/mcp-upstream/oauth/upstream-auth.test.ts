@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
-import { call, httpFixture } from '../testing/http-desk.ts'
-import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { call, httpFixture } from '../testing/http-fixture.ts'
+import { authFixture, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 
 async function signedIn(quirks: Parameters<typeof oauthPlace>[0] = {}) {
   const place = await oauthPlace(quirks)
-  const desk = authDesk()
+  const desk = authFixture()
   const attempt = await desk.auth.begin(OWNER, place.upstream)
   await attempt.take(place.approve(attempt.url))
   return { place, ...desk, tokens: desk.auth.for(OWNER, place.upstream) }

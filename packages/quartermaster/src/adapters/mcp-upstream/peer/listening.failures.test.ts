@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { acknowledgementOf, askingBeside, loseAll, telling } from '../testing/listening-desk.ts'
+import { acknowledgementOf, askingBeside, loseAll, telling } from '../testing/listening-fixture.ts'
 
 it('asks again where it was refused for now, and says so once', async () => {
   const { clock, listening, streams, lines, updated } = telling()

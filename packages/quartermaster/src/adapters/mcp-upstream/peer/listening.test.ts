@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
-import { acknowledgementOf, askingBeside, lineTo, telling } from '../testing/listening-desk.ts'
+import { acknowledgementOf, askingBeside, lineTo, telling } from '../testing/listening-fixture.ts'
 import { SendFailure } from './channel.ts'
 import { createModernSubscriptions } from './modern-subscriptions.ts'
 

@@ -17,7 +17,7 @@ import { createMounted, type MountOptions } from '../mount-upstream.ts'
 import type { StartChoice } from '../mounts.ts'
 import { createUpstreamAuth } from '../oauth/upstream-auth.ts'
 import { createUpstreams } from '../upstreams.ts'
-import { herdDesk, ILL_SERVER, tempFolder } from './child-desk.ts'
+import { herdFixture, ILL_SERVER, tempFolder } from './child-fixture.ts'
 
 export const PATIENT = { timeout: 15_000 }
 export const SIGNAL = new AbortController().signal
@@ -48,7 +48,7 @@ export async function stage({
   removed = new Set(),
 }: Situation = {}) {
   const clock = createSystemClock()
-  const { herd, dataDir } = await herdDesk()
+  const { herd, dataDir } = await herdFixture()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
   const leases = createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at })
   const common = {

@@ -4,9 +4,9 @@ import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type Id, isResponse, type Message } from '../../mcp-wire/index.ts'
 import { type TargetDeps, targetOf } from '../connection/target.ts'
 import { type Channel, type ChannelEvents, SendFailure } from '../peer/channel.ts'
-import { call } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
-import { authDesk } from '../testing/oauth-desk.ts'
+import { call } from '../testing/http-fixture.ts'
+import { authFixture } from '../testing/oauth-fixture.ts'
 import { boundedChannel } from './bounded-channel.ts'
 import { createChildLog } from './child-log.ts'
 
@@ -15,7 +15,7 @@ const KEY = 'key-of-the-house'
 /** A server of an entry with a key, and what of its answer to one call comes through. */
 async function answerTo(answer: object | readonly object[], key = KEY) {
   const endpoint = await httpEndpoint(visit => visit.json(200, answer))
-  const { auth, clock } = authDesk()
+  const { auth, clock } = authFixture()
   const config = HttpUpstream.parse({ url: `${endpoint.origin}/mcp`, headers: { 'x-key': key } })
   const log = createChildLog({ clock, secrets: [key] })
   const target = targetOf({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
 import type { Message } from '../../mcp-wire/index.ts'
-import { call, httpFixture, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
 
 const answerTo = (id: unknown, text: string) => ({ jsonrpc: '2.0', id, result: { text } })
 const event = (message: unknown) => `data: ${JSON.stringify(message)}\n\n`

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
-import { call, httpFixture, INITIALIZE, modernCall, PING } from '../testing/http-desk.ts'
 import { type HttpEndpoint, httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZE, modernCall, PING } from '../testing/http-fixture.ts'
 
 const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
 const DISCOVER: Message = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { call, httpFixture, INITIALIZED } from '../testing/http-desk.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZED } from '../testing/http-fixture.ts'
 
 /** Begins an answer, and never ends it. */
 function begin({ response }: Visit, status: number, headers: Record<string, string> = {}): void {

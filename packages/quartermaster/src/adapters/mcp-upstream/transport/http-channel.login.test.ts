@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { call, httpFixture, PING } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { call, httpFixture, PING } from '../testing/http-fixture.ts'
 import { type HttpAuth, LoginOver } from './http-auth.ts'
 
 describe('a server by HTTP that wants to know who we are', () => {

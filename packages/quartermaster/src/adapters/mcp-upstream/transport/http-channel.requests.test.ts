@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refusedAnswer } from '../peer/channel.ts'
-import { call, httpFixture, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
 
 const HALF = { messageBytes: 1_000 }
 const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { whileAdvancing } from '../../../testing/fake-clock.ts'
-import { httpFixture, INITIALIZED } from '../testing/http-desk.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { httpFixture, INITIALIZED } from '../testing/http-fixture.ts'
 
 /** A server whose stream ends after an event, from which it goes on only as the test says. */
 async function resuming(resume: (visit: Visit) => void) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
-import { call, httpFixture, INITIALIZE, INITIALIZED, PING } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZE, INITIALIZED, PING } from '../testing/http-fixture.ts'
 import type { HttpAuth } from './http-auth.ts'
 import type { HttpChannelOptions } from './http-channel.ts'
 import { createSessionRenewalLimit, SOONEST_TRIAL_MS } from './http-rejections.ts'

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import type { Message } from '../../mcp-wire/index.ts'
-import { call, httpFixture, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
 import { openHttpChannel } from './http-channel.ts'
 
 const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`

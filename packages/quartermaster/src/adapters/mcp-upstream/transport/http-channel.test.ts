@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { call, httpFixture, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpFixture, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-fixture.ts'
 
 const REPLY = (id: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result: { ok: true } })
 

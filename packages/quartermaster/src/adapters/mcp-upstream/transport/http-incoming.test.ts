@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { HttpAnswer, HttpBody } from '../../http-client/index.ts'
 import type { Id } from '../../mcp-wire/index.ts'
-import { call } from '../testing/http-desk.ts'
+import { call } from '../testing/http-fixture.ts'
 import { createExchanges, createHttpIncoming } from './http-incoming.ts'
 
 /** A stream that fails in a way that nobody has thought of. */

@@ -4,23 +4,23 @@ import { createSecretTexts } from '../../../core/secrets/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { type TargetDeps, targetOf } from '../connection/target.ts'
 import { type ChannelEnd, SendFailure } from '../peer/channel.ts'
-import { call } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
-import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+import { call } from '../testing/http-fixture.ts'
+import { authFixture, type OAuthQuirks, OWNER, oauthPlace } from '../testing/oauth-fixture.ts'
 import { createChildLog } from './child-log.ts'
 import { maskedChannel } from './masked-channel.ts'
 
 /** A server at which somebody has signed in, reached as its entry says. */
 async function signedIn(serve: NonNullable<OAuthQuirks['serve']>) {
   const place = await oauthPlace({ serve })
-  const desk = authDesk()
+  const desk = authFixture()
   const attempt = await desk.auth.begin(OWNER, place.upstream)
   await attempt.take(place.approve(attempt.url))
   const reached = await reach(place.upstream, desk)
   return { place, ...desk, ...reached }
 }
 
-type Around = Pick<ReturnType<typeof authDesk>, 'auth' | 'clock'> & { readonly secrets?: readonly string[] }
+type Around = Pick<ReturnType<typeof authFixture>, 'auth' | 'clock'> & { readonly secrets?: readonly string[] }
 
 async function reach(config: HttpUpstream, { auth, clock, secrets = [] }: Around) {
   const log = createChildLog({ clock, secrets })
@@ -105,7 +105,7 @@ it.each([0, 280])(
       response.writeHead(200, { 'content-type': `${type}${headers['x-key']}` }).end('?'),
     )
     const config = HttpUpstream.parse({ url: endpoint.url, headers: { 'x-key': key } })
-    const { channel } = await reach(config, { ...authDesk(), secrets: [key] })
+    const { channel } = await reach(config, { ...authFixture(), secrets: [key] })
     await expect(channel.send(call(1))).rejects.toMatchObject({ said: `${type}[secret]` })
   },
 )

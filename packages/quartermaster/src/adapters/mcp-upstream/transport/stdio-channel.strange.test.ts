@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { refusedAnswer } from '../peer/channel.ts'
-import { callTool, eventually, openChannel, textsOf } from '../testing/child-desk.ts'
+import { callTool, eventually, openChannel, textsOf } from '../testing/child-fixture.ts'
 
 describe('a program that does not speak MCP', () => {
   it('may greet on its output, which is kept in its log', async () => {

@@ -8,11 +8,11 @@ import {
   type ChannelDeskOptions,
   callTool,
   eventually,
-  herdDesk,
+  herdFixture,
   openChannel,
   tempFolder,
   textsOf,
-} from '../testing/child-desk.ts'
+} from '../testing/child-fixture.ts'
 import { createChildLog } from './child-log.ts'
 import { openStdioChannel } from './stdio-channel.ts'
 
@@ -289,7 +289,7 @@ describe('a program that ends', () => {
 
   it('is not started for somebody who has left', async () => {
     const clock = createSystemClock()
-    const { herd } = await herdDesk()
+    const { herd } = await herdFixture()
     const open = openStdioChannel({
       command: 'no-such-program-here',
       args: [],

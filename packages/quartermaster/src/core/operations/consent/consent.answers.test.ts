@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
-import { asked, deletionDesk, ONCE, OWNER, settle } from '../../../testing/deletion-desk.ts'
+import { asked, deletionFixture, ONCE, OWNER, settle } from '../../../testing/deletion-fixture.ts'
 import { failureOf } from '../../../testing/hub.ts'
 
 describe('an answer', () => {
   it('for one call allows exactly that one, once', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const first = await asked(one)
     await one.answer(first.id, ONCE, OWNER)
     await first.answer
@@ -16,7 +16,7 @@ describe('an answer', () => {
   })
 
   it('for a while counts for the same resource, and for no other', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const first = await asked(one)
     await one.answer(first.id, { decision: 'allow', lasting: 'time', minutes: 10 }, OWNER)
     await first.answer
@@ -30,7 +30,7 @@ describe('an answer', () => {
   })
 
   it('for always lasts as long as the setting lets any last', async () => {
-    const one = await deletionDesk({ settings: { grantHours: 2 } })
+    const one = await deletionFixture({ settings: { grantHours: 2 } })
     const first = await asked(one, 'a', {}, 'send')
     await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
     await first.answer
@@ -42,7 +42,7 @@ describe('an answer', () => {
   })
 
   it('counts for nobody else', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const first = await asked(one)
     await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
     await first.answer
@@ -52,7 +52,7 @@ describe('an answer', () => {
   })
 
   it('cannot last where it may be given once only', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { id } = await asked(one, 'a', {}, 'shred_file')
     expect(await failureOf(one.answer(id, { decision: 'allow', lasting: 'always' }, OWNER))).toMatchObject({
       code: 'REQUEST_REFUSED',
@@ -62,7 +62,7 @@ describe('an answer', () => {
   })
 
   it('of no for a while refuses at once what comes after it', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const first = await asked(one)
     await one.answer(first.id, { decision: 'deny', lasting: 'time', minutes: 10 }, OWNER)
     await failureOf(first.answer)
@@ -74,7 +74,7 @@ describe('an answer', () => {
 
   it('can be taken back, one by one, by agent and by operation, at once', async () => {
     for (const filter of [{ agent: 'ada' }, { operation: 'files.delete' }, {}]) {
-      const one = await deletionDesk()
+      const one = await deletionFixture()
       const first = await asked(one)
       await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
       await first.answer
@@ -87,7 +87,7 @@ describe('an answer', () => {
   })
 
   it('that is taken back before it was used ends what waits on it', async () => {
-    const one = await deletionDesk({
+    const one = await deletionFixture({
       settings: { retryFirstSeconds: 60 },
       tool: {
         idempotent: true,
@@ -111,7 +111,7 @@ describe('an answer', () => {
       if (++runs === 1) throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
       return 'deleted'
     }
-    const one = await deletionDesk({ tool: { idempotent: true, retry: 'replay', handler } })
+    const one = await deletionFixture({ tool: { idempotent: true, retry: 'replay', handler } })
     const first = await asked(one)
     await one.answer(first.id, ONCE, OWNER)
     expect((await first.answer).waiting).toMatchObject({ for: 'retry' })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
-import { asked, deletionDesk, NO, ONCE, OPERATIONS, OWNER, settle } from '../../../testing/deletion-desk.ts'
+import { asked, deletionFixture, NO, ONCE, OPERATIONS, OWNER, settle } from '../../../testing/deletion-fixture.ts'
 import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 
 describe('a call that a person has to allow', () => {
   it('waits for a while, is not run, and is answered with a handle', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id, request } = await asked(one)
     expect(request).toMatchObject({
       tool: 'delete_file',
@@ -32,7 +32,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is run for its caller when somebody allows it in time', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.answer(id, ONCE, OWNER)
     expect((await answer).result.content).toEqual([{ type: 'text', text: 'deleted' }])
@@ -45,7 +45,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is run by itself when somebody allows it later, and its end is told', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -59,12 +59,12 @@ describe('a call that a person has to allow', () => {
 
   it('is run by the process that comes next', async () => {
     const storage = faultyStorage()
-    const first = await deletionDesk({ storage })
+    const first = await deletionFixture({ storage })
     const { answer, id } = await asked(first)
     await first.hub.clock.advance(20_000)
     await answer
     await first.hub.stop()
-    const second = await deletionDesk({ storage })
+    const second = await deletionFixture({ storage })
     await second.answer(id, ONCE, OWNER)
     await settle(second.hub)
     expect(second.runs).toEqual([{ path: 'a' }])
@@ -73,7 +73,7 @@ describe('a call that a person has to allow', () => {
 
   it('is begun by the next process when this one stops before it began', async () => {
     const storage = faultyStorage()
-    const first = await deletionDesk({ storage })
+    const first = await deletionFixture({ storage })
     const { answer, id } = await asked(first)
     // Allowed and leased, and stopped at that moment.
     storage.fault = writes => {
@@ -84,14 +84,14 @@ describe('a call that a person has to allow', () => {
     expect((await answer).waiting).toMatchObject({ operationId: id })
     expect(first.runs).toEqual([])
     expect(await first.row(id)).toMatchObject({ state: 'queued', attempts: 0 })
-    const second = await deletionDesk({ storage })
+    const second = await deletionFixture({ storage })
     await settle(second.hub)
     expect(second.runs).toEqual([{ path: 'a' }])
     expect(await second.row(id)).toMatchObject({ state: 'succeeded' })
   })
 
   it('is refused when somebody says no, to whoever waits and on record', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.answer(id, NO, OWNER)
     expect(await failureOf(answer)).toMatchObject({ code: 'CONSENT_DENIED' })
@@ -103,7 +103,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is answered once: whoever comes second is told', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     const answers = await Promise.allSettled([
       one.answer(id, ONCE, OWNER),
@@ -117,14 +117,14 @@ describe('a call that a person has to allow', () => {
   })
 
   it('asks for everything it lacks in one request', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { request } = await asked(one, 'a', {}, 'shred_file')
     expect(request?.asks.map(({ operation }) => operation)).toEqual(['files.delete', 'files.shred'])
     expect(await one.open()).toHaveLength(1)
   })
 
   it('is given up when nobody answers for a day, and that is told', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -137,7 +137,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is not run when its caller has given it up', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const controller = new AbortController()
     const { answer, id } = await asked(one, 'a', { signal: controller.signal })
     controller.abort()
@@ -149,7 +149,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is void when the tool is another by then', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -166,7 +166,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is void when its tool is gone by then, and waits while that may only be away', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -186,7 +186,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is refused at once, with all it lacks, where its caller cannot wait', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     expect(await failureOf(one.call('a', { unallowed: 'refuse' }, 'shred_file'))).toMatchObject({
       code: 'CONSENT_REQUIRED',
       details: { operations: [{ name: 'files.delete' }, { name: 'files.shred' }] },
@@ -195,7 +195,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is judged by itself inside another call, and leaves nothing waiting there', async () => {
-    const one = await deletionDesk()
+    const one = await deletionFixture()
     const answer = one.hub.callAs('ada', 'tidy')
     await settle(one.hub)
     const [request] = await one.open()
@@ -222,7 +222,7 @@ describe('the client of an agent', () => {
   const yes: Answer = { action: 'accept', content: { allow: true } }
 
   it('is asked with the reason and the arguments, and its yes counts for this call', async () => {
-    const one = await deletionDesk({ agents })
+    const one = await deletionFixture({ agents })
     const questions: Question[] = []
     expect((await one.call('a', { ask: says(yes, questions) })).result.content).toMatchObject([{ text: 'deleted' }])
     expect(questions).toMatchObject([{ message: expect.stringContaining('It deletes a file.') }])
@@ -232,7 +232,7 @@ describe('the client of an agent', () => {
   })
 
   it('may say no, and may say nothing', async () => {
-    const one = await deletionDesk({ agents })
+    const one = await deletionFixture({ agents })
     expect(await failureOf(one.call('a', { ask: says({ action: 'decline' }) }))).toMatchObject({
       code: 'CONSENT_DENIED',
     })
@@ -249,16 +249,16 @@ describe('the client of an agent', () => {
 
   it('is not asked about what is of high weight, nor where the owner did not say so', async () => {
     const questions: Question[] = []
-    const one = await deletionDesk({ agents })
+    const one = await deletionFixture({ agents })
     await asked(one, 'a', { ask: says(yes, questions) }, 'shred_file')
-    const two = await deletionDesk()
+    const two = await deletionFixture()
     await asked(two, 'a', { ask: says(yes, questions) })
     expect(questions).toEqual([])
     expect([...one.runs, ...two.runs]).toEqual([])
   })
 
   it('need not answer any more when a person has', async () => {
-    const one = await deletionDesk({ agents })
+    const one = await deletionFixture({ agents })
     let isTakenBack = false
     const ask = (_: Question, signal: AbortSignal) =>
       new Promise<Answer>(() => signal.addEventListener('abort', () => (isTakenBack = true)))

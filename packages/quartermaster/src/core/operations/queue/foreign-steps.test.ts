@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
-import { asked, deletionDesk, NO, ONCE, OWNER, settle } from '../../../testing/deletion-desk.ts'
+import { asked, deletionFixture, NO, ONCE, OWNER, settle } from '../../../testing/deletion-fixture.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import {
   DOWN,
@@ -15,8 +15,8 @@ import {
 import { sharedStorages } from '../../../testing/shared-storage.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
 
-type Desk = Awaited<ReturnType<typeof deletionDesk>>
-type DeskOptions = NonNullable<Parameters<typeof deletionDesk>[0]>
+type Desk = Awaited<ReturnType<typeof deletionFixture>>
+type DeskOptions = NonNullable<Parameters<typeof deletionFixture>[0]>
 
 /** Two processes with the same tools on one store. */
 async function twoDesks(options: readonly [DeskOptions?, DeskOptions?] = []) {
@@ -24,7 +24,7 @@ async function twoDesks(options: readonly [DeskOptions?, DeskOptions?] = []) {
   const [here, there] = await sharedStorages(['here', 'there'], { clock })
   if (!here || !there) throw new Error('Two were asked for.')
   const consentServices = await Promise.all(
-    [here, there].map((storage, i) => deletionDesk({ storage, owner: storage.owner, clock, ...options[i] })),
+    [here, there].map((storage, i) => deletionFixture({ storage, owner: storage.owner, clock, ...options[i] })),
   )
   return { clock, storages: { here, there }, here: consentServices[0] as Desk, there: consentServices[1] as Desk }
 }

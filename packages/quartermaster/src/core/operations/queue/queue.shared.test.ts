@@ -3,7 +3,7 @@ import { createSealer } from '../../../adapters/sealing/index.ts'
 import { openPostgresStore } from '../../../adapters/storage-postgres/index.ts'
 import { silentLog } from '../../../adapters/system/index.ts'
 import { AppError } from '../../../contracts/index.ts'
-import { asked, deletionDesk, ONCE, OWNER } from '../../../testing/deletion-desk.ts'
+import { asked, deletionFixture, ONCE, OWNER } from '../../../testing/deletion-fixture.ts'
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { type Hub, simpleTool } from '../../../testing/hub.ts'
 import { hasPostgres, testDatabase } from '../../../testing/postgres/test-database.ts'
@@ -61,7 +61,7 @@ describe.runIf(hasPostgres())('two processes on one database', () => {
   it('give an answer to a caller in one that was given in the other, at once', async () => {
     const { clock, storages } = await twoStorages()
     const [here, there] = await Promise.all(
-      storages.map(storage => deletionDesk({ storage: storage as never, owner: storage.owner, clock })),
+      storages.map(storage => deletionFixture({ storage: storage as never, owner: storage.owner, clock })),
     )
     if (!here || !there) throw new Error('Two were asked for.')
     const { answer } = await asked(there)

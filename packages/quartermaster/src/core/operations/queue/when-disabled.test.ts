@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ONCE, OWNER } from '../../../testing/deletion-desk.ts'
+import { ONCE, OWNER } from '../../../testing/deletion-fixture.ts'
 import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { DOWN, failureOf, fakeService, simpleCapability, simpleTool, UP } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'

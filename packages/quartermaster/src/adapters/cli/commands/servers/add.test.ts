@@ -49,7 +49,7 @@ interface Starting {
 }
 
 /** Adds a program that a package runner starts for the first time. */
-function startingDesk({ from, more, upAfterMs = Number.POSITIVE_INFINITY, fetchedAfterMs = upAfterMs }: Starting) {
+function startingFixture({ from, more, upAfterMs = Number.POSITIVE_INFINITY, fetchedAfterMs = upAfterMs }: Starting) {
   const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.', isFetching: true, ...more }
   const file = '/project/quartermaster.config.json'
   const control: Partial<Control> = {
@@ -186,7 +186,7 @@ describe('add', () => {
       'it did not get ready in time; it is started again by quartermaster up',
     ],
   ])('waits some seconds for a program that starts, with %s, and says what becomes of it', async (from, more, how) => {
-    const desk = startingDesk({ from, more })
+    const desk = startingFixture({ from, more })
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
     expect(desk.waitedMs()).toBeLessThan(20_000)
     expect(desk.seen.stdout).toBe(
@@ -195,7 +195,7 @@ describe('add', () => {
   })
 
   it('does not cut off what is being downloaded where nobody else goes on with it', async () => {
-    const desk = startingDesk({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
+    const desk = startingFixture({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
     expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
     const line = 'Waiting for notes · 0/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it'
@@ -208,7 +208,7 @@ describe('add', () => {
   })
 
   it('can be left while it waits, and says what was done', async () => {
-    const desk = startingDesk({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
+    const desk = startingFixture({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
     desk.clock.after(30_000, desk.interrupt)
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(130)
     expect(desk.seen.stdout).toContain(

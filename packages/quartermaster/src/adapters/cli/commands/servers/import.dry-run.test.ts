@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Problem, UpstreamStatus } from '../../../../contracts/index.ts'
 import { NOTES } from '../../../../testing/cli-fixtures.ts'
-import { runImport as run } from '../../../../testing/import-desk.ts'
+import { runImport as run } from '../../../../testing/import-fixture.ts'
 
 describe('import that is only tried', () => {
   it('only shows what it would do, when asked to', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ReviewItem } from '../../../../contracts/index.ts'
 import { NOTES } from '../../../../testing/cli-fixtures.ts'
-import { runImport as run } from '../../../../testing/import-desk.ts'
+import { runImport as run } from '../../../../testing/import-fixture.ts'
 
 const item = (upstream: string, name: string, more: Partial<ReviewItem> = {}): ReviewItem => ({
   upstream,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentSummary, ForeignServers } from '../../../../contracts/index.ts'
-import { ASKS, FOUND, runImport as run, server } from '../../../../testing/import-desk.ts'
+import { ASKS, FOUND, runImport as run, server } from '../../../../testing/import-fixture.ts'
 
 describe('import', () => {
   it('has a line for each server and for each note, whatever a client calls them', async () => {

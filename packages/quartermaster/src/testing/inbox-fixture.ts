@@ -3,8 +3,8 @@ import inboxModule from '../capabilities/inbox/index.ts'
 import { AppError, type WorkspaceRow } from '../contracts/index.ts'
 import type { CallContext, Capability, Services } from '../core/catalogue/index.ts'
 import { createHistoryService, createInboxService } from '../core/messages/index.ts'
-import { type MessageDeskOptions, openMessages } from './message-desk.ts'
-import { callTool, plainContext } from './tool-desk.ts'
+import { type MessageDeskOptions, openMessages } from './message-fixture.ts'
+import { callTool, plainContext } from './tool-fixture.ts'
 
 /** Which client of an agent calls, and what ends the call. */
 export interface Calling {

@@ -7,9 +7,9 @@ import { createWriteFile } from '../capabilities/files/write-file.ts'
 import { createWalls } from '../capabilities/shared/walls/sandbox.ts'
 import type { AnyTool, CallContext } from '../core/catalogue/index.ts'
 import { type TempProject, tempProject } from './temp-project.ts'
-import { callTool, plainContext, type Said } from './tool-desk.ts'
+import { callTool, plainContext, type Said } from './tool-fixture.ts'
 
-export type { Said } from './tool-desk.ts'
+export type { Said } from './tool-fixture.ts'
 
 /** An agent's desk: a project in a temporary folder, and the file tools over some of its folders. */
 export interface FilesDesk {
@@ -33,7 +33,7 @@ export interface DeskOptions {
   noData?: boolean
 }
 
-export async function filesDesk(options: DeskOptions = {}): Promise<FilesDesk> {
+export async function filesFixture(options: DeskOptions = {}): Promise<FilesDesk> {
   const { files = {}, dirs = ['./work'], maxFileBytes, editProject, walk } = options
   const { dataDir = '.quartermaster', noData = false } = options
   const project = await tempProject(files)

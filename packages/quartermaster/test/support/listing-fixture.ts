@@ -7,12 +7,12 @@ import { freshFolder } from '../../src/testing/store-contract/stage.ts'
 import {
   type ClientEra,
   ILL_SERVER,
-  openDesk,
+  openFixture,
   program,
   SDK_SERVER,
   startHttpServer,
   type UpstreamDesk,
-} from './upstream-desk.ts'
+} from './upstream-fixture.ts'
 
 export const PATIENT = { timeout: 20_000 }
 
@@ -73,12 +73,12 @@ export interface ListingOptions {
   readonly flags?: readonly string[]
 }
 
-export async function openListingDesk(
+export async function openListingFixture(
   tools: readonly Definition[],
   { config = {}, flags = [] }: ListingOptions = {},
 ): Promise<ListingDesk> {
   const { entry, say } = await listing(tools, ...flags)
-  const desk = await openDesk({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
+  const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
   await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
   return {
     ...desk,

@@ -6,7 +6,7 @@ import type { Clock } from '../core/kernel/index.ts'
 import { type Attachments, createActivityPruner, createMessages } from '../core/messages/index.ts'
 import type { Store, StoreNews } from '../core/store/index.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { openOrganisation } from './organisation-desk.ts'
+import { openOrganisation } from './organisation-fixture.ts'
 import { tempProject } from './temp-project.ts'
 
 export interface MessageDeskOptions {

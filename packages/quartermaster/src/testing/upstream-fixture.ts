@@ -72,7 +72,7 @@ export interface DeskSituation {
 }
 
 /** The control over a real project folder, with upstreams that are only told about. */
-export async function upstreamDesk({
+export async function upstreamFixture({
   files = {},
   hasAgents = true,
   env = {},

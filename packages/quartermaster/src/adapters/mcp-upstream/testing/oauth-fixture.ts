@@ -174,7 +174,7 @@ export function authOn(
 }
 
 /** Where logins are kept and tokens come from. */
-export function authDesk(options: { resolve?: Resolve } = {}): {
+export function authFixture(options: { resolve?: Resolve } = {}): {
   readonly auth: UpstreamAuth
   readonly clock: FakeClock
   readonly storage: ReturnType<typeof memoryStorage>

@@ -12,7 +12,7 @@ import { createPathQueue, createVaults } from '../capabilities/notes/vault.ts'
 import { createWalls } from '../capabilities/shared/walls/sandbox.ts'
 import type { AnyTool, CallContext } from '../core/catalogue/index.ts'
 import { type TempProject, tempProject } from './temp-project.ts'
-import { callTool, plainContext, type Said } from './tool-desk.ts'
+import { callTool, plainContext, type Said } from './tool-fixture.ts'
 
 type Call = (input?: object, context?: Partial<CallContext>) => Promise<Said>
 
@@ -45,7 +45,7 @@ export interface NotesDeskOptions {
   now?(): number
 }
 
-export async function notesDesk(options: NotesDeskOptions = {}): Promise<NotesDesk> {
+export async function notesFixture(options: NotesDeskOptions = {}): Promise<NotesDesk> {
   const { files = {}, settings = {}, secrets = {}, isOptedOut = () => false, now } = options
   const project = options.project ?? (await tempProject(files))
   await mkdir(project.path('vault'), { recursive: true })

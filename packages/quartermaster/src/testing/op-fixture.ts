@@ -11,7 +11,7 @@ import type { WebService } from '../core/catalogue/index.ts'
 import { builtinUnit } from './builtin-unit.ts'
 import { createHub, type Hub } from './hub.ts'
 import type { TempProject } from './temp-project.ts'
-import type { Said } from './tool-desk.ts'
+import type { Said } from './tool-fixture.ts'
 
 /** A tool as its declaration says it, beside what every declaration says. */
 export interface Declared {
@@ -39,7 +39,7 @@ export interface OpDeskOptions {
 }
 
 /** A tool of `op.http.request`. */
-export async function httpDesk(
+export async function httpFixture(
   declared: Declared,
   { secrets = {}, resolve, web }: OpDeskOptions = {},
 ): Promise<OpDesk> {
@@ -50,7 +50,7 @@ export async function httpDesk(
 }
 
 /** A tool of `op.program.run`, in a project folder. */
-export async function programDesk(
+export async function programFixture(
   declared: Declared,
   project: TempProject,
   { secrets = {}, env = {} }: OpDeskOptions = {},

@@ -36,7 +36,7 @@ interface HerdDesk {
 }
 
 /** A herd over a folder of its own. Its children end with the test. */
-export async function herdDesk(options: Partial<ProcessManagerOptions> = {}): Promise<HerdDesk> {
+export async function herdFixture(options: Partial<ProcessManagerOptions> = {}): Promise<HerdDesk> {
   const dataDir = await tempFolder()
   const herd = createProcessManager({ clock: createSystemClock(), dataDir, ...options })
   onTestFinished(() => herd.close())
@@ -72,7 +72,7 @@ export async function openChannel({
   ...options
 }: ChannelDeskOptions = {}): Promise<OpenedChannel> {
   const clock = createSystemClock()
-  const herd = options.herd ?? (await herdDesk()).herd
+  const herd = options.herd ?? (await herdFixture()).herd
   const log = options.log ?? createChildLog({ clock, secrets })
   const messages: Message[] = []
   const ends: ChannelEnd[] = []

@@ -16,7 +16,7 @@ import {
   type RemoteTask,
   type SeenCard,
 } from '../core/external-peers/index.ts'
-import { openDelegations } from './delegation-desk.ts'
+import { openDelegations } from './delegation-fixture.ts'
 
 export const text = (words: string): RemotePart => ({ kind: 'text', text: words })
 

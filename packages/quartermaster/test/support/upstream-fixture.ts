@@ -45,21 +45,24 @@ export function program(server: string, ...args: string[]) {
 }
 
 /** Every agent that is not described has all upstreams. */
-export async function openDesk(options: DeskOptions): Promise<UpstreamDesk> {
-  return onDesk(await deskProject(options), options.env)
+export async function openFixture(options: DeskOptions): Promise<UpstreamDesk> {
+  return onFixture(await deskProject(options), options.env)
 }
 
 /** The same with an `up` that is a process of its own. */
-export async function openProcessDesk(options: DeskOptions): Promise<UpstreamDesk<UpProcess>> {
-  return onProcessDesk(await deskProject(options), options.env)
+export async function openProcessFixture(options: DeskOptions): Promise<UpstreamDesk<UpProcess>> {
+  return onProcessFixture(await deskProject(options), options.env)
 }
 
 /** Starts `up` in a project that is there. */
-export async function onDesk(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk> {
+export async function onFixture(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk> {
   return deskOf(dir, await startUp(dir, [], env))
 }
 
-export async function onProcessDesk(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk<UpProcess>> {
+export async function onProcessFixture(
+  dir: string,
+  env: Record<string, string> = {},
+): Promise<UpstreamDesk<UpProcess>> {
   return deskOf(dir, await startUpProcess(dir, [], env))
 }
 

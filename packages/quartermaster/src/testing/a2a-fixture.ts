@@ -2,7 +2,7 @@ import { createA2aFront } from '../adapters/a2a/index.ts'
 import { createIds, silentLog } from '../adapters/system/index.ts'
 import { DEFAULT_SETTINGS, type Settings, type Skill, type TokenScope, type WorkspaceRow } from '../contracts/index.ts'
 import { createCancellation } from '../core/kernel/index.ts'
-import { openDelegations } from './delegation-desk.ts'
+import { openDelegations } from './delegation-fixture.ts'
 
 interface Asked {
   readonly token?: string | undefined

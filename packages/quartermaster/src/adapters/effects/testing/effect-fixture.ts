@@ -1,4 +1,4 @@
-import { type EffectReport, type EffectSpec, type Observation } from '../../../contracts/index.ts'
+import type { EffectReport, EffectSpec, Observation } from '../../../contracts/index.ts'
 import {
   concreteEffects,
   type EffectKind,
@@ -23,7 +23,9 @@ interface EffectDesk {
 
 const SIGNAL = new AbortController().signal
 
-export function effectDesk(options: Pick<EffectKindsOptions, 'projectDir'> & Partial<EffectKindsOptions>): EffectDesk {
+export function effectFixture(
+  options: Pick<EffectKindsOptions, 'projectDir'> & Partial<EffectKindsOptions>,
+): EffectDesk {
   const kinds = createEffectKinds({ connections: { get: () => undefined }, ...options })
   const clock = createFakeClock()
   const concrete = (spec: Omit<EffectSpec, 'name'>, values: Partial<EffectValues> = {}) =>

@@ -22,7 +22,7 @@ interface DeskOptions extends Omit<HubOptions, 'storage'> {
 }
 
 /** A tool `delete_file`, which a person has to allow, and how often it ran. */
-export async function deletionDesk({ tool, storage = faultyStorage(), ...more }: DeskOptions = {}) {
+export async function deletionFixture({ tool, storage = faultyStorage(), ...more }: DeskOptions = {}) {
   const runs: unknown[] = []
   const handler: AnyTool['handler'] = input => {
     runs.push(input)
@@ -59,7 +59,7 @@ export async function settle(hub: Hub): Promise<void> {
 }
 
 /** A call that waits, and what it asks for. */
-export async function asked(one: Awaited<ReturnType<typeof deletionDesk>>, ...given: Parameters<typeof one.call>) {
+export async function asked(one: Awaited<ReturnType<typeof deletionFixture>>, ...given: Parameters<typeof one.call>) {
   const answer = one.call(...given)
   // Whoever looks at it later takes its rejection.
   answer.catch(() => {})
