@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openConnection } from '../gateway/connection.mjs'
@@ -15,6 +16,7 @@ import { AGENT, issueToken, onStageOf } from '../lib/stage.mjs'
 
 /** Enough that caches are filled and nothing is compiled any more. */
 const WARM_CALLS = 20
+const MOST_TRIES = 100
 const ADDER = fileURLToPath(new URL('../upstreams/servers/adder.mjs', import.meta.url))
 /** The modules as the compiler wrote them, so that files have their own names. */
 const BIN = fileURLToPath(new URL('../../packages/quartermaster/dist/modules/bin/quartermaster.js', import.meta.url))
@@ -63,9 +65,14 @@ async function pathOf(ground, tool, { capabilities, mcpServers = {} }) {
   const server = await startServer(cwd)
   ground.atEnd(server.stop)
   const call = await mcpCall(server.url, await issueToken(server.url, cwd), tool)
+  // A server that was only just started may not have its tools yet.
+  for (let tries = 0; !(await call()); tries++) {
+    if (tries === MOST_TRIES) throw new Error(`${tool.name} gives a wrong answer.`)
+    await wait(100)
+  }
   for (let i = 0; i < WARM_CALLS; i++) await call()
   await server.ran()
-  await call()
+  if (!(await call())) throw new Error(`${tool.name} gave a wrong answer.`)
   const called = await server.ran()
   return { files: called.length, functions: called.flatMap(({ functions }) => functions).length, called }
 }
@@ -109,7 +116,7 @@ async function mcpCall(url, token, tool) {
   const connection = await openConnection(url)
   return async () => {
     const { text, isRight } = next()
-    if (!isRight(await connection.ask(text))) throw new Error(`${tool.name} gave a wrong answer.`)
+    return isRight(await connection.ask(text))
   }
 }
 
