@@ -216,7 +216,7 @@ export const SETTINGS = {
   approvalHours: {
     schema: count(1, 720),
     default: 24,
-    reason: 'How long a call waits for a person altogether; then it is given up and told.',
+    reason: 'How long a call waits for a person altogether; then it expires.',
   },
   approvalsPerAgent: {
     schema: count(1, 1_000),

@@ -69,7 +69,7 @@ export const DelegationWish = z.strictObject({
   attachments: Attachments.optional().describe('Ids of attachments.'),
   idempotencyKey: Key.optional().describe('The same key with the same content is the same delegation.'),
   deadlineSeconds: Deadline.optional().describe(
-    'When it is given up; the setting when absent, 2,592,000 (30 days) at most.',
+    'When it expires; the setting when absent, 2,592,000 (30 days) at most.',
   ),
   forTask: z.string().min(1).max(128).optional().describe('The delegation that the asker works on, if it is for one.'),
 })

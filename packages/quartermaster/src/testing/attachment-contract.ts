@@ -195,7 +195,7 @@ export function attachmentContract(name: string, open: () => Store | Promise<Sto
       release()
       await expect(upload).rejects.toMatchObject({
         code: 'CANCELLED',
-        message: expect.stringContaining('took so long that it was given up'),
+        message: expect.stringContaining('took too long: it was cancelled'),
       })
       expect(await rows()).toEqual({ attachments: 0, blobs: 0, chunks: 0, uses: 0 })
     })

@@ -67,7 +67,7 @@ interface Exchange extends DispatchHandler {
   waitForConnection(ms: number): void
 }
 
-const GIVEN_UP = 'it was given up'
+const GIVEN_UP = 'it was cancelled'
 
 /** One request: how far it gets, and what ends it. */
 function createExchange({ url, signal, answerMs, onOut }: HttpRequest, deps: ExchangeDeps): Exchange {

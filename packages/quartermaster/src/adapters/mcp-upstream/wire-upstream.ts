@@ -279,7 +279,7 @@ interface EventParts {
 }
 
 const CROWDED =
-  `It asked something while calls of several clients were under way, or given up less than ${CANCELLED_WORK_MS / 60_000} minutes before, ` +
+  `It asked something while calls of several clients were under way, or cancelled less than ${CANCELLED_WORK_MS / 60_000} minutes before, ` +
   'and was told no.'
 
 function eventsOf(opened: Opened, parts: EventParts): SessionEvents {

@@ -257,8 +257,8 @@ const IN_WORDS: Readonly<Record<OperationState, string>> = {
   succeeded: 'done.',
   failed: 'failed.',
   denied: 'was not allowed.',
-  exhausted: 'given up after too many tries.',
-  expired: 'given up after too long a time.',
+  exhausted: 'failed after its last attempt.',
+  expired: 'expired.',
   cancelled: 'cancelled.',
   unknown: 'may have done its work or not. Look before you call it again.',
 }

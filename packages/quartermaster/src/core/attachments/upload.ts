@@ -219,8 +219,7 @@ function tooLarge(settings: AttachmentSettings): AppError {
 
 /** It was taken for what a dead process had left. */
 function givenUp(): AppError {
-  const message =
-    'The upload took so long that it was given up, and what had come of it is removed. Upload the file again.'
+  const message = 'The upload took too long: it was cancelled, and the received part is removed. Upload the file again.'
   return new AppError('CANCELLED', message)
 }
 

@@ -72,7 +72,7 @@ export async function beginLogin(deps: LoginDeps): Promise<LoginAttempt> {
       isTaken: waiting.isUsed,
       take: async redirectUrl => takeParams(paramsIn(redirectUrl, { name, callback })),
       ended: waiting.ended,
-      cancel: () => waiting.fail(new AppError('CANCELLED', `Signing in at "${name}" was given up.`)),
+      cancel: () => waiting.fail(new AppError('CANCELLED', `Signing in at "${name}" was cancelled.`)),
       displace: reason => waiting.fail(failed(name, reason)),
     }
   } catch (error) {

@@ -285,7 +285,7 @@ it('asks nobody while more have given up than are kept in mind', async () => {
 const UNASKED = {
   type: 'text',
   text: expect.stringMatching(
-    /another client was under way too, or was given up less than 2 minutes before .* no person refused; the next call may get through, once no other client of the same agent /,
+    /another client was under way too, or was cancelled less than 2 minutes before .* no person refused; the next call may get through, once no other client of the same agent /,
   ),
 }
 

@@ -263,10 +263,10 @@ const GIVEN_UP_MINUTES = CANCELLED_WORK_MS / 60_000
 
 const CROWDED =
   'While this was under way its server asked a question, which was declined automatically: it does not say for which call ' +
-  'it asks, and a call of another client was under way too, or was given up less than ' +
+  'it asks, and a call of another client was under way too, or was cancelled less than ' +
   `${GIVEN_UP_MINUTES} minutes before and may still be at work. If a refusal is spoken of here, no person refused; the next ` +
   'call may get through, once no other client of the same agent has one under way, and ' +
-  `${GIVEN_UP_MINUTES} minutes after the last one that was given up.`
+  `${GIVEN_UP_MINUTES} minutes after the last one was cancelled.`
 
 function withText(result: Params, content: readonly unknown[], text: string): Params {
   return { ...result, content: [...content, { type: 'text', text }] }

@@ -168,7 +168,7 @@ export function createPeer(
   }
 
   async function cancelled(requestId: number): Promise<void> {
-    await notify('notifications/cancelled', { requestId, reason: 'The caller gave up.' }).catch(() => {
+    await notify('notifications/cancelled', { requestId, reason: 'The caller cancelled.' }).catch(() => {
       // A server that is gone has nothing to cancel.
     })
   }

@@ -54,7 +54,7 @@ export function boundedChannel(open: OpenChannel, log: Pick<ChildLog, 'add' | 'r
 
     async function giveUp(requestId: Id, why: SendFailure): Promise<void> {
       events.onLost?.(requestId, `It asked something that is not taken, and could not be told so: ${why.message}`)
-      const params = { requestId, reason: 'The caller gave up.' }
+      const params = { requestId, reason: 'The caller cancelled.' }
       await opened
         .then(channel => channel.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
         .catch(() => {

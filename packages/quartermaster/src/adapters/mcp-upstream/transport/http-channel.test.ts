@@ -47,7 +47,7 @@ describe('a channel by HTTP', () => {
     await arrived
     const gone = once(server.visits.at(-1)?.response as Visit['response'], 'close')
     giveUp.abort()
-    await expect(givenUp).rejects.toThrow('it was given up')
+    await expect(givenUp).rejects.toThrow('it was cancelled')
     await gone
     expect(desk.broken()).toBe(2)
     // One that goes on to is told of ever more seldom.

@@ -62,7 +62,7 @@ const BROKEN_MS = { least: 10_000, most: 60_000 }
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
   const renewalLimit = options.renewalLimit ?? createSessionRenewalLimit(options.clock)
   return async (events, signal) => {
-    if (signal.aborted) throw new ChannelFailure({ kind: 'closed', reason: 'It was given up.' })
+    if (signal.aborted) throw new ChannelFailure({ kind: 'closed', reason: 'It was cancelled.' })
     return createHttpChannel({ ...options, renewalLimit }, events)
   }
 }

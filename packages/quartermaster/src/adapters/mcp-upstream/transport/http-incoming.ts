@@ -328,7 +328,7 @@ export function createExchanges(): Exchanges {
   return {
     open(id, signal) {
       const { signal: own, cancel } = createCancellation()
-      const stop = () => cancel(new Error('It was given up.'))
+      const stop = () => cancel(new Error('It was cancelled.'))
       const key = id === undefined ? undefined : keyOf(id)
       const exchange: Exchange = {
         id,

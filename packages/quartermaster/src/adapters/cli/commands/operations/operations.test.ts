@@ -156,7 +156,7 @@ describe('operations retry', () => {
     const { code, stdout, stderr } = await retry({ state: 'exhausted' })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      '"send_mail" ran out of attempts. OUTCOME_UNKNOWN: Look first. (op_1)\nSee all of it: quartermaster operations show op_1\n',
+      '"send_mail" failed after 1 attempt. OUTCOME_UNKNOWN: Look first. (op_1)\nSee all of it: quartermaster operations show op_1\n',
     )
   })
 

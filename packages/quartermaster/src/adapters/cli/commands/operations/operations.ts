@@ -19,7 +19,7 @@ import {
 } from '../../options.ts'
 import { detail } from '../../output/error-text.ts'
 import { escapeLine, toJsonText } from '../../output/escape.ts'
-import { renderTable } from '../../output/layout.ts'
+import { count, renderTable } from '../../output/layout.ts'
 import type { Printer } from '../../output/printer.ts'
 import { resultText, shownHead } from '../../output/result-text.ts'
 import type { Session } from '../../session.ts'
@@ -138,7 +138,7 @@ const registerRetry = controlCommand({
     if (facts.state === 'succeeded') return changed(session, facts, { organisation, line: 'is done.', code: EXIT.done })
     if (facts.state === 'queued')
       return changed(session, facts, { organisation, line: againLine(session, facts), code: EXIT.waiting })
-    return changed(session, facts, { organisation, line: `${UNDONE[facts.state]}${why(facts)}`, code: EXIT.no })
+    return changed(session, facts, { organisation, line: `${undone(facts)}${why(facts)}`, code: EXIT.no })
   },
 })
 
@@ -197,12 +197,15 @@ function why({ error }: OperationFacts): string {
   return error ? ` ${error.code}: ${error.message}` : ''
 }
 
-const UNDONE: Readonly<Record<Exclude<OperationState, 'succeeded' | 'queued'>, string>> = {
+function undone({ state, attempts }: OperationFacts): string {
+  return state === 'exhausted' ? `failed after ${count(attempts, 'attempt')}.` : (UNDONE[state] ?? '')
+}
+
+const UNDONE: { readonly [S in OperationState]?: string } = {
   waitingForApproval: 'waits for a person to allow it.',
   leased: 'is running.',
   failed: 'was tried and failed.',
   denied: 'was not allowed.',
-  exhausted: 'ran out of attempts.',
   expired: 'expired.',
   cancelled: 'was cancelled.',
   unknown: 'was tried, and its outcome is unknown. Check before you retry it.',
