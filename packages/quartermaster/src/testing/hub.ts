@@ -147,7 +147,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     storage: options.storage ?? memoryStorage(),
     owner: options.owner,
     effectKinds: options.effectKinds,
-    meetUnseen: options.connectUnseen,
+    connectUnseen: options.connectUnseen,
     mount: options.mount,
     tellEnd: options.tellEnd,
     remoteAgents: options.remoteAgents,

@@ -91,7 +91,7 @@ export interface CorePorts {
   /** Calls are not traced without one. */
   readonly tracer?: Tracer | undefined
   /** Connects a unit that was never listed, for a call of what may be its tool; no unit is connected for a call when absent. */
-  readonly meetUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
+  readonly connectUnseen?: ((unit: string, withinMs: number) => Promise<void>) | undefined
   /** Mounts the servers that capabilities name; without one those are unavailable. */
   readonly mount?: Mount | undefined
   /** Notifies the caller that an operation has ended, where no client waited for its answer. */

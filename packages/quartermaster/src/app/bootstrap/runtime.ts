@@ -137,7 +137,7 @@ export async function createRuntime(
     owner,
     remoteAgents,
     mount: named.mount,
-    meetUnseen: (unit, withinMs) => listings.meetUnseen(unit, withinMs),
+    connectUnseen: (unit, withinMs) => listings.connectUnseen(unit, withinMs),
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
     sources: [...project.sources, upstreams.source],

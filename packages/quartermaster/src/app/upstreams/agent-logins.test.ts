@@ -12,7 +12,7 @@ function stage(signedIn: readonly string[]) {
   ]
   const upstreams = {
     statuses: () => statuses,
-    signedAnew: async (owner: unknown) => void told.push(owner),
+    loginChanged: async (owner: unknown) => void told.push(owner),
   }
   const auth = async () => ({ agentsAt: async (name: string) => (name === 'desk' ? [...signedIn] : ['nobody']) })
   const deps = { auth, upstreams, log: silentLog } as unknown as AgentLoginsDeps
@@ -32,12 +32,12 @@ it('connects anew for an agent with a login when it is removed, and when it is t
 it('tells next time whoever could not be told', async () => {
   const { told, upstreams, read } = stage(['ada'])
   await read(['ada'])
-  const { signedAnew } = upstreams
-  upstreams.signedAnew = async () => {
+  const { loginChanged } = upstreams
+  upstreams.loginChanged = async () => {
     throw new Error('The store is busy.')
   }
   await read([])
-  upstreams.signedAnew = signedAnew
+  upstreams.loginChanged = loginChanged
   for (const _time of [1, 2]) await read([])
   expect(told).toEqual([{ upstream: 'desk', agent: 'ada' }])
 })
@@ -51,14 +51,14 @@ it('leaves everything as it is when others come and go, or nobody does', async (
 it('tells next time also of those who could not be told while the next change was being read', async () => {
   const { told, upstreams, read } = stage(['ada', 'bob'])
   await read(['ada', 'bob'])
-  const { signedAnew } = upstreams
+  const { loginChanged } = upstreams
   const isTried = deferred()
   const answers = [deferred(), deferred()]
   let tries = 0
-  upstreams.signedAnew = async owner => {
+  upstreams.loginChanged = async owner => {
     isTried.resolve()
     await answers[tries++]?.promise
-    return signedAnew(owner)
+    return loginChanged(owner)
   }
   const [first, second] = [read(['bob']), read([])]
   await isTried.promise

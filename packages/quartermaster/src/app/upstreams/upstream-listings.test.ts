@@ -67,7 +67,7 @@ it('has those that came together looked at again with the tools of each other', 
 
 it('takes in what a server has that a call waits for, and starts nothing for what is no server', async () => {
   const { meetings, done } = desk()
-  await meetings.meetUnseen('capabilities/notes.ts', 5_000)
-  await meetings.meetUnseen('upstream:notes', 5_000)
+  await meetings.connectUnseen('capabilities/notes.ts', 5_000)
+  await meetings.connectUnseen('upstream:notes', 5_000)
   expect(done).toEqual([['meetNow', 'notes', 5_000], 'reload'])
 })

@@ -34,7 +34,7 @@ interface UpstreamListings {
   /** For one command: starts all that were seen before, or only this one, and takes in what they list now. Each once. */
   meetAgain(name?: string): Promise<void>
   /** For a call of what may be a tool of this unit. It does not throw. */
-  meetUnseen(unit: string, withinMs: number): Promise<void>
+  connectUnseen(unit: string, withinMs: number): Promise<void>
   /** For one command: reads what is known of servers and could not be read before. Throws why it still cannot be. */
   readAgain(): Promise<void>
   /**
@@ -119,7 +119,7 @@ export function createUpstreamListings({ upstreams, core, clock, settings }: Ups
     async meetAgain(name) {
       if (await upstreams.meetAgain(name, CONNECT_MS)) await takeInAll()
     },
-    async meetUnseen(unit, withinMs) {
+    async connectUnseen(unit, withinMs) {
       const name = upstreamIn(unit)
       const isKnown = name !== undefined && (await upstreams.meetNow(name, withinMs))
       // The call that waits for its tools reports what is in the way.

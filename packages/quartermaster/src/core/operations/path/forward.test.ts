@@ -32,20 +32,20 @@ const shred = defineTool({
 
 const consentOperations = [{ name: 'papers.shred', reason: 'Destroys a paper.', weight: 'high' as const }]
 
-async function consentService(agent: Partial<AgentConfig> = {}) {
+async function office(agent: Partial<AgentConfig> = {}) {
   const shredder = fakeService('shredder', UP)
   const tools = [relay, shred, simpleTool('quick')]
   const hub = await createHub({
     units: {
-      consentService: {
+      office: {
         capabilities: [
-          simpleCapability('desk', tools, { consentOperations }),
+          simpleCapability('office', tools, { consentOperations }),
           simpleCapability('other', [simpleTool('secret')]),
         ],
         dependencies: [shredder.dependency],
       },
     },
-    agents: { ada: { capabilities: { consentService: {} }, ...agent } },
+    agents: { ada: { capabilities: { office: {} }, ...agent } },
   })
   return { hub, shredder }
 }
@@ -54,7 +54,7 @@ const ALLOWED = { consent: { allow: ['papers.shred'] } }
 
 describe('a call through a forwarding tool', () => {
   it('is a call of the target in result, progress, questions, record and audit', async () => {
-    const { hub } = await consentService(ALLOWED)
+    const { hub } = await office(ALLOWED)
     const seen: Progress[] = []
     const running: string[] = []
     const answer = await hub.callAs(
@@ -82,7 +82,7 @@ describe('a call through a forwarding tool', () => {
   })
 
   it('is checked against the schemas of both', async () => {
-    const { hub } = await consentService(ALLOWED)
+    const { hub } = await office(ALLOWED)
     const failure = async (input: unknown) => failureOf(hub.callAs('ada', 'relay', input))
     expect(await failure({ nam: 'shred' })).toMatchObject({
       code: 'INPUT_INVALID',
@@ -97,7 +97,7 @@ describe('a call through a forwarding tool', () => {
   })
 
   it('needs the consent of the target, for exactly its arguments', async () => {
-    const { hub } = await consentService()
+    const { hub } = await office()
     const input = { name: 'shred', arguments: { paper: 'draft' } }
     const refused = await failureOf(hub.callAs('ada', 'relay', input, { unallowed: 'refuse' }))
     expect(refused).toMatchObject({ code: 'CONSENT_REQUIRED', details: { tool: 'shred' } })
@@ -113,7 +113,7 @@ describe('a call through a forwarding tool', () => {
   })
 
   it('waits for what the target needs, or is refused with its reason', async () => {
-    const { hub, shredder } = await consentService(ALLOWED)
+    const { hub, shredder } = await office(ALLOWED)
     shredder.verdict = DOWN
     hub.health.reportFailure('shredder', 'jammed')
     await hub.clock.advance(11_000)
@@ -129,7 +129,7 @@ describe('a call through a forwarding tool', () => {
   })
 
   it('does not reach what is not granted, and says so as for any call', async () => {
-    const { hub } = await consentService()
+    const { hub } = await office()
     const direct = await failureOf(hub.callAs('ada', 'secret'))
     expect(await failureOf(hub.callAs('ada', 'relay', { name: 'secret' }))).toEqual(direct)
     expect(hub.audit.map(({ tool, code }) => [tool, code])).toEqual([
@@ -139,13 +139,13 @@ describe('a call through a forwarding tool', () => {
   })
 
   it('does not go in circles', async () => {
-    const { hub } = await consentService()
+    const { hub } = await office()
     const input = { name: 'relay', arguments: { name: 'quick' } }
     await expect(hub.callAs('ada', 'relay', input)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
 
   it('can be looked through before it is made', async () => {
-    const { hub } = await consentService()
+    const { hub } = await office()
     const session = hub.agents.session('ada')
     const target = (tool: string, input: unknown) => hub.calls.target({ session, tool, input }).tool.name
     expect(target('quick', {})).toBe('quick')
@@ -160,7 +160,7 @@ describe('a forwarding tool', () => {
     const both = { ...relay, name: 'both', handler: () => 'x' }
     const promising = { ...relay, name: 'promising', output: { type: 'object' } }
     const hub = await createHub({
-      units: { consentService: { capabilities: [simpleCapability('desk', [both, promising, relay])] } },
+      units: { office: { capabilities: [simpleCapability('office', [both, promising, relay])] } },
     })
     expect([...hub.catalogue.current().tools.keys()]).toEqual(['relay'])
     expect(hub.catalogue.problems().map(problem => problem.field)).toEqual(['forward', 'forward'])
@@ -174,8 +174,8 @@ describe('a forwarding tool', () => {
       forward: ({ name }) => ({ tool: name, input: {} }),
     })
     const hub = await createHub({
-      units: { consentService: { capabilities: [simpleCapability('desk', [slow, simpleTool('quick')])] } },
-      agents: { ada: { capabilities: { consentService: {} } } },
+      units: { office: { capabilities: [simpleCapability('office', [slow, simpleTool('quick')])] } },
+      agents: { ada: { capabilities: { office: {} } } },
     })
     await expect(hub.callAs('ada', 'slow', { name: 'quick' })).rejects.toMatchObject({ code: 'DEFINITION_INVALID' })
   })
