@@ -50,7 +50,7 @@ export const EXCEPTIONS: readonly WordException[] = [
     reason: 'a column of memories, its index and migration',
   },
   {
-    text: /'seats'|\bseats: FolderAgentRow|\bnext\('seat'\)|seats_by_name|who seats an agent|`seats \$\{|\.next\('seat'\)|no index that nobody reads/g,
+    text: /'seats'|\bseats: FolderAgentRow|seats_by_name|who seats an agent|`seats \$\{|\.next\('seat'\)|no index that nobody reads/g,
     reason: 'a table, its index and migrations',
   },
 ]
