@@ -4,7 +4,7 @@ import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
 import { targetOf } from './expansion.ts'
 import { createSteps, type Steps, TooManySteps } from './paths.ts'
-import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './pattern.ts'
+import { createMatchedPatterns, type MatchedPatterns } from './pattern.ts'
 import type { PlainSchema } from './plain-schema.ts'
 import { countKeywords } from './repetition.ts'
 import { type Dialect, isObject } from './shape.ts'
@@ -12,12 +12,12 @@ import { type Dialect, isObject } from './shape.ts'
 /** Checks values against one schema. */
 export interface Checker {
   /**
-   * What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what does not fit in `mostMatched` characters;
-   * without it that throws `TooManySteps`, as does a value that takes too many.
+   * What is wrong with the value, in Ajv's words; nothing when it fits. Throws `TooManySteps` for a value that takes too many, and
+   * for texts too long for its patterns unless those are skipped.
    */
-  find(value: unknown, mostMatched?: number): readonly ErrorObject[]
-  /** What of the last value did not. */
-  passedOver(): PassedOver
+  find(value: unknown, skipsLongTexts?: boolean): readonly ErrorObject[]
+  /** Whether a text of the last value was skipped. */
+  hasSkipped(): boolean
   /** The schema that a reference in this one means. */
   lookup(ref: string): unknown
   /** How many steps the last value took. */
@@ -65,31 +65,31 @@ export function compilePlain(plain: PlainSchema, dialect: Dialect): Checker {
   const compiling = { dialect, patterns, steps }
   const first = compileFirst(plain, compiling)
   let all: ValidateFunction | undefined
-  let passedOver: PassedOver = 'nothing'
+  let hasSkipped = false
 
-  function findAll(value: unknown, mostMatched: number | undefined): readonly ErrorObject[] | undefined {
+  function findAll(value: unknown, skipsLongTexts: boolean): readonly ErrorObject[] | undefined {
     all ??= compile(plain, { ...compiling, allErrors: true })
     steps.begin(value, STEPS_FOR_ALL)
-    patterns.begin(mostMatched)
+    patterns.begin(skipsLongTexts)
     const errors = runWithin(all, value)
     return errors && areFew(errors) ? errors : undefined
   }
   return {
-    find(value, mostMatched) {
+    find(value, skipsLongTexts = false) {
       steps.begin(value)
-      patterns.begin(mostMatched)
+      patterns.begin(skipsLongTexts)
       const found = run(first, value)
-      passedOver = patterns.passedOver()
+      hasSkipped = patterns.hasSkipped()
       if (found.length === 0) return found
-      const errors = findAll(value, mostMatched) ?? []
+      const errors = findAll(value, skipsLongTexts) ?? []
       if (errors.length > 0) {
-        passedOver = patterns.passedOver()
+        hasSkipped = patterns.hasSkipped()
         return errors
       }
       // The last error is about the value itself, earlier ones are about its branches.
       return areFew(found) ? found : found.slice(-1)
     },
-    passedOver: () => passedOver,
+    hasSkipped: () => hasSkipped,
     lookup: ref => targetOf(ref, plain.schema),
     steps: steps.taken,
   }
@@ -117,7 +117,7 @@ export function compileMetaSchema(dialect: Dialect): Checker {
   const validate = ajv.getSchema(id)
   if (!validate) throw new AppError('INTERNAL', `The meta-schema of ${dialect} is missing from Ajv.`)
   const lookup = (ref: string) => (ref.startsWith('#/') ? ajv.getSchema(types + ref)?.schema : undefined)
-  return { find: schema => run(validate, schema), passedOver: () => 'nothing', lookup, steps: () => 0 }
+  return { find: schema => run(validate, schema), hasSkipped: () => false, lookup, steps: () => 0 }
 }
 
 /** The meta-schema, and the part of it that says what `type` may be: the only choice in it that needs explaining. */

@@ -1,6 +1,6 @@
 import type { Issue } from '../../contracts/index.ts'
 import { expansionIssue } from './expansion.ts'
-import { isPattern, linearPattern, ofKeys } from './pattern.ts'
+import { isPattern, linearPattern } from './pattern.ts'
 import { ASSERTIONS, type Dialect, HOLDINGS, isObject, subschemas } from './shape.ts'
 
 export type SchemaNode = Record<string, unknown>
@@ -17,16 +17,6 @@ export function plainSchema(document: SchemaNode, dialect: Dialect): PlainSchema
   return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }) : strict
 }
 
-/** What of it still holds when its patterns match some texts unread. */
-export function looseSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
-  return rewrite(document, { dialect, mode: 'loose' })
-}
-
-/** The same without any pattern. */
-export function bareSchema(document: SchemaNode, dialect: Dialect): PlainSchema {
-  return rewrite(document, { dialect, mode: 'bare' })
-}
-
 /** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
 export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Issue[] {
   const { schema, issues, referring } = rewrite(document, { dialect, mode: 'look' })
@@ -37,11 +27,8 @@ export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Is
 
 interface Rewriting {
   readonly dialect: Dialect
-  /**
-   * `lenient` keeps only what still holds when a pattern matches everything. To `loose` each may, and it tells those of keys from
-   * those of texts; to `bare` each does.
-   */
-  readonly mode: 'look' | 'strict' | 'lenient' | 'loose' | 'bare'
+  /** `lenient` keeps only what still holds when a pattern matches everything. */
+  readonly mode: 'look' | 'strict' | 'lenient'
   readonly references: References
   /** Schemas that references lead to, and the texts that lead there. */
   readonly names: Map<unknown, string>
@@ -117,7 +104,7 @@ function rewriteKeywords(node: SchemaNode, place: Place, rewriting: Rewriting): 
     const at = rewriting.references.inside(place, ['pattern'], node.pattern)
     if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
   }
-  if (rewriting.mode !== 'look' && rewriting.mode !== 'strict') loosen(plain, node, rewriting.dialect)
+  if (rewriting.mode === 'lenient') loosen(plain, node, rewriting.dialect)
   return plain
 }
 
@@ -140,8 +127,7 @@ function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unkno
   const entries = Object.entries(value ?? {}).map(([name, child]) => {
     const at = references.inside(place, [keyword, name], child)
     if (keyword === 'patternProperties' && !isChecked(name, at, rewriting)) return [name, true]
-    const written = keyword === 'patternProperties' && rewriting.mode === 'loose' ? ofKeys(name) : name
-    return [written, Array.isArray(child) ? child : rewriteNode(at, rewriting)]
+    return [name, Array.isArray(child) ? child : rewriteNode(at, rewriting)]
   })
   return Object.fromEntries(entries)
 }
@@ -162,7 +148,7 @@ function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean
     if (!isPattern(pattern)) rewriting.issues.push({ path: pathTo(place), message })
     return true
   }
-  const checked = rewriting.mode !== 'bare' && linearPattern(pattern) !== undefined
+  const checked = linearPattern(pattern) !== undefined
   rewriting.unchecked ||= !checked
   return checked
 }

@@ -5,8 +5,7 @@ import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { explain, limitIssues } from './explain.ts'
 import { TooManySteps } from './paths.ts'
-import { MOST_MATCHED } from './pattern.ts'
-import { bareSchema, looseSchema, plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
+import { plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { acceptSchema, relaxSchema } from './relax.ts'
 import { type StructureLimits, walkSchema } from './schema-walk.ts'
 import { type Dialect, dialectOf } from './shape.ts'
@@ -35,10 +34,10 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
     if (known) return known
     // They ask for their checkers each time, so that a kept validator does not keep the compiled code alive.
     const validators: Compiled['validators'] = {
-      input: value => validate(compiled(key, schema).checkers.whole, { value, maxIssues }),
-      output: value => validateOutput(compiled(key, schema).checkers, value, maxIssues),
+      input: value => validate(compiled(key, schema).checker, { value, maxIssues }),
+      output: value => validateOutput(compiled(key, schema).checker, { value, maxIssues }),
     }
-    const made = { checkers: toCheckers(schema), validators }
+    const made = { checker: toChecker(schema), validators }
     byDigest.set(key, made)
     return made
   }
@@ -61,29 +60,16 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
 type Validator = (value: unknown) => Validated
 
 interface Compiled {
-  readonly checkers: Checkers
+  readonly checker: Checker
   readonly validators: Readonly<Record<SchemaSide, Validator>>
 }
 
-interface Checkers {
-  readonly whole: Checker
-  /** What of it holds where patterns have not read everything, and without them. Hardly any is ever needed. */
-  loose(): Checker
-  bare(): Checker
-}
-
-function toCheckers(schema: JsonSchema): Checkers {
+function toChecker(schema: JsonSchema): Checker {
   try {
     // A copy, so that the schema cannot change under its validator.
     const document: SchemaNode = JSON.parse(JSON.stringify(schema))
     const dialect = dialectOf(document) ?? '2020-12'
-    let loose: Checker | undefined
-    let bare: Checker | undefined
-    return {
-      whole: compilePlain(plainSchema(document, dialect), dialect),
-      loose: () => (loose ??= compilePlain(looseSchema(document, dialect), dialect)),
-      bare: () => (bare ??= compilePlain(bareSchema(document, dialect), dialect)),
-    }
+    return compilePlain(plainSchema(document, dialect), dialect)
   } catch (cause) {
     throw new AppError('DEFINITION_INVALID', `The schema cannot be compiled: ${messageOf(cause)}`, { cause })
   }
@@ -98,26 +84,18 @@ function refuse(issues: readonly Issue[]): void {
 interface Checking {
   readonly value: unknown
   readonly maxIssues: number
-  readonly mostMatched?: number
+  readonly skipsLongTexts?: boolean
 }
 
-/**
- * A text that is too long for the patterns is refused by no pattern, and everything else is checked as ever: servers that repeat a
- * picture would else lose it, and one long text must not let others pass. Only where it is keys that do not fit nothing rests
- * on patterns any more.
- */
-function validateOutput({ whole, loose, bare }: Checkers, value: unknown, maxIssues: number): Validated {
-  const checking = { value, maxIssues, mostMatched: MOST_MATCHED }
-  const checked = validate(whole, checking)
-  if (checked.ok || whole.passedOver() === 'nothing') return checked
-  const again = validate(loose(), checking)
-  if (again.ok || loose().passedOver() !== 'keys') return again
-  return validate(bare(), { ...checking, mostMatched: -1 })
+/** A result with texts too long for the patterns, such as a picture, passes unchecked where it would not fit otherwise. */
+function validateOutput(checker: Checker, checking: Checking): Validated {
+  const checked = validate(checker, { ...checking, skipsLongTexts: true })
+  return checked.ok || !checker.hasSkipped() ? checked : { ok: true, value: checking.value }
 }
 
-function validate({ find, lookup }: Checker, { value, maxIssues, mostMatched }: Checking): Validated {
+function validate({ find, lookup }: Checker, { value, maxIssues, skipsLongTexts }: Checking): Validated {
   try {
-    const errors = find(value, mostMatched)
+    const errors = find(value, skipsLongTexts)
     return errors.length === 0
       ? { ok: true, value }
       : { ok: false, issues: explain({ errors, value, lookup, maxIssues }) }
