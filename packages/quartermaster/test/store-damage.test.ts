@@ -61,7 +61,7 @@ describe('a store that is gone', { timeout: 60_000 }, () => {
     const up = await launchUp(dir, {
       onStarted(child) {
         onTestFinished(() => void child.kill('SIGKILL'))
-        warned = said(child, 'The store was missing and is made anew')
+        warned = said(child, 'The store was missing and is created again')
       },
     })
     await warned

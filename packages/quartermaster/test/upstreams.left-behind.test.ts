@@ -41,7 +41,7 @@ async function said(desk: Pick<UpstreamDesk, 'run'>, about: string): Promise<Fin
 
 const LOGIN_KEPT: Finding = {
   level: 'warning',
-  what: 'There is a login at "tracker", and the configuration has no such upstream, so nobody uses it.',
+  what: 'There is a login at "tracker", and the configuration has no such upstream, so no agent uses it.',
   fix: 'Put its entry back, or forget all that is known of it: quartermaster remove tracker',
 }
 const PINS_KEPT: Finding = {

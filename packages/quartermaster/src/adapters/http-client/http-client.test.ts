@@ -44,7 +44,7 @@ describe('a client by HTTP', () => {
     sending.catch(() => {})
     await met
     giveUp.abort()
-    await expect(sending).rejects.toMatchObject({ wasSent: 'no', message: expect.stringContaining('given up') })
+    await expect(sending).rejects.toMatchObject({ wasSent: 'no', message: expect.stringContaining('cancelled') })
     await expect(clientOf().send(get('http://127.0.0.1/', { signal: giveUp.signal }))).rejects.toMatchObject({
       wasSent: 'no',
     })

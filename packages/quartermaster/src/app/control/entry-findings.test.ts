@@ -14,10 +14,10 @@ it('names whoever has credentials in an entry and is no agent, and whom that may
     {
       level: 'warning',
       where: 'mcpServers.desk.agents.adda',
-      what: 'The entry of "desk" has credentials of "adda" and there is no agent "adda", so nobody uses them. Did you mean "ada"?',
+      what: 'The entry of "desk" has credentials of "adda" and there is no agent "adda", so they are unused. Did you mean "ada"?',
       fix: 'Correct the name, or take it out. Until then everybody calls with what the entry itself has.',
     },
-    expect.objectContaining({ what: expect.stringMatching(/no agent "zoe", so nobody uses them\.$/) }),
+    expect.objectContaining({ what: expect.stringMatching(/no agent "zoe", so they are unused\.$/) }),
   ])
 })
 

@@ -16,12 +16,12 @@ it('warns of logins that nobody uses, and says how to be rid of them', async () 
   ).toEqual([
     {
       level: 'warning',
-      what: 'There is a login at "desk", and the configuration has no such upstream, so nobody uses it.',
+      what: 'There is a login at "desk", and the configuration has no such upstream, so no agent uses it.',
       fix: 'Put its entry back, or forget all that is known of it: quartermaster remove desk',
     },
     {
       level: 'warning',
-      what: 'There are 2 logins at "mail", and the configuration has no such upstream, so nobody uses them.',
+      what: 'There are 2 logins at "mail", and the configuration has no such upstream, so no agent uses them.',
       fix: 'Put its entry back, or forget all that is known of it: quartermaster remove mail',
     },
   ])
@@ -31,7 +31,7 @@ it('takes into account that another node may have the entry', async () => {
   expect(await found([{ name: 'desk', pins: 3, logins: 1 }], 'postgresql://host/db')).toEqual([
     {
       level: 'warning',
-      what: 'There is a login at "desk", and the configuration has no such upstream, so nobody here uses it.',
+      what: 'There is a login at "desk", and the configuration has no such upstream, so no agent here uses it.',
       fix:
         'Where another node on this database has it, leave it. Otherwise put its entry back, or forget all that is known of it: ' +
         'quartermaster remove desk',

@@ -15,7 +15,7 @@ it('names each login whose agent is gone, and how to be rid of it', async () => 
   expect(await loginFindings(deps)).toEqual([
     {
       level: 'warning',
-      what: 'There is a login of "ada" at "desk" and no agent "ada", so nobody uses it.',
+      what: 'There is a login of "ada" at "desk" and no agent "ada", so it is unused.',
       fix: 'Forget it: quartermaster logout desk --agent ada',
     },
   ])
