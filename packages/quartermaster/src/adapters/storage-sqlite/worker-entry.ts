@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { remembered } from '../../core/kernel/index.ts'
 import type { WorkerSettings } from './protocol.ts'
 
 /** Starts the worker's thread. */
@@ -24,7 +25,7 @@ export async function findReaderProcess(): Promise<readonly string[]> {
 const DRIVER = '@photostructure/sqlite'
 
 /** No Node that we support runs TypeScript, and tests run on the sources: what they test is never an old build. */
-async function bundleSource(): Promise<string> {
+const bundleSource = remembered(async (): Promise<string> => {
   const { build } = await import('esbuild')
   const driver = createRequire(import.meta.url).resolve(DRIVER)
   const { outputFiles } = await build({
@@ -38,4 +39,4 @@ async function bundleSource(): Promise<string> {
     logLevel: 'silent',
   })
   return outputFiles[0]?.text ?? ''
-}
+})

@@ -149,9 +149,20 @@ function isDescribed(schema: StandardSchemaV1): schema is DescribedSchema {
 }
 
 /** The JSON Schema of anything a definition may use as a schema. Throws when the library cannot say. */
-export function describeSchema(schema: SchemaLike, side: 'input' | 'output'): JsonSchema {
+export function describeSchema(schema: SchemaLike, side: SchemaSide): JsonSchema {
   if (isPaired(schema)) return schema.jsonSchema
   if (!isStandardSchema(schema)) return schema
+  const known = DESCRIBED[side].get(schema)
+  if (known) return known
+  const described = describeItself(schema, side)
+  DESCRIBED[side].set(schema, described)
+  return described
+}
+
+/** Validators do not change, and describing one costs more than the rest of checking a definition. */
+const DESCRIBED = { input: new WeakMap<object, JsonSchema>(), output: new WeakMap<object, JsonSchema>() }
+
+function describeItself(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
   if (!isDescribed(schema)) {
     const { vendor } = schema['~standard']
     throw new TypeError(`a schema of ${vendor} does not carry JSON Schema; write { schema, jsonSchema } instead`)
