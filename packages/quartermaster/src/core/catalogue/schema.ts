@@ -11,7 +11,6 @@ export interface PairedSchema<S extends StandardSchemaV1 = StandardSchemaV1> {
   jsonSchema: JsonSchema
 }
 
-/** How a tool may say what it takes and gives. */
 export type SchemaLike = DescribedSchema | PairedSchema | JsonSchema
 
 /** What a handler receives: the value after the schema's own defaults and transforms. */
@@ -144,29 +143,19 @@ function isPaired(schema: SchemaLike): schema is PairedSchema {
   return !isStandardSchema(schema) && isStandardSchema((schema as { schema?: unknown }).schema)
 }
 
-function isDescribed(schema: StandardSchemaV1): schema is DescribedSchema {
-  return 'jsonSchema' in schema['~standard']
-}
-
-/** The JSON Schema of anything a definition may use as a schema. Throws when the library cannot say. */
+/**
+ * The JSON Schema of anything a definition may use as a schema. Throws when the library cannot say. Remembered per validator:
+ * describing one costs more than the rest of checking a definition.
+ */
 export function describeSchema(schema: SchemaLike, side: SchemaSide): JsonSchema {
   if (isPaired(schema)) return schema.jsonSchema
   if (!isStandardSchema(schema)) return schema
-  const known = DESCRIBED[side].get(schema)
-  if (known) return known
-  const described = describeItself(schema, side)
+  const { jsonSchema, vendor } = (schema as DescribedSchema)['~standard']
+  if (!jsonSchema)
+    throw new TypeError(`a schema of ${vendor} does not carry JSON Schema; write { schema, jsonSchema } instead`)
+  const { $schema: _, ...described } = DESCRIBED[side].get(schema) ?? jsonSchema[side]({ target: 'draft-2020-12' })
   DESCRIBED[side].set(schema, described)
   return described
 }
 
-/** Validators do not change, and describing one costs more than the rest of checking a definition. */
 const DESCRIBED = { input: new WeakMap<object, JsonSchema>(), output: new WeakMap<object, JsonSchema>() }
-
-function describeItself(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
-  if (!isDescribed(schema)) {
-    const { vendor } = schema['~standard']
-    throw new TypeError(`a schema of ${vendor} does not carry JSON Schema; write { schema, jsonSchema } instead`)
-  }
-  const { $schema: _dialect, ...described } = schema['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
-  return described
-}
