@@ -24,31 +24,12 @@ describe('a server that a capability names', () => {
       },
     ])
   })
-
-  it('may be reached over HTTP', () => {
-    const { asked, mount } = stage()
-    mount({ type: 'http', url: 'https://mcp.example.com/mcp', headers: { 'X-Key': 'k' } })
-    expect(asked).toMatchObject([{ config: { url: 'https://mcp.example.com/mcp', headers: { 'X-Key': 'k' } } }])
-  })
-
-  it('is the same one when it is named again, and another with another configuration', () => {
-    const { mount } = stage()
-    expect(mount({ ...program })).toEqual(mount(program))
-    expect(mount({ ...program, args: ['other.mjs'] })).not.toEqual(mount(program))
-  })
-
   it.each([
-    ['one inside this process', { type: 'sdk', name: 'x', instance: {} }, 'runs inside this process'],
     ['one without a program', { type: 'stdio', command: '' }, 'cannot be mounted: command must not be empty'],
     ['one at no address', { type: 'http', url: 'file:///etc/passwd' }, 'must be an http: or https: URL'],
-    ['something else', { kind: 'server' }, 'cannot be mounted: '],
   ])('is not mounted, with the reason, when it is %s', (_, server, reason) => {
     const { asked, mount } = stage()
     expect(mount(server)).toEqual({ reason: expect.stringContaining(reason) })
     expect(asked).toEqual([])
-  })
-
-  it('is not mounted when there are too many', () => {
-    expect(stage({ isFull: true }).mount(program)).toEqual({ reason: expect.stringContaining('more than 64') })
   })
 })

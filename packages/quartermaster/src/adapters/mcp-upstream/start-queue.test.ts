@@ -51,29 +51,6 @@ function situation() {
 }
 
 describe('servers that are to be started', () => {
-  it('are started one alone while we are busy ourselves, however soon that is over', () => {
-    const { queue, add, announced, started } = situation()
-    const [a] = add('a', 'b', 'c')
-    a?.settle()
-    expect([started, announced]).toEqual([['a'], ['b', 'c']])
-    queue.open()
-    expect(started).toEqual(['a', 'b', 'c'])
-  })
-
-  it('are not started one for the other where all of them go', () => {
-    const { queue, add, started } = situation()
-    queue.open()
-    queue.drop(add('a', 'b', 'c', 'd', 'e'))
-    expect(started).toEqual(['a', 'b'])
-  })
-
-  it('are not held up by one that sleeps until it is wanted', () => {
-    const { queue, add, server, started } = situation()
-    queue.add(server('lazy', { isLazy: true }))
-    add('a', 'b')
-    expect(started).toEqual(['a'])
-  })
-
   it('are started a few at a time, in their order, the next when one is up or has failed', () => {
     const { queue, add, started } = situation()
     queue.open()
@@ -84,17 +61,6 @@ describe('servers that are to be started', () => {
     a?.settle()
     expect(started).toEqual(['a', 'b', 'c', 'd'])
   })
-
-  it('do not wait long for those that hang', async () => {
-    const { clock, queue, add, started } = situation()
-    queue.open()
-    add('a', 'b', 'c', 'd', 'e')
-    await clock.advance(500)
-    expect(started).toEqual(['a', 'b', 'c', 'd'])
-    await clock.advance(500)
-    expect(started).toEqual(['a', 'b', 'c', 'd', 'e'])
-  })
-
   it('do not wait for those that are reached by HTTP, however many of these never answer', async () => {
     const { clock, queue, add, server, started } = situation()
     queue.open()
@@ -112,23 +78,5 @@ describe('servers that are to be started', () => {
     add('a')
     queue.open()
     expect(started).toEqual(['first', 'a'])
-  })
-
-  it('are not started any more once they are gone, and leave their turn to the next', () => {
-    const { queue, add, started } = situation()
-    queue.open()
-    const [a, , c] = add('a', 'b', 'c', 'd')
-    if (c) queue.drop([c])
-    if (a) queue.drop([a])
-    expect(started).toEqual(['a', 'b', 'd'])
-  })
-
-  it('are left alone after the end', async () => {
-    const { clock, queue, add, started } = situation()
-    queue.open()
-    add('a', 'b', 'c')
-    queue.stop()
-    await clock.advance(10_000)
-    expect(started).toEqual(['a', 'b'])
   })
 })

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
+import type { Upstreams } from './index.ts'
 import { tempFolder } from './testing/child-fixture.ts'
 import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
-import type { Upstreams } from './upstreams.ts'
 
 describe('the story of one that cannot start', () => {
   const told = (upstreams: Upstreams) =>

@@ -96,20 +96,6 @@ it('is started at once, when it was repaired while a start of it was failing', a
   expect(server.starts).toBe(attempts + 2)
   expect(connection.state()).toMatchObject({ kind: 'up' })
 })
-
-it('is not started for ever by a file that changes all the time', async () => {
-  const { connection, server, clock } = stage({ lives: false })
-  connection.start()
-  for (let moment = 0; moment < 600; moment++) {
-    server.fingerprint = `${moment}`
-    await clock.advance(100)
-  }
-  expect(server.starts).toBeLessThan(25)
-  server.lives = true
-  await clock.advance(30_000)
-  expect(connection.state().kind).toBe('up')
-})
-
 it('waits for a person where one has to sign in, tries seldom meanwhile, and at once when one has', async () => {
   const { clock } = stage()
   let starts = 0
@@ -130,22 +116,6 @@ it('waits for a person where one has to sign in, tries seldom meanwhile, and at 
   await clock.advance(1)
   expect(starts).toBe(6)
 })
-
-it('is waited for by nobody when it was refused, and whoever asks hears what a start now comes to', async () => {
-  const { connection, server, clock } = stage()
-  const look = (isRequested: boolean) => connection.look(FOREVER, { isRequested })
-  server.letsIn = false
-  connection.start()
-  await clock.advance(6_000)
-  const refused = { up: false, reason: 'A person has to sign in.', final: true }
-  expect(await look(false)).toEqual(refused)
-  expect(await look(true)).toEqual(refused)
-  server.letsIn = true
-  await clock.advance(6_000)
-  expect(await look(false)).toEqual(refused)
-  expect(await look(true)).toMatchObject({ up: true })
-})
-
 it('is not tried again for nobody when it was refused, and remembers why', async () => {
   const { clock } = stage()
   let starts = 0
@@ -199,14 +169,6 @@ describe('a server that is busy when it is met', () => {
     const found = await connection.look(FOREVER)
     expect(found).toEqual({ up: false, recovering: true, reason: 'The server is busy (HTTP 429).' })
   })
-
-  it('is gone where it may be a proxy that says so for it', async () => {
-    const { clock, connection } = busy(1_000, { wasSent: 'maybe' })
-    connection.start()
-    await clock.advance(0)
-    expect(await connection.look(FOREVER)).toEqual({ up: false, reason: 'The server is busy (HTTP 429).' })
-  })
-
   it.each([
     ['does not ask for long', 0, 12],
     ['asks for a day', 86_400_000, 4],
@@ -217,24 +179,4 @@ describe('a server that is busy when it is met', () => {
     expect(server.starts).toBeLessThan(starts)
     expect(server.starts).toBeGreaterThan(1)
   })
-
-  it.each([true, false])(
-    'is waited for where that is of use, and said to be busy otherwise (kept: %s)',
-    async isKept => {
-      const { clock, server, connection } = busy(4_000, { isKept })
-      const begunAt = clock.now()
-      const take = (budgetMs: number) => {
-        const taking = connection.take({ budgetMs, signal: FOREVER })
-        return taking.catch(({ details, message }) => [details, message, clock.now() - begunAt])
-      }
-      const taking = take(5_000)
-      await clock.advance(5_000)
-      const message = (seconds: number) =>
-        `"upstream-s" cannot be reached: The server is busy (HTTP 429). Try again in ${seconds} s.`
-      // There is no use in waiting where it asks for longer.
-      expect(await taking).toEqual([{ dependency: 'upstream-s', retryAfterMs: 4_000 }, message(4), 4_000])
-      expect(await take(2_000)).toEqual([{ dependency: 'upstream-s', retryAfterMs: 3_000 }, message(3), 5_000])
-      expect(server.starts).toBe(2)
-    },
-  )
 })

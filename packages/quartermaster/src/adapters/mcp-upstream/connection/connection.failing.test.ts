@@ -41,48 +41,6 @@ it.each([BROKEN, UNREADABLE, SLOW, BUSY])('tells what failed last, and how often
     isStanding: true,
   })
 })
-
-it('has nothing more to tell once a request has succeeded, whatever it was', async () => {
-  const { connection, fail, server } = await failing()
-  await fail(4)
-  connection.answered('the tool "other"')
-  expect(connection.lastError()).toBeUndefined()
-  // And it is counted from the beginning.
-  await fail(4)
-  expect(server.starts).toBe(1)
-})
-
-it('does not tell of a failure that another request has made up for before it was known that the server is there', async () => {
-  const { connection, server, clock, session } = await failing()
-  server.answers = false
-  server.busy = 1
-  const failed = connection.failed(session(), BROKEN)
-  connection.answered('the tool "other"')
-  server.answers = true
-  await clock.advance(60_000)
-  await failed
-  expect(connection.lastError()?.message ?? '').not.toContain('the tool "t" failed')
-})
-
-it('tells of its fall, and of no failure, where it turns out to be gone', async () => {
-  const { connection, server, clock, session } = await failing()
-  server.answers = false
-  const failed = connection.failed(session(), BROKEN)
-  await clock.advance(5_001)
-  await failed
-  server.answers = true
-  await clock.advance(200)
-  expect(connection.lastError()).toMatchObject({ message: 'It runs, but does not answer any more.' })
-})
-
-it('writes to its log what failed, once for all that fail in a row', async () => {
-  const { notes, fail } = await failing()
-  await fail(3)
-  expect(notes.filter(note => note.includes('failed'))).toEqual([
-    'It answers, but the tool "t" failed: The server answered with HTTP 500.',
-  ])
-})
-
 it('is started anew once where nothing succeeds over some time', async () => {
   const failure = BROKEN
   const { connection, server, fail, clock } = await failing()
@@ -99,55 +57,6 @@ it('is started anew once where nothing succeeds over some time', async () => {
     isStanding: true,
   })
 })
-
-it('is told of as started anew until a request succeeds: to be there again is no success', async () => {
-  const { connection, server, fail, clock } = await failing()
-  await fail(5)
-  await clock.advance(1_000)
-  expect([server.starts, connection.state().kind]).toEqual([2, 'up'])
-  const why = 'because its last 5 requests failed, the last of them the tool "t"'
-  const message = `It was restarted ${why}, and none has succeeded since: ${BROKEN.reason}`
-  expect(connection.lastError()).toMatchObject({ message, isStanding: true })
-  connection.answered('the tool "t"')
-  expect(connection.lastError()).not.toHaveProperty('isStanding')
-})
-
-it('is not told of as started anew for its failures where a person has had it started since', async () => {
-  const { connection, fail, clock } = await failing()
-  await fail(5)
-  await clock.advance(1_000)
-  await connection.restart()
-  await clock.advance(1_000)
-  expect(connection.lastError()).not.toHaveProperty('isStanding')
-})
-
-it('is not told of as started anew for its failures where only the start of a person has succeeded', async () => {
-  const { connection, server, fail, clock } = await failing()
-  server.lives = false
-  await fail(5)
-  expect(server.starts).toBe(2)
-  server.lives = true
-  await connection.restart()
-  await clock.advance(1_000)
-  expect(connection.state().kind).toBe('up')
-  expect(connection.lastError()).not.toHaveProperty('isStanding')
-})
-
-it('is started anew another time where it has worked in between', async () => {
-  const { connection, server, fail } = await failing()
-  await fail(5)
-  connection.answered('the tool "t"')
-  await fail(5)
-  expect(server.starts).toBe(3)
-})
-
-it('is not started anew for many failures at once', async () => {
-  const { connection, server, clock, session } = await failing()
-  await Promise.all(Array.from({ length: 50 }, () => connection.failed(session(), BROKEN)))
-  await clock.advance(0)
-  expect(server.starts).toBe(1)
-})
-
 it('is not started anew because it is slow or busy, or answers one tool with what cannot be read', async () => {
   for (const failure of [SLOW, BUSY, UNREADABLE]) {
     const { server, fail } = await failing()
@@ -164,48 +73,4 @@ it('is not started anew while something is under way that may still succeed', as
   server.busy = 0
   await fail(1)
   expect(server.starts).toBe(2)
-})
-
-it('is not started anew while it may be at work on what was given up', async () => {
-  const { server, fail } = await failing()
-  server.isHaunted = true
-  await fail(6)
-  expect(server.starts).toBe(1)
-})
-
-it('is not started anew for what was bad before when a call has taken too long', async () => {
-  const { connection, server, clock, session, fail } = await failing()
-  await Promise.all(Array.from({ length: 5 }, () => connection.failed(session(), BROKEN)))
-  await clock.advance(60_000)
-  await fail(1, SLOW)
-  expect(server.starts).toBe(1)
-  await fail(1)
-  expect(server.starts).toBe(2)
-})
-
-it('is not left to itself: calls that come meanwhile wait for the next one', async () => {
-  const { connection, server, fail, clock } = await failing()
-  server.startsInMs = 2_000
-  await fail(5)
-  expect(connection.state()).toMatchObject({ kind: 'starting', downSince: clock.now() })
-  const taking = connection.take({ budgetMs: 10_000, signal: FOREVER })
-  await clock.advance(2_000)
-  expect(await taking).toBe(connection.session())
-})
-
-it.each([
-  ['legacy', 2],
-  ['modern', 1],
-] as const)('is met anew over HTTP where there are sessions: %s', async (era, starts) => {
-  const { server, fail } = await failing({ isFar: true, era })
-  await fail(6)
-  expect(server.starts).toBe(starts)
-})
-
-it('forgets what failed with the server that it failed at', async () => {
-  const { connection, fail, clock } = await failing()
-  await fail(3)
-  await connection.restart()
-  await clock.advance(0)
-  expect(connection.lastError()).toBeUndefined()
 })

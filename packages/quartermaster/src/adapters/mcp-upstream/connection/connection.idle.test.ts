@@ -43,45 +43,6 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
   }
   expect(connection.state().kind).toBe('idle')
 })
-
-it('is as it was while it is woken, and whoever wakes it waits for as long as a start may take', async () => {
-  const { connection, server, clock } = stage({ idleMs: 2_000 })
-  server.startsInMs = 4_000
-  for (let times = 1; times <= 3; times++) {
-    const takes = [1, 2].map(() => connection.take({ budgetMs: 1_000, signal: FOREVER }))
-    await clock.advance(3_999)
-    expect(await connection.look(FOREVER)).toMatchObject({ up: false, recovering: true, pending: true })
-    await clock.advance(1)
-    await Promise.all(takes)
-    server.usedAt = clock.now()
-    await clock.advance(2_000)
-    expect([connection.state().kind, connection.restarts(), server.starts]).toEqual(['idle', 0, times])
-  }
-})
-
-it('is missed once it cannot be woken, and waited for as any that fell', async () => {
-  const { connection, server, clock } = stage({ lives: false })
-  server.startsInMs = 4_000
-  const taking = connection.take({ budgetMs: 1_000, signal: FOREVER }).catch(({ code }) => [code, clock.now()])
-  const begunAt = clock.now()
-  await clock.advance(4_000)
-  expect(await connection.look(FOREVER)).toEqual({ up: false, reason: 'It exited with code 1.' })
-  await clock.advance(1_000)
-  expect(await taking).toEqual(['DEPENDENCY_UNAVAILABLE', begunAt + 5_000])
-})
-
-it('is waited for by nobody who has given up, nor at all where a call is not to wait', async () => {
-  const { connection, server } = stage()
-  server.opens = false
-  const controller = new AbortController()
-  const taking = connection.take({ budgetMs: 1_000, signal: controller.signal })
-  controller.abort(new Error('Enough.'))
-  await expect(taking).rejects.toThrow('Enough.')
-  await expect(connection.take({ budgetMs: 0, signal: FOREVER })).rejects.toMatchObject({
-    code: 'DEPENDENCY_UNAVAILABLE',
-  })
-})
-
 it('is no word about its server that it was stopped: another one may stand there already', async () => {
   const { connection } = stage()
   await connection.take({ budgetMs: 1_000, signal: FOREVER })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { whileAdvancing } from '../../../testing/fake-clock.ts'
 import { CALL_MS, FOREVER, stage } from '../testing/connection-stage.ts'
 import { LOOK_MS } from './health-ping.ts'
 
@@ -49,87 +48,6 @@ it('leaves a server alone that is too busy to answer', async () => {
   expect(await looked).toMatchObject({ up: true })
   expect(server.starts).toBe(1)
 })
-
-it('asks a program first that is at rest and was not heard of late, and gives the call to the next one if it hangs', async () => {
-  const { connection, server, clock, session } = await silenced()
-  expect(connection.takeNow()).toBe(undefined)
-  const taking = [1, 2].map(() => connection.take({ budgetMs: 10_000, signal: FOREVER }))
-  await clock.advance(5_000)
-  expect(connection.lastError()?.message).toContain('does not answer any more')
-  const [one, two] = await Promise.all(taking)
-  expect(one).toBe(two)
-  expect(one).not.toBe(session)
-  expect(server).toMatchObject({ starts: 2, running: 1 })
-})
-
-it('keeps calls back while it is found out whether it hangs, also soon after it was used', async () => {
-  const { connection, server, clock, session } = await silenced({ usedMs: 0 })
-  expect(connection.takeNow()).toBe(session)
-  void connection.suspect(session)
-  const taking = connection.take({ budgetMs: 10_000, signal: FOREVER })
-  await clock.advance(5_000)
-  expect(await taking).not.toBe(session)
-  expect(server).toMatchObject({ starts: 2, running: 1 })
-})
-
-it('asks a program at rest no more than once for calls that follow each other', async () => {
-  const { connection, server, session } = await silenced()
-  server.answers = true
-  expect(connection.takeNow()).toBe(undefined)
-  expect(await connection.take({ budgetMs: 1_000, signal: FOREVER })).toBe(session)
-  expect(connection.takeNow()).toBe(session)
-})
-
-it('stops asking a program for a call that nobody waits for any more', async () => {
-  const { connection } = await silenced()
-  const caller = new AbortController()
-  const taking = connection.take({ budgetMs: 1_000, signal: caller.signal })
-  caller.abort(new Error('Nobody waits.'))
-  await expect(taking).rejects.toThrow('Nobody waits.')
-})
-
-it('asks a program no longer than the call may wait for it, and not at all for one that may not', async () => {
-  const { connection, server, clock, session } = await silenced()
-  const begunAt = clock.now()
-  const taking = connection.take({ budgetMs: 2_000, signal: FOREVER })
-  await expect(whileAdvancing(clock, taking)).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-  expect(clock.now() - begunAt).toBeLessThan(5_000)
-  expect(server.starts).toBe(1)
-  expect(await connection.take({ budgetMs: 0, signal: FOREVER })).toBe(session)
-})
-
-it.each([
-  ['is at work on something else', {}, { busy: 1 }],
-  ['may be at work on what was given up', {}, { isHaunted: true }],
-  ['may be at work on what it has answered already', { usedMs: CALL_MS - 10_000 }, {}],
-  ['never answered when it was asked', { neverAnswered: true }, {}],
-  ['is far away', { isFar: true }, {}],
-] as const)('gives a call at once to one that %s, and does not judge it by its silence', async (_, options, state) => {
-  const { connection, server, clock, session } = await silenced(options)
-  Object.assign(server, state)
-  expect(connection.takeNow()).toBe(session)
-  await clock.advance(25_000)
-  expect(server.starts).toBe(1)
-})
-
-it.each([
-  ['may be at work on what was given up', {}, { isHaunted: true }, CALL_MS],
-  ['may be at work on what it has answered already', { usedMs: 1_000 }, {}, CALL_MS],
-  ['never answered when it was asked', { neverAnswered: true }, {}, Number.POSITIVE_INFINITY],
-] as const)(
-  'is not taken for hanging by a look before a call would be over, if it %s',
-  async (_, options, state, patienceMs) => {
-    const staged = await silenced(options)
-    Object.assign(staged.server, state)
-    expect(await lookedAt(staged)).toMatchObject({ up: true })
-    await staged.clock.advance(CALL_MS - 1)
-    expect(staged.server.starts).toBe(1)
-    staged.server.answers = true
-    await staged.clock.advance(1_000)
-    expect(staged.server.starts).toBe(patienceMs === CALL_MS ? 2 : 1)
-  },
-)
-
 it('is taken for hanging by a look soon after it fell silent, but the one that comes after it is not', async () => {
   const staged = await silenced()
   const { server, clock, connection } = staged
@@ -147,54 +65,4 @@ it('is taken for hanging by a look soon after it fell silent, but the one that c
   await lookedAt(staged)
   await clock.advance(CALL_MS)
   expect(server.starts).toBe(2)
-})
-
-it('is taken for hanging in the time of a call, if it falls silent as soon as it has come up in place of one that answered', async () => {
-  const staged = await silenced()
-  const { server, clock } = staged
-  await lookedAt(staged)
-  await clock.advance(5_000)
-  expect(server.starts).toBe(2)
-  await clock.advance(2_000)
-  expect(await lookedAt(staged)).toMatchObject({ up: true })
-  await clock.advance(CALL_MS - 1)
-  expect(server.starts).toBe(2)
-  await clock.advance(1_000)
-  expect(server.starts).toBe(3)
-})
-
-it('is taken for hanging in the time of a call, if it hangs as soon as it has come up, but not a second time', async () => {
-  const staged = stage()
-  const { connection, server, clock } = staged
-  server.pids = [1]
-  await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  await clock.advance(1_000)
-  server.answers = false
-  await clock.advance(20_000)
-  expect(await lookedAt(staged)).toMatchObject({ up: true })
-  await clock.advance(CALL_MS - 1)
-  expect(server.starts).toBe(1)
-  server.answers = true
-  await clock.advance(1_000)
-  expect(server.starts).toBe(2)
-  // It may be one that is deaf at this point of each of its lives.
-  server.answers = false
-  await clock.advance(20_000)
-  expect(await lookedAt(staged)).toMatchObject({ up: true })
-  await clock.advance(2 * CALL_MS)
-  expect(server.starts).toBe(2)
-})
-
-it('is known to answer at rest by any look that it answered, once it has been up for a while', async () => {
-  const staged = stage()
-  const { connection, server, clock } = staged
-  server.pids = [1]
-  server.answers = false
-  await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  await clock.advance(10_000)
-  server.answers = true
-  expect(await lookedAt(staged)).toMatchObject({ up: true })
-  server.answers = false
-  await clock.advance(CALL_MS)
-  expect(connection.takeNow()).toBe(undefined)
 })

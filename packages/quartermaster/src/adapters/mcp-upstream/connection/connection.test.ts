@@ -1,8 +1,5 @@
 import { expect, it } from 'vitest'
 import { deferred } from '../../../testing/deferred.ts'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Session } from '../peer/session.ts'
-import { listedSession } from '../testing/bare-session.ts'
 import { connectionBy, FOREVER, stage } from '../testing/connection-stage.ts'
 
 it('starts with the first who needs it, and once for all', async () => {
@@ -12,19 +9,6 @@ it('starts with the first who needs it, and once for all', async () => {
   expect(one).toBe(two)
   expect(server.starts).toBe(1)
 })
-
-it('knows whether somebody waits for it, also while it is down', async () => {
-  const { connection, server, clock } = stage({ lives: false, isKept: false })
-  expect(connection.isAwaited()).toBe(false)
-  const taking = connection.take({ budgetMs: 60_000, signal: FOREVER })
-  await expect.poll(() => connection.state().kind).toBe('waiting')
-  expect(connection.isAwaited()).toBe(true)
-  server.lives = true
-  await clock.advance(60_000)
-  await taking
-  expect(connection.isAwaited()).toBe(false)
-})
-
 it('starts again at once when it fell, and lets those who wait go on', async () => {
   const { connection, server, crash, clock } = stage()
   const first = await connection.take({ budgetMs: 1_000, signal: FOREVER })
@@ -113,24 +97,6 @@ it('waits no longer for a start than it may take', async () => {
   await clock.advance(5_001)
   expect(connection.lastError()?.message).toBe('It was not ready within 5 s.')
 })
-
-it('is given up when it is to be, whatever its start waits for', async () => {
-  const { clock } = stage()
-  const connection = connectionBy(clock, {
-    startMs: () => 1_000,
-    open: () => new Promise(() => {}),
-  })
-  connection.start()
-  await clock.advance(1_001)
-  expect(connection.lastError()?.message).toBe('It was not ready within 1 s.')
-  await clock.advance(500)
-  const stopping = connection.stop('It was removed.')
-  expect(connection.state().kind).toBe('stopped')
-  // What cannot be ended is not waited for without end.
-  await clock.advance(10_000)
-  await stopping
-})
-
 it.each([
   ['while it starts', 500],
   ['after it was not ready in time', 1_050],
@@ -186,37 +152,4 @@ it('never has two of them, whatever is asked of it while it starts and stops', a
   await expect(connection.take({ budgetMs: 10, signal: FOREVER })).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',
   })
-})
-
-it('counts its starts, also those that came to nothing, and says what became of each', async () => {
-  const { connection, server, clock, notes } = stage({ lives: false })
-  connection.start()
-  await clock.advance(60_000)
-  expect(connection.restarts()).toBe(server.starts - 1)
-  server.lives = true
-  await clock.advance(30_000)
-  expect(notes.slice(-2)).toEqual(['It exited with code 1.', 'Connected to s 1 (MCP 2025-11-25).'])
-})
-
-it('says that it is up when its session is there for everybody, and nothing of one that nobody wants any more', async () => {
-  const clock = createFakeClock()
-  const session = { ...listedSession(async () => ({})), ended: new Promise<never>(() => {}), close: async () => {} }
-  const seen: unknown[] = []
-  let open = (_opened: Session) => {}
-  const connection = connectionBy(clock, {
-    startMs: () => 5_000,
-    open: () => new Promise<Session>(resolve => void (open = resolve)),
-    onUp: opened => void seen.push([opened === session, connection.session() === session]),
-  })
-  connection.start()
-  await clock.advance(0)
-  open(session)
-  await clock.advance(0)
-  expect(seen.splice(0)).toEqual([[true, true]])
-  await connection.restart()
-  await clock.advance(0)
-  const stopping = connection.stop('It is over.')
-  open(session)
-  await stopping
-  expect(seen).toEqual([])
 })

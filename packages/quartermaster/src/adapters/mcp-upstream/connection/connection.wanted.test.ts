@@ -49,23 +49,3 @@ it('is not started oftener than every five seconds for them, once it has fallen 
   expect(pauses.length).toBeGreaterThan(0)
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(5_000)
 })
-
-it('is left alone for ever longer where nobody waits for it', async () => {
-  const staged = falling(2_000)
-  await staged.clock.advance(300_000)
-  expect(staged.startedAt.length).toBeLessThan(18)
-})
-
-it('is hurried also by a look for calls that wait elsewhere, and by no other look', async () => {
-  const { connection, clock, startedAt } = falling(1)
-  await clock.advance(9_000)
-  const before = startedAt.length
-  expect(connection.state().kind).toBe('waiting')
-  const dueAt = connection.state().nextStartAt
-  await connection.look(FOREVER)
-  expect(connection.state().nextStartAt).toBe(dueAt)
-  await connection.look(FOREVER, { isAwaited: true })
-  expect(connection.state().nextStartAt).toBeLessThan(dueAt ?? 0)
-  await clock.advance(5_000)
-  expect(startedAt.length).toBe(before + 1)
-})

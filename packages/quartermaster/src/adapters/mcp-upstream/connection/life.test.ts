@@ -7,11 +7,9 @@ import {
   type MachineEvent,
   MOST_BUSY_MS,
   MOST_EARLY,
-  NEW_SESSION_MS,
   newMachine,
   next,
   STABLE_MS,
-  stateOf,
 } from './connection-state-machine.ts'
 
 type Event = MachineEvent<string>
@@ -123,27 +121,6 @@ describe('a connection that is', () => {
 
 describe('what is done', () => {
   const deedsOf = (machine: Machine<string>, event: Event, now = LATER) => next(machine, event, now).actions
-
-  it('about one that is wanted is to open it', () => {
-    expect(deedsOf(PLACES.idle, WANTED)).toEqual([{ action: 'open', start: 1, isAgain: false }])
-  })
-
-  it('about one that could not start is to say so, and to wait and to look at it from outside', () => {
-    expect(deedsOf(PLACES.starting, failed(1), NOW)).toEqual([
-      { action: 'note', text: EXITED.reason },
-      { action: 'wait', ms: 100 },
-      { action: 'lookOutside', downSince: NOW },
-    ])
-  })
-
-  it('about one that fails again is to wait longer', () => {
-    const again = next(PLACES.waiting, DUE, LATER).machine
-    expect(deedsOf(again, failed(2)).slice(1)).toEqual([
-      { action: 'wait', ms: 500 },
-      { action: 'lookOutside', downSince: NOW },
-    ])
-  })
-
   it('about one that exited is to start it at once; what else fell is out of the way before', () => {
     const open = { action: 'open', start: 2, isAgain: true }
     const close = { action: 'close', session: 's1' }
@@ -160,16 +137,6 @@ describe('what is done', () => {
   })
 
   const open = (start: number) => ({ action: 'open', start, isAgain: true })
-  /** One of which the server has forgotten so many sessions, each as old as it has to be for the next. */
-  function forgetful(times: number): Machine<string> {
-    let machine = PLACES.up
-    for (let start = 2; start <= times; start++) {
-      const now = machine.since + NEW_SESSION_MS
-      machine = next(machine, fell(`s${start - 1}`, FORGOTTEN), now).machine
-      machine = next(next(machine, WANTED, now).machine, opened(start), now).machine
-    }
-    return next(machine, fell(`s${times}`, FORGOTTEN), machine.since + NEW_SESSION_MS).machine
-  }
 
   it('about one that has forgotten a session is to make another, the first time at once', () => {
     expect(deedsOf(PLACES.up, fell('s1', FORGOTTEN)).slice(2)).toEqual([open(2)])
@@ -177,34 +144,6 @@ describe('what is done', () => {
     expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + 4_999).slice(2)).toEqual([{ action: 'wait', ms: DELAYS_MS[1] }])
     expect(deedsOf(again, fell('s2', FORGOTTEN), NOW + STABLE_MS).slice(2)).toEqual([open(3)])
   })
-
-  it.each([2, 3, 9, 20])('about one that has forgotten %i of them is to make the next for whoever needs it', times => {
-    const machine = forgetful(times)
-    const { since, startedAt } = machine
-    expect(machine).toMatchObject({ kind: 'idle', nextStartAt: since + (DELAYS_MS[times - 1] ?? 30_000) })
-    expect([WANTED, DUE].map(event => deedsOf(machine, event, since))).toEqual([[open(times + 1)], [open(times + 1)]])
-    expect(deedsOf(machine, { what: 'due', isMissed: false })).toEqual([])
-    // It is there: nothing has fallen, unless it cannot be met any more.
-    const starting = next(machine, WANTED, startedAt + NEW_SESSION_MS).machine
-    expect(stateOf(starting)).toMatchObject({ kind: 'starting', isForgotten: true, downSince: undefined })
-    const gone = next(starting, failed(times + 1), since)
-    expect(gone.actions).toContainEqual({ action: 'wait', ms: DELAYS_MS[1] })
-    expect(stateOf(gone.machine)).toMatchObject({
-      kind: 'waiting',
-      isForgotten: false,
-      downSince: startedAt + NEW_SESSION_MS,
-    })
-  })
-
-  it('about one that forgets every session at once is to make two in a second for whoever needs them', () => {
-    const met = next(next(forgetful(5), WANTED, LATER).machine, opened(6), LATER).machine
-    const machine = next(met, fell('s6', FORGOTTEN), LATER).machine
-    const needed = next(machine, WANTED, LATER + 100)
-    expect(needed.actions).toEqual([{ action: 'wait', ms: NEW_SESSION_MS - 100 }])
-    expect(next(needed.machine, WANTED, LATER + 200).machine).toBe(needed.machine)
-    expect(deedsOf(needed.machine, DUE, LATER + NEW_SESSION_MS)).toEqual([open(7)])
-  })
-
   it('about one that wants a person is to wait for long, and not to look at it from outside', () => {
     expect(deedsOf(PLACES.starting, failed(1, REFUSED)).slice(1)).toEqual([{ action: 'wait', ms: LOGIN_RETRY_MS }])
   })
@@ -224,22 +163,6 @@ describe('what is done', () => {
     expect(after(WANTED, failed(1, EXITED, false)).kind).toBe('idle')
     expect(after(WANTED, opened(1), fell('s1', LOST, false)).kind).toBe('idle')
   })
-
-  it('about one that was refused and that nobody misses is nothing either, until somebody needs it', () => {
-    expect(deedsOf(PLACES.starting, failed(1, REFUSED, false))).toEqual([{ action: 'note', text: REFUSED.reason }])
-    const resting = after(WANTED, failed(1, REFUSED, false))
-    expect(stateOf(resting)).toMatchObject({ kind: 'idle', reason: REFUSED.reason })
-    expect(next(resting, WANTED, LATER).machine.kind).toBe('starting')
-  })
-
-  it('about one whose time to wait is over while nobody misses it any more is nothing', () => {
-    const due: Event = { what: 'due', isMissed: false }
-    for (const machine of [PLACES.waiting, PLACES.needsLogin]) {
-      expect(deedsOf(machine, due)).toEqual([])
-      expect(next(machine, due, LATER).machine).toMatchObject({ kind: 'idle', why: { reason: machine.why.reason } })
-    }
-  })
-
   it('about one that was let in until now is to ask at once whether it is again, and then seldom', () => {
     const again = next(PLACES.up, fell('s1', REFUSED), LATER)
     expect(again.actions.slice(2)).toEqual([{ action: 'open', start: 2, isAgain: true }])
@@ -277,54 +200,13 @@ describe('what is done', () => {
       })
     for (const event of [fell('s0'), WANTED, LOOKED_AT, DUE]) expect(next(machine, event, LATER).machine).toBe(machine)
   })
-
-  it('about one that is not used is to end it', () => {
-    expect(deedsOf(PLACES.up, UNUSED)).toEqual([{ action: 'close', session: 's1', isInTheWay: true }])
-  })
 })
 
 describe('what is known of a connection', () => {
-  it('is how often it was started because it fell or did not come up, and not because a person wanted it', () => {
-    expect(after(WANTED, opened(1), fell('s1')).restarts).toBe(1)
-    expect(after(WANTED, failed(1), DUE, failed(2), DUE).restarts).toBe(2)
-    expect(after(WANTED, opened(1), RENEWED).restarts).toBe(0)
-    expect(after(WANTED, opened(1), UNUSED, WANTED).restarts).toBe(0)
-    expect(after(WANTED, failed(1, REFUSED), DUE).restarts).toBe(0)
-  })
-
-  it('is since when it is down, from the first fall on until it has been up for a while', () => {
-    const soon = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), NOW + 4])
-    expect(stateOf(soon)).toMatchObject({ kind: 'waiting', downSince: NOW + 1 })
-    const late = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), LATER])
-    expect(stateOf(late)).toMatchObject({ kind: 'starting', downSince: LATER })
-    expect(stateOf(PLACES.up).downSince).toBeUndefined()
-    // Also when nobody tries it any more; what only fell was never tried again.
-    expect(stateOf(after(WANTED, failed(1, EXITED, false)))).toMatchObject({ kind: 'idle', downSince: NOW })
-    const unmissed = after(WANTED, opened(1), [fell('s1', LOST, false), LATER])
-    expect(stateOf(unmissed)).toMatchObject({ kind: 'idle', downSince: undefined })
-  })
-
-  it('is when it is started next, while it waits', () => {
-    expect(stateOf(PLACES.waiting).nextStartAt).toBe(NOW + 100)
-    expect(stateOf(PLACES.needsLogin).nextStartAt).toBe(NOW + LOGIN_RETRY_MS)
-    expect(stateOf(next(PLACES.waiting, DUE, LATER).machine).nextStartAt).toBeUndefined()
-  })
-
-  it('is what went wrong, also while it is tried again', () => {
-    expect(stateOf(next(PLACES.waiting, DUE, LATER).machine)).toMatchObject({ kind: 'starting', reason: EXITED.reason })
-    expect(PLACES.waiting.lastTrouble).toMatchObject({ reason: EXITED.reason, at: NOW })
-  })
-
   it('is nothing of a refusal once it is let in, and all else that went wrong before', () => {
     expect(after(WANTED, failed(1, REFUSED), DUE, opened(2)).lastTrouble).toBeUndefined()
     expect(after(WANTED, failed(1), DUE, opened(2)).lastTrouble).toMatchObject({ reason: EXITED.reason })
   })
-
-  it('is that whoever wants to know has it started, but not right after a start', () => {
-    expect(next(PLACES.waiting, LOOKED_AT, NOW + 4_999).machine).toBe(PLACES.waiting)
-    expect(next(PLACES.waiting, LOOKED_AT, NOW + 5_000).machine.kind).toBe('starting')
-  })
-
   it('is that changes outside in a row are no sign of repair', () => {
     let machine = PLACES.waiting
     for (let times = 1; times <= MOST_EARLY; times++) {

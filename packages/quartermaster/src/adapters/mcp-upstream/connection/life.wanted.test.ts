@@ -1,27 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelEnd } from '../peer/channel.ts'
-import {
-  DELAYS_MS,
-  LOGIN_RETRY_MS,
-  LOOK_STARTS_MS,
-  type Machine,
-  type MachineEvent,
-  newMachine,
-  next,
-} from './connection-state-machine.ts'
+import { LOOK_STARTS_MS, type Machine, type MachineEvent, newMachine, next } from './connection-state-machine.ts'
 
 type Event = MachineEvent<string>
 
 const NOW = 1_000_000
 const WANTED: Event = { what: 'wanted' }
-const SERVED: Event = { what: 'served' }
 const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 1.' }
-const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sign in.' }
 /** Somebody who needs it now: a call, and a person or a call that wants to know. */
 const NEEDING: readonly Event[] = [WANTED, { what: 'lookedAt' }]
 
-const failed = (start: number, end = EXITED): Event =>
-  ({ what: 'failed', start, trouble: end, end, isMissed: true, luck: 1 }) as Event
 const opened = (start: number): Event => ({ what: 'opened', start, session: `s${start}`, note: 'Connected.' })
 const fell = (session: string): Event => ({ what: 'fell', session, end: EXITED, isMissed: true, luck: 1 })
 
@@ -51,13 +39,6 @@ describe('a connection that waits for its next start', () => {
     ])
     for (const again of NEEDING) expect(next(step.machine, again, NOW + 2_000).machine).toBe(step.machine)
   })
-
-  it.each(NEEDING)('is left to a pause that ends before ($what)', event => {
-    const machine = fallen(4)
-    expect(machine.nextStartAt).toBe(NOW + 1_000)
-    expect(next(machine, event, NOW).machine).toBe(machine)
-  })
-
   it('is left to its pauses by calls when they had nothing of its last lives, so that it is down in the end', () => {
     const machine = fallen(8)
     expect(machine.nextStartAt).toBe(NOW + 16_000)
@@ -66,31 +47,4 @@ describe('a connection that waits for its next start', () => {
     // A person wants to know, or it is down already.
     expect(next(machine, { what: 'lookedAt' }, NOW + LOOK_STARTS_MS).machine.kind).toBe('starting')
   })
-
-  it('is started for calls for as long as it has answered some in each of its lives', () => {
-    const machine = fallen(20, [SERVED])
-    expect(machine.nextStartAt).toBe(NOW + (DELAYS_MS.at(-1) ?? 0))
-    expect(next(machine, WANTED, NOW).machine.nextStartAt).toBe(NOW + LOOK_STARTS_MS)
-    expect(next(machine, WANTED, NOW + LOOK_STARTS_MS).machine.kind).toBe('starting')
-  })
-
-  it('is left alone by calls where it asks for that', () => {
-    const busy = next(
-      next(newMachine<string>(NOW), WANTED, NOW).machine,
-      { ...failed(1), busyMs: 25_000 } as Event,
-      NOW,
-    ).machine
-    for (const event of [WANTED, { what: 'lookedAt' } as const])
-      expect(next(busy, event, NOW + 20_000).machine).toBe(busy)
-  })
-
-  it.each([WANTED, { what: 'lookedAt' } as const])(
-    'is asked again, and not too often, whether it lets us in by now ($what)',
-    event => {
-      const refused = next(next(newMachine<string>(NOW), WANTED, NOW).machine, failed(1, REFUSED), NOW).machine
-      expect(refused).toMatchObject({ kind: 'needsLogin', nextStartAt: NOW + LOGIN_RETRY_MS })
-      expect(next(refused, event, NOW + 1_000).actions).toEqual([{ action: 'wait', ms: LOOK_STARTS_MS - 1_000 }])
-      expect(next(refused, event, NOW + LOOK_STARTS_MS).machine.kind).toBe('starting')
-    },
-  )
 })

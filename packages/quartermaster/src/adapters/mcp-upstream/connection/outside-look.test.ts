@@ -23,59 +23,6 @@ function stage({ before, tookMs = 0 }: { before?: string; tookMs?: number } = {}
   return { clock, seen, look, stop: look(before) }
 }
 
-it('looks often at what fell a moment ago, and four times a second at what has been down for a while', async () => {
-  const { clock, seen } = stage()
-  await clock.advance(1_000)
-  expect(seen.looks).toBe(11)
-  await clock.advance(19_000)
-  const before = seen.looks
-  await clock.advance(10_000)
-  expect(seen.looks - before).toBe(40)
-  expect(seen.changes).toBe(0)
-})
-
-it('looks about every second where a look takes its time', async () => {
-  const { clock, seen } = stage({ tookMs: 30 })
-  await clock.advance(20_600)
-  expect(seen.looks).toBe(21)
-})
-
-it('tells at once of a repair that came while the last start was failing', async () => {
-  const { clock, seen } = stage({ before: 'broken' })
-  await clock.advance(0)
-  expect(seen).toMatchObject({ changes: 1, looks: 1 })
-})
-
-it('tells once that something has changed, and looks no more', async () => {
-  const { clock, seen } = stage()
-  await clock.advance(500)
-  seen.fingerprint = 'b'
-  await clock.advance(100)
-  const { looks } = seen
-  await clock.advance(10_000)
-  expect(seen).toMatchObject({ changes: 1, looks })
-})
-
-it('learns nothing from a look that fails', async () => {
-  const { clock, seen } = stage()
-  await clock.advance(500)
-  seen.fingerprint = new Error('no such folder')
-  await clock.advance(500)
-  seen.fingerprint = 'a'
-  await clock.advance(500)
-  expect(seen.changes).toBe(0)
-})
-
-it('stops when it is told to', async () => {
-  const { clock, seen, stop } = stage()
-  await clock.advance(500)
-  stop()
-  const { looks } = seen
-  seen.fingerprint = 'b'
-  await clock.advance(10_000)
-  expect(seen).toMatchObject({ changes: 0, looks })
-})
-
 it('takes for no repair what changes with one start after the other, and sees others on', async () => {
   const { clock, seen, look } = stage({ before: 'program log-0' })
   for (const start of [1, 2, 3]) {

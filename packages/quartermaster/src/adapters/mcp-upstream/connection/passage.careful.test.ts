@@ -5,7 +5,6 @@ import { stage } from '../testing/passage-stage.ts'
 import type { Connection } from './connection.ts'
 
 const BROKEN = new SendFailure('It exited.', { wasSent: 'maybe' })
-const BUSY = { wasSent: 'no', status: 429, retryAfterMs: 3_000 } as const
 const CANCELLED = new AppError('CANCELLED', 'The caller gave up.')
 
 /** So many calls at a server that is about to break twice, after which all of them go one after the other. */
@@ -38,17 +37,6 @@ function leftAtOnce(connection: Connection, when: 'turn' | 'session') {
   return { current: () => current, signal: controller.signal }
 }
 
-it('sends one after the other also where nobody has to wait for a session', async () => {
-  const { send, seen, clock, hasAtHand } = careful(3, 'done in a second')
-  hasAtHand()
-  const sent = [1, 2, 3].map(() => send({ mayRepeat: true }))
-  await clock.advance(2_000)
-  expect(await Promise.all(sent)).toHaveLength(3)
-  expect(seen.tries).toEqual([0, 0, 0, 0, 0, 0, 0, 1_000, 1_000])
-  // Before that each had its session at once.
-  expect(seen.budgets).toHaveLength(6)
-})
-
 it('blames none of those that were at work together when the connection broke once more', async () => {
   const { send, seen, clock } = careful(3, 'done in a second', BROKEN, BROKEN, 'done')
   const sent = [1, 2, 3].map(() => send({ mayRepeat: true }))
@@ -66,36 +54,4 @@ it.each(['turn', 'session'] as const)('lets the next one go when one gives up ju
   await expect(given).rejects.toBe(CANCELLED)
   expect(seen.tries).toHaveLength(5)
   expect(await next).toBe('done')
-})
-
-it.each([
-  ['is asked for time', new SendFailure('It is busy.', BUSY), 3_000],
-  ['leaves a server alone that fails at it', new SendFailure('HTTP 502.', { wasSent: 'maybe', status: 502 }), 400],
-])('keeps nobody else waiting when one %s', async (_, failure, restMs) => {
-  const { send, seen, clock, staysUp } = careful(2, failure, 'done')
-  staysUp()
-  const sent = [send({ mayRepeat: true }), send({ mayRepeat: true })]
-  await clock.advance(100 + restMs)
-  expect(await Promise.all(sent)).toEqual(['done', 'done'])
-  expect(seen.tries).toEqual([0, 0, 0, 0, 100, 100, 100 + restMs])
-})
-
-it.each([
-  ['was cancelled', 'hang', CANCELLED],
-  [
-    'is asked for more time than there is',
-    new SendFailure('It is busy.', { ...BUSY, retryAfterMs: 60_000 }),
-    undefined,
-  ],
-])('sends no more at a time than before when one %s', async (_, answer, reason) => {
-  const { send, seen, clock } = careful(3, answer, 'done in a second')
-  const controller = new AbortController()
-  const first = send({ mayRepeat: true, signal: controller.signal })
-  const others = [send({ mayRepeat: true }), send({ mayRepeat: true })]
-  await clock.advance(0)
-  if (reason) controller.abort(reason)
-  await expect(first).rejects.toBeInstanceOf(AppError)
-  await clock.advance(2_000)
-  expect(await Promise.all(others)).toHaveLength(2)
-  expect(seen.tries.slice(6)).toEqual([0, 0, 1_000])
 })

@@ -9,8 +9,6 @@ const http = (status: number, facts: { wasSent: 'no' | 'refused' | 'maybe'; retr
 
 it.each([
   ['an error of its own', http(500, { wasSent: 'maybe' }), { kind: 'broken', reason: 'HTTP 500.' }],
-  ['a stream without the answer', http(200, { wasSent: 'maybe' }), { kind: 'broken', reason: 'HTTP 200.' }],
-  ['an address elsewhere', http(302, { wasSent: 'refused' }), { kind: 'broken', reason: 'HTTP 302.' }],
   ['that it came too late', http(408, { wasSent: 'no' }), { kind: 'broken', reason: 'HTTP 408.' }],
   ['nothing', new SendFailure('It broke.', { wasSent: 'maybe' }), { kind: 'broken', reason: 'It broke.' }],
   ['that it is busy', http(429, { wasSent: 'no', retryAfterMs: 60_000 }), { kind: 'busy', reason: 'HTTP 429.' }],
@@ -30,32 +28,12 @@ it.each([
 it.each([
   ['an error in the protocol', new RpcError({ code: -32_603, message: 'No disk' })],
   ['that its arguments are wrong', http(400, { wasSent: 'refused' })],
-  ['that it is too long', http(413, { wasSent: 'refused' })],
   ['that it is not let in', http(403, { wasSent: 'refused' })],
 ])('notes no failure of the server where it answers %s', async (_, answer) => {
   const { send, seen } = stage(answer)
   await expect(send({ isCall: true })).rejects.toMatchObject({ code: 'UPSTREAM_ERROR' })
   expect(seen.failures).toEqual([])
 })
-
-it('notes no failure of what succeeds when it is sent again', async () => {
-  const { send, seen } = stage(http(502, { wasSent: 'maybe' }), 'done')
-  expect(await send({ mayRepeat: true })).toBe('done')
-  expect(seen.failures).toEqual([])
-})
-
-it.each([
-  ['DEADLINE_EXCEEDED', [expect.objectContaining({ what, kind: 'slow' })]],
-  ['CANCELLED', []],
-] as const)('has a request noted that ran out of its time, and none that was cancelled: %s', async (code, failures) => {
-  const { send, seen, controller, clock } = stage('hang')
-  const sent = send()
-  await clock.advance(0)
-  controller.abort(new AppError(code, 'It is over.'))
-  await expect(sent).rejects.toMatchObject({ code })
-  expect(seen.failures).toEqual(failures)
-})
-
 it.each([
   ['DEADLINE_EXCEEDED', [expect.objectContaining({ what, kind: 'broken', reason: 'HTTP 503.' })]],
   ['CANCELLED', []],

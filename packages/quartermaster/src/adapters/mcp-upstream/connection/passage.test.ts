@@ -38,20 +38,11 @@ it('sends nothing else again that may have been sent: its outcome is unknown', a
   await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { upstream: 's' } })
   expect(seen.tries).toHaveLength(1)
 })
-
-it('sends nothing again that may have been sent and has asked somebody: nobody is asked a second time', async () => {
-  const { send, seen } = stage(MAYBE_SENT, 'done')
-  const sent = send({ mayRepeat: true, hasAsked: () => true })
-  await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-  expect(seen.tries).toHaveLength(1)
-})
-
 it.each([
   [
     { mayRepeat: true, mutates: false },
     { code: 'DEPENDENCY_UNAVAILABLE', details: { upstream: 's' } },
   ],
-  [{ mayRepeat: true, mutates: true }, { code: 'OUTCOME_UNKNOWN' }],
   [{ mayRepeat: false, mutates: true }, { code: 'OUTCOME_UNKNOWN' }],
 ])('sends nothing again that would fail again, whatever it does: %j', async (facts, error) => {
   const failure = new SendFailure('It could not be given the answer.', { wasSent: 'maybe', isFinal: true })
@@ -59,29 +50,12 @@ it.each([
   await expect(send(facts)).rejects.toMatchObject(error)
   expect(seen.tries).toHaveLength(1)
 })
-
-it('does not know the outcome of what may have been done either, when it may not be sent a second time after all', async () => {
-  const refusal = new AppError('TOOL_DISABLED', 'It was changed meanwhile.')
-  const { send, seen } = stage(MAYBE_SENT, refusal)
-  await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-  expect(seen.tries).toHaveLength(2)
-  await expect(stage(MAYBE_SENT, refusal).send({ mayRepeat: true })).rejects.toBe(refusal)
-  await expect(stage(NEVER_SENT, refusal).send({ mutates: true })).rejects.toBe(refusal)
-})
-
 it('has a server suspected whose exchange broke, and says that the outcome is unknown without waiting for what is found', async () => {
   const { send, seen, neverKnown } = stage(MAYBE_SENT)
   neverKnown()
   await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
   expect(seen.suspected).toBe(1)
 })
-
-it('knows no outcome either when the second attempt may have been sent and the first was not', async () => {
-  const { send, seen } = stage(NEVER_SENT, MAYBE_SENT, 'done')
-  await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-  expect(seen.tries).toHaveLength(2)
-})
-
 it('waits as long as a busy server asks, and suspects nothing', async () => {
   const { send, seen, clock } = stage(come(3_000), 'done')
   const sent = send()
@@ -100,15 +74,6 @@ it('gives up at once when a busy server asks for more time than there is, and sa
   })
   expect(seen.tries).toEqual([0])
 })
-
-it('adds up the pauses a server asks for, and gives up when they are more than the budget', async () => {
-  const { send, seen, clock } = stage(come(4_000))
-  const sent = send()
-  await clock.advance(10_000)
-  await expect(sent).rejects.toMatchObject({ details: { retryAfterMs: 4_000 } })
-  expect(seen.tries).toEqual([0, 4_000, 8_000])
-})
-
 it('tries five times, and no more, however fast they fail', async () => {
   const { send, seen } = stage(NEVER_SENT)
   await expect(send()).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
@@ -128,17 +93,6 @@ it.each([
     expect(seen.tries).toHaveLength(3)
   },
 )
-
-it.each([400, 404])(
-  'knows nothing of what changes something and ends every session that it is sent in, if it is the one that does: %i',
-  async status => {
-    const lost = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status })
-    const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
-    await expect(send({ mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-    expect(seen.tries).toHaveLength(3)
-  },
-)
-
 it('sends nothing again that a server turns away while it answers everything else', async () => {
   const { send, seen, staysUp } = stage(new SendFailure('Sign in.', { wasSent: 'turnedAway', status: 401 }), 'done')
   staysUp()
@@ -148,7 +102,6 @@ it('sends nothing again that a server turns away while it answers everything els
 
 it.each([
   [{ mayRepeat: false, mutates: true }, 'OUTCOME_UNKNOWN', 1],
-  [{ mayRepeat: true, mutates: true }, 'OUTCOME_UNKNOWN', 2],
   [{ mayRepeat: true, mutates: false }, 'UPSTREAM_ERROR', 2],
 ])(
   'sends nothing again after a 404 by which nobody knows whether it was done, unless it may be repeated: %o',
@@ -174,24 +127,6 @@ it.each([
     }
   },
 )
-
-it('tries on when nobody knows whether it was taken in, if sending it twice is the same as once', async () => {
-  const broken = new SendFailure('The server answered with HTTP 502.', { wasSent: 'maybe', status: 502 })
-  const { send, seen } = stage(broken, broken, broken, broken, 'done')
-  expect(await send({ mayRepeat: true })).toBe('done')
-  expect(seen.tries).toHaveLength(5)
-})
-
-it('has less time for each attempt, and none without a budget', async () => {
-  const { send, seen, clock } = stage(come(4_000), 'done')
-  const sent = send()
-  await clock.advance(4_000)
-  await sent
-  expect(seen.budgets).toEqual([10_000, 6_000])
-  await send({ budgetMs: 0 })
-  expect(seen.budgets.at(-1)).toBe(0)
-})
-
 it('has all its time to wait also when the server falls after it has been at work for long', async () => {
   const { send, seen, clock } = stage(20_000, MAYBE_SENT, 'done')
   const sent = send({ mayRepeat: true })
@@ -199,18 +134,6 @@ it('has all its time to wait also when the server falls after it has been at wor
   expect(await sent).toBe('done')
   expect(seen.budgets).toEqual([10_000, 10_000])
 })
-
-it('ends at once when it is cancelled while it waits for a busy server', async () => {
-  const { send, seen, clock, controller } = stage(come(3_000), 'done')
-  const sent = send()
-  await clock.advance(1_000)
-  const reason = new AppError('CANCELLED', 'The caller gave up.')
-  controller.abort(reason)
-  await expect(sent).rejects.toBe(reason)
-  await clock.advance(10_000)
-  expect(seen.tries).toHaveLength(1)
-})
-
 it('ends at once when it is cancelled while it is found out whether the server hangs', async () => {
   const { send, clock, controller, neverKnown } = stage(NEVER_SENT, 'done')
   neverKnown()
@@ -253,16 +176,6 @@ it('sends nothing again that was turned down, and has the server looked at', asy
     expect(seen).toMatchObject({ tries: [0], suspected: 1 })
   }
 })
-
-it('waits for a busy server also when it may have begun, if sending it twice is the same as once', async () => {
-  const busy = new SendFailure('It says 503.', { wasSent: 'maybe', status: 503, retryAfterMs: 1_000 })
-  const { send, seen, clock } = stage(busy, 'done')
-  const sent = send({ mayRepeat: true })
-  await clock.advance(1_000)
-  expect(await sent).toBe('done')
-  expect(seen.tries).toEqual([0, 1_000])
-})
-
 it('passes on what the server says, and sends nothing again that it has refused', async () => {
   const { send, seen } = stage(new RpcError({ code: -32_602, message: 'No such thing' }))
   await expect(send({ mayRepeat: true })).rejects.toMatchObject({
@@ -275,7 +188,6 @@ it('passes on what the server says, and sends nothing again that it has refused'
 
 it.each([
   [{ mutates: true }, 'OUTCOME_UNKNOWN', ' It may have done its work. Look before you call it again.'],
-  [{ mutates: true, mayRepeat: true }, 'OUTCOME_UNKNOWN', ' It may have done its work. Look before you call it again.'],
   [{ mayRepeat: true }, 'OUTPUT_INVALID', ''],
 ])('sends nothing again whose answer nobody can read: %o is %s', async (facts, code, end) => {
   const { send, seen } = stage(new UnreadableAnswer('It is no result.'))
@@ -301,14 +213,6 @@ it('sends what was at work whenever the connection broke no fourth time, and say
     details: { upstream: 's', because: 'UPSTREAM_ERROR' },
   })
 })
-
-it('blames nothing for the end of a connection that we end ourselves', async () => {
-  const ended = new SendFailure('It is being restarted.', { wasSent: 'maybe', isOurDoing: true })
-  const { send, seen } = stage(ended, ended, ended, ended, 'done')
-  expect(await send({ mayRepeat: true })).toBe('done')
-  expect(seen.tries).toHaveLength(5)
-})
-
 it('answers all that were only there when the connection broke, however many they are and however little time there is to wait', async () => {
   const amount = 16
   const breaks = Array.from({ length: 2 * amount }, () => MAYBE_SENT)
@@ -344,13 +248,6 @@ it('knows that nothing was done where no try was ever sent', async () => {
   const sent = send({ mayRepeat: true, mutates: true })
   await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
 })
-
-it('knows nothing of what may have been done before it was refused', async () => {
-  const refused = new SendFailure('HTTP 403.', { wasSent: 'refused', status: 403 })
-  const { send } = stage(MAYBE_SENT, refused)
-  await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-})
-
 it('leaves a server alone for ever longer that is there and fails at it, and sends it again at once the first time', async () => {
   const { send, seen, staysUp, clock } = stage(new SendFailure('HTTP 502.', { status: 502, wasSent: 'maybe' }))
   staysUp()
@@ -358,12 +255,4 @@ it('leaves a server alone for ever longer that is there and fails at it, and sen
     code: 'DEPENDENCY_UNAVAILABLE',
   })
   expect(seen.tries).toEqual([0, 0, 100, 500, 1_500])
-})
-
-it('leaves it alone for no longer than there is time to wait', async () => {
-  const { send, seen, staysUp, clock } = stage(new SendFailure('HTTP 502.', { status: 502, wasSent: 'maybe' }))
-  staysUp()
-  const sent = send({ mayRepeat: true, budgetMs: 250 })
-  await expect(whileAdvancing(clock, sent, 50)).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-  expect(seen.tries).toEqual([0, 0, 100, 250, 250])
 })

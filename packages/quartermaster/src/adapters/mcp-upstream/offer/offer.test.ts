@@ -59,18 +59,6 @@ function stage(entry: Record<string, unknown> = {}) {
 }
 
 describe('what an upstream offers', () => {
-  it('is a capability without tools until it was seen, which says so', async () => {
-    const { capability, offer } = stage()
-    expect(capability()).toMatchObject({
-      key: 'desk',
-      tools: [],
-      unseen: expect.stringMatching(/`quartermaster upstreams`; if you cannot run that, tell a person who can\.$/),
-    })
-    expect(capability().requires).toEqual(['upstream-desk'])
-    await offer.take(probeResultOf())
-    expect(capability().unseen).toBeUndefined()
-  })
-
   it('is another one only when something of it is, in whatever order it is listed', async () => {
     const { offer, configure } = stage()
     const [a, b] = [definition('tool', 'a'), definition('tool', 'b')]
@@ -81,124 +69,6 @@ describe('what an upstream offers', () => {
     configure({ short: 'Another text.' })
     expect(offer.unit().hash).not.toBe(hash)
   })
-
-  it('is called by the names of the server, and sent again only what may be', async () => {
-    const { capability, offer, seen } = stage({ tools: { third: { idempotent: true } } })
-    const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
-    await offer.take(probeResultOf(reads, definition('tool', 'second'), definition('tool', 'third')))
-    expect(capability().tools.map(({ name }) => name)).toEqual(['desk_first', 'desk_second', 'desk_third'])
-    expect(seen.served).toMatchObject([
-      { name: 'first', mayRepeat: true, mutates: false },
-      { name: 'second', mayRepeat: false, mutates: true },
-      { name: 'third', mayRepeat: true, mutates: true },
-    ])
-  })
-
-  it('is told which operation a call is, where that may change something and the configuration does not say no', async () => {
-    const { offer, configure, seen } = stage()
-    const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
-    await offer.take(probeResultOf(reads, definition('tool', 'second')))
-    offer.unit()
-    expect(seen.served.map(({ isKeyed }) => isKeyed)).toEqual([false, true])
-    configure({ idempotencyKey: false })
-    await offer.take(probeResultOf(reads, definition('tool', 'second')))
-    offer.unit()
-    expect(seen.served.slice(2).some(({ isKeyed }) => isKeyed)).toBe(false)
-  })
-
-  it('tells of what waits for a person, once, and how to look at it', async () => {
-    const { offer, capability } = stage()
-    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    await offer.take({ ...probeResultOf(definition('tool', 'a')), held })
-    expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'New.' }])
-    expect(offer.unit().problems).toMatchObject([
-      { severity: 'warning', fix: expect.stringContaining('quartermaster upstreams review desk') },
-    ])
-  })
-
-  it('does not remind of what a person has rejected, and says of it that they have', async () => {
-    const { offer, capability } = stage()
-    const held = [{ kind: 'tool', name: 'odd', state: 'rejected', reason: 'It was looked at and refused.' }] as const
-    await offer.take({ ...probeResultOf(definition('tool', 'a')), held })
-    expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'It was looked at and refused.' }])
-    expect(offer.unit().problems).toEqual([])
-  })
-
-  it('knows what its server had once, for agents that name it, and reminds nobody else of it', async () => {
-    const { capability, offer } = stage({ leaveOut: ['old'] })
-    const verdict = probeResultOf(definition('tool', 'a'))
-    await offer.take(verdict)
-    expect(await offer.take({ ...verdict, gone: ['look', 'old'] })).toBe(true)
-    expect(capability().gone).toEqual([
-      { name: 'look', calledAs: 'desk_look', reason: 'Its server does not list it any more.' },
-    ])
-    expect(capability().withheld).toEqual([])
-    expect(capability().unwanted).toMatchObject([{ name: 'old' }])
-    expect(offer.unit().problems).toMatchObject([{ subject: 'tool:old' }])
-  })
-
-  it.each([
-    [{ leaveOut: ['wipe', 'odd'] }, '"leaveOut" names it'],
-    [{ offer: ['a'] }, '"offer" does not name it'],
-    [{ tools: { wipe: { offer: false }, odd: { offer: false } } }, '"tools" says "offer": false of it'],
-  ])('knows what its owner leaves out, held back or not, for agents that name it: %j', async (entry, why) => {
-    const { capability, offer, configure } = stage()
-    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    await offer.take({ ...probeResultOf(definition('tool', 'a'), definition('tool', 'wipe')), held })
-    expect(capability().unwanted).toEqual([])
-    configure(entry)
-    const reason = `The owner leaves it out: in the entry of "desk" in "mcpServers", ${why}.`
-    expect(capability().tools.map(({ name }) => name)).toEqual(['desk_a'])
-    expect(capability().unwanted).toEqual([
-      { name: 'wipe', calledAs: 'desk_wipe', reason },
-      { name: 'odd', calledAs: 'desk_odd', reason },
-    ])
-    expect(capability().withheld).toEqual([])
-    expect(offer.unit().problems).toEqual([])
-  })
-
-  it('is another one when its server adds something that is left out, which agents may name', async () => {
-    const { capability, offer } = stage({ offer: ['a'] })
-    await offer.take(probeResultOf(definition('tool', 'a')))
-    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    expect(await offer.take({ ...probeResultOf(definition('tool', 'a')), held })).toBe(true)
-    expect(capability().unwanted).toMatchObject([{ name: 'odd' }])
-  })
-
-  it('does not warn of prompts that are left out either', async () => {
-    const { offer, configure } = stage()
-    const warning = {
-      severity: 'warning',
-      code: 'DEFINITION_INVALID',
-      where: 'upstream:desk',
-      message: 'Odd.',
-    } as const
-    const problems = [{ ...warning, subject: 'prompt:greet' }]
-    await offer.take({ ...probeResultOf(definition('prompt', 'greet')), problems })
-    expect(offer.unit().problems).toEqual(problems)
-    configure({ prompts: false })
-    expect(offer.unit().problems).toEqual([])
-  })
-
-  it('has prompts with suggestions for their arguments, under the prefix it is given, unless they are left out', async () => {
-    const { offer, capability, configure, seen } = stage()
-    const args = [{ name: 'who', required: true }, { description: 'No name.' }, 'nonsense']
-    await offer.take(probeResultOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
-    expect(capability().prompts).toMatchObject([
-      { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
-    ])
-    expect(seen.suggested).toEqual([{ of: { kind: 'prompt', name: 'greet' }, argument: 'who' }])
-    for (const [prefix, name] of [
-      [false, 'greet'],
-      ['hall', 'hall_greet'],
-    ] as const) {
-      configure({ prefix })
-      expect(capability().prompts).toMatchObject([{ name }])
-    }
-    configure({ prompts: false })
-    expect(capability().prompts).toEqual([])
-  })
-
   it('has resources at the addresses of the server, and suggestions for every name of a template', async () => {
     const { offer, capability, configure, seen } = stage()
     const page = definition('resource', 'desk://a', {
@@ -226,18 +96,5 @@ describe('what an upstream offers', () => {
     ])
     configure({ resources: false })
     expect(capability().resources).toEqual([])
-  })
-
-  it('takes its title from the configuration, else from the server, and no longer than there is room for', async () => {
-    const { offer, capability, configure } = stage()
-    await offer.take(probeResultOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
-    expect(capability()).toMatchObject({ title: 'x'.repeat(100), short: 'Tools of the MCP server "desk-server".' })
-    configure({ title: 'The desk', short: 'Ask there.' })
-    expect(capability()).toMatchObject({ title: 'The desk', short: 'Ask there.' })
-  })
-
-  it('is nothing while the entry is switched off, and that is said', () => {
-    const { capability } = stage({ enabled: false })
-    expect(capability()).toMatchObject({ unseen: expect.stringContaining('switched off') })
   })
 })

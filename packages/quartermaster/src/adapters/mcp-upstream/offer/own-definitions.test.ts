@@ -54,69 +54,6 @@ it('lets an agent use what its connection shows as it was accepted, and nothing 
   await check('a')
   await expect(check('b')).rejects.toMatchObject(DISABLED)
 })
-
-it('lets it use what a person has accepted since, as the connection shows it', async () => {
-  const { own, server, session, check, accept } = await stage(tool('a', 'Changed.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER)
-  await expect(check('a')).rejects.toMatchObject(DISABLED)
-  await accept(tool('a', 'Changed.'))
-  await check('a')
-  expect(server.lists).toBe(1)
-})
-
-it('looks again where another definition was accepted than the connection showed when it was opened', async () => {
-  const { own, server, session, check, accept } = await stage(tool('a', 'A.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER)
-  // The server tells nobody of changes.
-  server.shown = [tool('a', 'Changed.')]
-  await accept(tool('a', 'Changed.'))
-  await Promise.all([check('a'), check('a'), check('a')])
-  expect(server.lists).toBe(2)
-})
-
-it('looks once and no more at what stays different, until something else was decided', async () => {
-  const { own, server, session, check, accept } = await stage(tool('a', 'For you alone.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER)
-  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
-  expect(server.lists).toBe(1)
-  await accept(tool('a', 'A.'))
-  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
-  expect(server.lists).toBe(2)
-})
-
-it('holds back what it cannot look at again in time, and lets whoever gives up go', async () => {
-  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER)
-  server.answers = false
-  await accept(tool('a', 'Changed.'))
-  const controller = new AbortController()
-  const [waits, givesUp] = [check('a'), check('a', controller.signal)]
-  controller.abort(new Error('I have to go.'))
-  await expect(givesUp).rejects.toThrow('I have to go.')
-  const held = waits.catch(error => error)
-  await clock.advance(30_000)
-  expect(await held).toMatchObject(DISABLED)
-})
-
-it('has a look that failed repeated after a while, and not by every call', async () => {
-  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER)
-  server.breaks = true
-  await accept(tool('a', 'Changed.'))
-  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
-  expect(server.lists).toBe(2)
-  server.breaks = false
-  server.shown = [tool('a', 'Changed.')]
-  await clock.advance(10_000)
-  await check('a')
-  expect(server.lists).toBe(3)
-})
-
 it('lets an agent use nothing of a connection that does not list it, until it does', async () => {
   const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
   await accept(tool('a', 'A.'))
@@ -164,54 +101,6 @@ it('refuses of resources only what is held back, however they differ, and of tem
   hold('x://1', 'resource')
   await expect(use('resource')).rejects.toMatchObject(DISABLED)
 })
-
-it('lets it use nothing either that is missing in a list of which something could not be read', async () => {
-  const { own, session, check, accept } = await stage(tool('a', 'x'.repeat(600_000)), tool('b', 'B.'))
-  await accept(tool('a', 'A.'), tool('b', 'B.'))
-  expect(await own.compare(session, FOREVER)).toBe(false)
-  await expect(check('a')).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
-  await check('b')
-})
-
-it('minds neither what is missing in a whole list nor a list of which nothing was accepted', async () => {
-  const missing = await stage()
-  await missing.accept(tool('a', 'A.'))
-  expect(await missing.own.compare(missing.session, FOREVER)).toBe(true)
-  await missing.check('a')
-  const unlisted = await stage()
-  await unlisted.accept()
-  unlisted.server.refuses = true
-  expect(await unlisted.own.compare(unlisted.session, FOREVER)).toBe(true)
-})
-
-it('has nothing to say about a connection that was looked at as the main one', async () => {
-  const { check, server } = await stage(tool('a', 'A.'))
-  await check('a')
-  expect(server.lists).toBe(0)
-})
-
-it('says what is to be done where nothing waits for review, and which agent it is', async () => {
-  const { own, session, check, accept } = await stage(tool('a', 'For you alone.'), tool('extra', 'Not accepted.'))
-  await accept(tool('a', 'A.'))
-  await own.compare(session, FOREVER, 'bob')
-  await expect(check('a')).rejects.toMatchObject({
-    message: expect.stringMatching(/this agent has to itself describes it otherwise .* entry of its own name\.$/),
-  })
-  expect(own.differing()).toEqual([{ agent: 'bob', definitions: ['tool:a'] }])
-  await accept(tool('a', 'For you alone.'))
-  expect(own.differing()).toEqual([])
-})
-
-it('sends a person to what waits where everybody is shown another definition', async () => {
-  const { own, session, check, hold } = await stage(tool('a', 'Changed.'))
-  hold('a')
-  await own.compare(session, FOREVER, 'bob')
-  await expect(check('a')).rejects.toMatchObject({
-    message: expect.stringMatching(/A person has to look: quartermaster upstreams review desk$/),
-  })
-  expect(own.differing()).toEqual([])
-})
-
 it('lets nobody use what is not accepted any more over the connection by which it is known', async () => {
   const { check, accept, hold } = await stage()
   await accept(tool('a', 'A.'))

@@ -72,29 +72,6 @@ it('writes nothing down of what one lists that another has taken the place of me
   await clock.advance(10_000)
   expect([server.lists, written]).toEqual([2, ['definitions', 'facts']])
 })
-
-it('holds nothing against a server whose list takes too long, or that is busy', async () => {
-  const { clock, server, session, lister, taken } = stage()
-  await lister.take(session, FOREVER)
-  server.isSlow = true
-  await clock.advance(600_000)
-  server.isSlow = false
-  server.fails = new SendFailure('HTTP 429', { wasSent: 'no', status: 429, retryAfterMs: 5_000 })
-  await clock.advance(600_000)
-  expect(taken).toEqual([[]])
-})
-
-it('goes on when what it found could not be written down', async () => {
-  const { clock, server, session, lister, store } = stage()
-  await lister.take(session, FOREVER)
-  server.fails = new SendFailure('HTTP 500', { wasSent: 'maybe' })
-  store.fails = new Error('The database is locked.')
-  await clock.advance(180_000)
-  const before = server.lists
-  await clock.advance(180_000)
-  expect(server.lists).toBeGreaterThan(before)
-})
-
 it('lists one that tells of changes every minute too, but for as long as it is heard without a break, and lists all', async () => {
   const { clock, server, session, lister } = stage({ listChanged: true })
   const listsIn = async (minutes: number) => {
@@ -125,16 +102,6 @@ it('writes nothing more down of a server that is gone, and compares what is open
   expect(compared).toEqual(['definitions'])
   expect(written).toHaveLength(2)
 })
-
-it('does not write down either what was being listed when it went', async () => {
-  const { lister, session, written, server } = stage()
-  const taking = lister.take(session, FOREVER)
-  lister.stop()
-  await taking
-  expect(server.lists).toBe(1)
-  expect(written).toEqual([])
-})
-
 it('looks together at what is told in quick succession on the connection of an agent, one look at a time', async () => {
   const { clock, server, lister, own, compared, notes } = stage()
   const tell = () => {
@@ -152,15 +119,6 @@ it('looks together at what is told in quick succession on the connection of an a
   await clock.advance(60_000)
   expect(notes).toContain('[ada] What it has could not be listed again: It took too long.')
 })
-
-it('leaves the connections of agents alone once it is stopped', async () => {
-  const { clock, lister, own, compared } = stage()
-  lister.compareAgain(own)
-  lister.stop()
-  await clock.advance(60_000)
-  expect(compared).toEqual([])
-})
-
 describe('what comes in while a connection is being opened', () => {
   /** It is told of something again and again from when it is asked what it has, for as long as its opening takes. */
   async function opened({ isOwn, times = 1 }: { isOwn: boolean; times?: number }) {
@@ -191,13 +149,6 @@ describe('what comes in while a connection is being opened', () => {
     await clock.advance(50_000)
     expect(looks()).toBe(2)
   })
-
-  it.each([true, false])("is looked at together, however much it is (an agent's own: %s)", async isOwn => {
-    const { clock, looks } = await opened({ isOwn, times: 1_000 })
-    await clock.advance(50_000)
-    expect(looks()).toBe(2)
-  })
-
   it.each([true, false])("is in what it lists where that was asked for later (an agent's own: %s)", async isOwn => {
     const { clock, server, session, lister, own, compared } = stage({ listChanged: true })
     server.isUp = false
@@ -209,17 +160,6 @@ describe('what comes in while a connection is being opened', () => {
     lister.up(isOwn ? own : undefined)
     await clock.advance(50_000)
     expect(isOwn ? compared.length : server.lists).toBe(1)
-  })
-
-  it.each([true, false])("is looked at no more often than all that is told later (an agent's own: %s)", async isOwn => {
-    const { clock, server, again, looks } = await opened({ isOwn, times: 1_000 })
-    // It tells of a change with every list that it gives.
-    server.onList = again
-    await clock.advance(300_000)
-    const before = looks()
-    await clock.advance(60_000)
-    expect(looks() - before).toBeGreaterThan(1)
-    expect(looks() - before).toBeLessThanOrEqual(61)
   })
 })
 
@@ -237,16 +177,6 @@ describe('an agent’s own connection', () => {
     await clock.advance(60_000)
     expect(compared).toHaveLength(6)
   })
-
-  it('is compared seldom where the server tells, and was heard', async () => {
-    const { clock, session, lister, own, compared } = stage({ listChanged: true })
-    await lister.compare(own, session, FOREVER)
-    await clock.advance(599_000)
-    expect(compared).toHaveLength(1)
-    await clock.advance(2_000)
-    expect(compared).toHaveLength(2)
-  })
-
   it('is compared again soon where that failed, though the server tells', async () => {
     const { clock, server, session, lister, own, compared, notes } = stage({ listChanged: true })
     await lister.compare(own, session, FOREVER)
@@ -259,13 +189,5 @@ describe('an agent’s own connection', () => {
     expect(compared).toHaveLength(3)
     await clock.advance(300_000)
     expect(compared).toHaveLength(3)
-  })
-
-  it('is left alone once the server is gone', async () => {
-    const { clock, session, lister, own, compared } = stage()
-    await lister.compare(own, session, FOREVER)
-    lister.stop()
-    await clock.advance(600_000)
-    expect(compared).toHaveLength(1)
   })
 })

@@ -10,12 +10,9 @@ import { createRevokedAgents } from '../revoked-agents.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { createLatencies, createUpstreamCalls, type Serving, type UpstreamCalls } from './upstream-calls.ts'
 
-const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
 const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
 const BUSY = new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 5_000 })
-const SESSION_GONE = new SendFailure('It has forgotten the session.', { wasSent: 'no', status: 404 })
 const NOT_FOUND = new SendFailure('HTTP 404.', { wasSent: 'turnedAway', status: 404 })
-const NOT_LET_IN = new SendFailure('HTTP 401.', { wasSent: 'turnedAway', status: 401 })
 
 /** A tool that changes something and may take 4 s, of a server with which its call meets these in turn. The last one stays. */
 async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
@@ -63,28 +60,17 @@ const NOT_TAKEN_IN = 'It waited for "s" because it was not taken in, so nothing 
 
 it.each([
   ['was only held back', NOTHING_DONE, ['is held back'] as const],
-  ['was never sent before either', NOTHING_DONE, [NEVER_SENT, 'is held back'] as const],
   ['was not taken in by a busy server', NOT_TAKEN_IN, [BUSY] as const],
-  ['was not taken in before', NOT_TAKEN_IN, [SESSION_GONE, NEVER_SENT, 'is held back'] as const],
 ])('has done nothing, and says so, when its time is over and it %s', async (_, why, meetings) => {
   const { hub, ended } = await stage(...meetings)
   await hub.clock.advance(4_000)
   const message = `"s_write" did not finish within 4000 ms. ${why}`
   expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED', message })
 })
-
-it('has done nothing either when its caller leaves while it is held back', async () => {
-  const { caller, ended } = await stage('is held back')
-  caller.abort()
-  expect(await ended).toMatchObject({ code: 'CANCELLED', message: expect.stringContaining(NOTHING_DONE) })
-})
-
 it.each([
   ['was sent', ['is at work'] as const],
-  ['was sent after it had to wait', [NEVER_SENT, 'is at work'] as const],
   ['waits to be sent once more', [MAYBE_SENT, 'is held back'] as const],
   ['waits for a new session after a 404', [NOT_FOUND, 'is held back'] as const],
-  ['waits for a new connection after a 401', [NOT_LET_IN, BUSY] as const],
 ])('may have done its work when its time is over and it %s', async (_, meetings) => {
   const { hub, ended } = await stage(...meetings)
   await hub.clock.advance(4_000)
@@ -93,13 +79,11 @@ it.each([
 
 it.each([
   ['a prompt', ['prompt greet'], calls => calls.prompt('greet')({}, READING)],
-  ['a resource', ['resource x://1'], calls => calls.read('x://1', undefined, READING)],
   [
     'a resource of a template',
     ['template x://{n}', 'resource x://1'],
     calls => calls.read('x://1', 'x://{n}', READING),
   ],
-  ['what may stand in a prompt', ['prompt greet'], calls => calls.suggest(GREET, 'who')('', READING)],
   ['what may stand in a template', ['template x://{n}'], calls => calls.suggest(NUMBERED, 'n')('', READING)],
 ] satisfies [string, string[], (calls: UpstreamCalls) => Promise<unknown>][])(
   'asks a server for %s only as far as that is what was accepted, and it was not taken away meanwhile',
@@ -138,7 +122,6 @@ it.each([
   },
 )
 
-const GREET = { kind: 'prompt', name: 'greet' } as const
 const NUMBERED = { kind: 'template', name: 'x://{n}' } as const
 const READING = {
   caller: { name: 'ada' },

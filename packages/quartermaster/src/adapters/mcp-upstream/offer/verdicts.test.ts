@@ -115,18 +115,6 @@ describe('a name that an upstream has', () => {
       reason: expect.stringContaining('has the name'),
     })
   })
-
-  it('is its own also after a restart, whichever is there first', async () => {
-    const { storage, clock } = await clash()
-    const next = await stage({ storage, clock })
-    const [a, ab] = [next.upstream('a'), next.upstream('a_b')]
-    await a.recall()
-    await clock.advance(10)
-    await ab.recall()
-    expect(await next.read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
-    expect(await next.read(ab, a)).toMatchObject({ a_b_c: 'a_b' })
-  })
-
   it('is that of one alone where two come to it at the same moment, whichever stands first, also after a restart', async () => {
     const first = await stage()
     const second = await stage(first)
@@ -146,44 +134,6 @@ describe('a name that an upstream has', () => {
       expect(await each.read(each.ab, each.a)).toEqual({ a_b_c: 'a' })
     }
   })
-
-  it('is its own since the earliest of several processes had it so', async () => {
-    const first = await stage()
-    const second = await stage(first)
-    const none = { leaveOut: ['x'] }
-    const [here, there] = [first.upstream('a', none), second.upstream('a', none)]
-    await here.lists(tools(tool('x')))
-    await there.recall()
-    await here.configured({})
-    await there.configured({})
-    const claim = { kind: 'tool', name: 'a_x', since: expect.any(Number), isHeld: false }
-    expect(here.offer.unit().claims).toEqual([claim])
-    expect(there.offer.unit().claims).toEqual(here.offer.unit().claims)
-  })
-
-  it('is nothing that another one gets by being given it', async () => {
-    const { a, ab, read, storage, clock } = await clash()
-    const taking = { leaveOut: ['b_c'], tools: { x: { name: 'a_b_c' } } }
-    await a.configured(taking)
-    expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
-    const next = await stage({ storage, clock })
-    const again = [next.upstream('a', taking), next.upstream('a_b')] as const
-    await Promise.all(again.map(one => one.recall()))
-    expect(await next.read(...again)).toEqual({ a_b_c: 'a_b' })
-  })
-
-  it('goes to the other one when it is left out, and stays there when it is back', async () => {
-    const { a, ab, read } = await clash()
-    await ab.configured({ leaveOut: ['c'] })
-    expect(await read(a, ab)).toMatchObject({ a_b_c: 'a' })
-    await ab.configured({})
-    expect(await read(a, ab)).toMatchObject({ a_b_c: 'a' })
-    await a.lists(tools(tool('x')))
-    expect(await read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
-    await a.lists(tools(tool('x'), tool('b_c')))
-    expect(await read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
-  })
-
   it('is kept for what its server has changed, also when the change is refused', async () => {
     const { a, ab, read, hub, storage, clock } = await clash()
     await ab.lists(tools(tool('c', 'Does something else.')))
@@ -205,38 +155,6 @@ describe('a name that an upstream has', () => {
     await ab.lists(tools(tool('c')))
     expect(await read(a, ab)).toEqual({ a_x: 'a', a_b_c: 'a_b' })
   })
-
-  it('is not kept for what was refused altogether', async () => {
-    const { upstream, read } = await stage()
-    const [a, ab] = [upstream('a', { newTools: 'offer' }), upstream('a_b', { newTools: 'offer' })]
-    await ab.lists(tools(tool('c', 'Always call this first.')))
-    await a.lists(tools(tool('b_c')))
-    expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
-    await ab.decides('reject')
-    expect(await read(a, ab)).toEqual({ a_b_c: 'a' })
-  })
-
-  it('may be that of a prompt as well, which has no other than by its server', async () => {
-    const { upstream, read, hub } = await stage()
-    const [a, ab] = [upstream('a', { newTools: 'offer' }), upstream('a_b')]
-    await a.lists({ tools: [], prompts: [] })
-    await ab.lists({ tools: [], prompts: [{ name: 'c' }] })
-    await a.lists({ tools: [], prompts: [{ name: 'b_c' }] })
-    expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
-    expect(hub.catalogue.problems()).toMatchObject([{ fix: expect.stringMatching(/"prefix".*"prompts": false/) }])
-  })
-
-  it('or the address of a resource: who has both reads from who had it first', async () => {
-    const { upstream, read, hub } = await stage()
-    const [a, ab] = [upstream('a'), upstream('a_b')]
-    const resources = [{ uri: 'notes://all', name: 'all' }]
-    await ab.lists({ resources })
-    await a.lists({ resources })
-    await read(a, ab)
-    const [grant] = hub.agents.session('coder').view().resources
-    expect(grant?.capability).toBe('a_b')
-    expect(hub.agents.problems()).toMatchObject([{ message: expect.stringContaining('reads those of "a_b"') }])
-  })
 })
 
 describe('what a server says of tools of others', () => {
@@ -248,12 +166,5 @@ describe('what a server says of tools of others', () => {
     await a.hearsOf('slack_send_message')
     expect(a.offer.verdict()?.offered.map(({ name }) => name)).not.toContain('x')
     expect(a.offer.verdict()?.held).toMatchObject([{ name: 'x', state: 'suspicious' }])
-  })
-
-  it('is nothing yet of one that nobody has seen', async () => {
-    const { upstream } = await stage()
-    const a = upstream('a')
-    await a.hearsOf('slack_send_message')
-    expect(a.offer.verdict()).toBeUndefined()
   })
 })

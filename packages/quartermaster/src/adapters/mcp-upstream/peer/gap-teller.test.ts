@@ -16,24 +16,9 @@ function stage() {
   return { clock, told, gaps, missed }
 }
 
-it('tells of a gap at once, and of each that comes a while later', async () => {
-  const { told, missed } = stage()
-  await missed({ times: 3, everyMs: 60_000 })
-  expect(told).toEqual([0, 60_000, 120_000])
-})
-
 it('tells ever more seldom where one gap follows the other, and forgets none', async () => {
   const { clock, told, missed } = stage()
   await missed({ times: 40, everyMs: 2_000 })
   await clock.advance(60_000)
   expect(told).toEqual([0, 5_000, 15_000, 35_000, 65_000, 95_000])
-})
-
-it('tells nothing after its end', async () => {
-  const { clock, told, gaps } = stage()
-  gaps.missed()
-  gaps.missed()
-  gaps.stop()
-  await clock.advance(60_000)
-  expect(told).toEqual([0])
 })

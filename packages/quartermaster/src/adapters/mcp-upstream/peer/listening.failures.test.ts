@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { acknowledgementOf, askingBeside, loseAll, telling } from '../testing/listening-fixture.ts'
+import { askingBeside, loseAll, telling } from '../testing/listening-fixture.ts'
 
 it('asks again where it was refused for now, and says so once', async () => {
   const { clock, listening, streams, lines, updated } = telling()
@@ -93,46 +93,6 @@ it('keeps the stream that it has for minutes where others are not let through, a
   await loseAll(desk, isGivenUp)
   expect(isGivenUp()).toBe(true)
 })
-
-it('does not take a stream on which nothing is told for one of two', async () => {
-  const desk = telling()
-  const { clock, listening, streams } = desk
-  listening.acknowledged(acknowledgementOf(0, {}))
-  listening.watch(new Set(['x://1']))
-  listening.acknowledged()
-  listening.watch(new Set(['x://1', 'x://2']))
-  const begunAt = clock.now()
-  const isGivenUp = () => streams[1]?.signal.aborted === true
-  await loseAll(desk, () => isGivenUp() || clock.now() - begunAt > 300_000)
-  expect(isGivenUp()).toBe(true)
-})
-
-it('says again that it does not tell, once it has told meanwhile', async () => {
-  const { clock, listening, streams, lines } = telling()
-  const fail = async () => {
-    for (let time = 0; time < 3; time++) {
-      streams.at(-1)?.refuse(-32_603)
-      await clock.advance(30_000)
-    }
-  }
-  await fail()
-  expect(lines).toHaveLength(1)
-  listening.acknowledged()
-  streams.at(-1)?.end()
-  await clock.advance(1_000)
-  await fail()
-  expect(lines).toEqual(Array.from({ length: 2 }, () => 'It does not tell of changes: No.'))
-})
-
-it('says so where such a stream never opens, however long it takes to fail', async () => {
-  const { clock, streams, lines } = telling()
-  for (let minute = 0; minute < 10; minute++) {
-    await clock.advance(60_000)
-    streams.at(-1)?.lose()
-  }
-  expect(lines).toEqual(['It does not tell of changes: It is busy.'])
-})
-
 it('asks no sooner than a second after everything was refused, however many come and go', async () => {
   const { clock, listening, streams } = telling()
   streams.at(-1)?.refuse(-32_601)
@@ -157,25 +117,6 @@ it('leaves a server alone for as long as it asks for, a minute at most', async (
   await clock.advance(60_000)
   expect(streams).toHaveLength(5)
 })
-
-it('does not wait for ever for a stream that is neither acknowledged nor ended', async () => {
-  const { clock, streams, listening, open } = await askingBeside()
-  await clock.advance(30_000)
-  expect(streams[2]?.signal.aborted).toBe(true)
-  await clock.advance(1_000)
-  expect(open()).toEqual([['x://1'], ['x://1', 'x://2']])
-  listening.acknowledged()
-  await clock.advance(600_000)
-  expect(streams).toHaveLength(4)
-})
-
-it('keeps what it hears of where the server names the address that it fails at', async () => {
-  const { clock, streams } = await askingBeside()
-  streams.at(-1)?.refuse(-32_603, 'x://2')
-  await clock.advance(50_000)
-  expect([streams.length, streams[1]?.signal.aborted]).toEqual([3, false])
-})
-
 it('asks again for what was put off though somebody has left another one meanwhile and come back', async () => {
   const { clock, listening, streams } = await askingBeside()
   streams.at(-1)?.refuse(-32_603, 'x://2')

@@ -53,19 +53,6 @@ it.each([
   expect(live()).toEqual([['n://1']])
   expect(heard.unsubscribed).toEqual([told])
 })
-
-it('does not ask for what was refused again when somebody subscribes to something else', async () => {
-  const has = new Set(['n://1', 'n://3'])
-  const { session, settle, heard, live, seen } = await notes({ has })
-  session.watch(new Set(['n://1', 'n://2']))
-  await settle()
-  seen.asked.length = 0
-  session.watch(new Set(['n://1', 'n://2', 'n://3']))
-  await settle()
-  expect([seen.asked, live()]).toEqual([[['n://1', 'n://3']], [['n://1', 'n://3']]])
-  expect(heard.unsubscribed).toHaveLength(1)
-})
-
 it('asks for it again once somebody subscribes to it anew', async () => {
   const has = new Set(['n://1'])
   const { session, settle, live } = await notes({ has })
@@ -77,23 +64,6 @@ it('asks for it again once somebody subscribes to it anew', async () => {
   await settle()
   expect(live()).toEqual([['n://1', 'n://2']])
 })
-
-it('hears of the rest where an address is refused that was not before', async () => {
-  const has = new Set(['n://1', 'n://2', 'n://3'])
-  const { session, settle, breakOff, heard, live } = await notes({ has })
-  session.watch(new Set(has))
-  await settle()
-  expect(live()).toEqual([['n://1', 'n://2', 'n://3']])
-  has.delete('n://2')
-  await breakOff()
-  expect(live()).toEqual([['n://1', 'n://3']])
-  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
-  expect([heard.changed, heard.updated]).toEqual([
-    ['tools', 'resources'],
-    ['n://1', 'n://3'],
-  ])
-})
-
 it('takes the word of a server that says which address it refuses, also of one that it took before', async () => {
   const has = new Set(['n://1', 'n://2', 'n://3'])
   const { session, settle, heard, live, seen } = await notes({ has, isClear: true })
@@ -137,40 +107,6 @@ it('hears of good addresses however many bad ones there are beside them, though 
   expect(live().map(uris => uris.toSorted())).toEqual([good.toSorted()])
   expect(heard.unsubscribed.filter(line => line.includes(': There is no'))).toHaveLength(97)
 })
-
-it('leaves out an address for a while that a server fails at with whatever code, and hears of all others', async () => {
-  const has = new Set(['n://1', 'n://3'])
-  const { session, settle, clock, live, heard, seen } = await notes({ has, code: -32_603 })
-  session.watch(new Set(['n://1']))
-  await settle()
-  session.watch(new Set(['n://1', 'n://2']))
-  await settle()
-  session.watch(new Set(['n://1', 'n://2', 'n://3']))
-  // Each failure may be one of a moment.
-  for (let second = 0; second < 20; second++) {
-    await settle()
-    await clock.advance(1_000)
-  }
-  expect([live(), seen.isEverSilent]).toEqual([[['n://1', 'n://3']], false])
-  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2. It is asked again in a while.'])
-  has.add('n://2')
-  await clock.advance(60_000)
-  await settle()
-  expect(live()).toEqual([['n://1', 'n://2', 'n://3']])
-})
-
-it('hears of a new address at a server with room for one stream that failed at it for a moment', async () => {
-  const has = new Set(['n://1'])
-  const { session, pass, live } = await notes({ has, code: -32_603, room: 1 })
-  session.watch(new Set(['n://1']))
-  await pass(5)
-  session.watch(new Set(['n://1', 'n://3']))
-  await pass(3)
-  has.add('n://3')
-  await pass(150)
-  expect(live()).toEqual([['n://1', 'n://3']])
-})
-
 it('says that a resource may have changed of which the server was slow to tell', async () => {
   const { session, settle, clock, heard } = await notes({ has: new Set(['n://1', 'n://2']) })
   session.watch(new Set(['n://1']))
@@ -191,19 +127,6 @@ it('takes an acknowledgement that counts streams in its own way for the last one
   await breakOff()
   expect(heard.updated).toEqual(['n://1'])
 })
-
-it('tries an address again that was refused along with one that had gone', async () => {
-  const has = new Set(['n://1', 'n://2'])
-  const { session, settle, breakOff, live } = await notes({ has })
-  session.watch(new Set(['n://1']))
-  await settle()
-  has.delete('n://1')
-  session.watch(new Set(['n://1', 'n://2']))
-  await settle()
-  await breakOff()
-  expect(live()).toEqual([['n://2']])
-})
-
 it('asks two times of a server that refuses everything, and says once that it does not tell', async () => {
   const { session, settle, heard, seen, clock } = await notes({ has: new Set(), hasLists: false })
   heard.lines.length = 0
@@ -214,18 +137,6 @@ it('asks two times of a server that refuses everything, and says once that it do
   expect(seen.asked.map(uris => uris.length)).toEqual([10, 0])
   expect([heard.unsubscribed, session.listeningSince()]).toEqual([[], undefined])
 })
-
-it('finds out which address is refused by a server that has room for one stream', async () => {
-  const { session, settle, heard, live, clock } = await notes({ has: new Set(['n://1', 'n://3']), room: 1 })
-  session.watch(new Set(['n://1', 'n://2', 'n://3']))
-  for (let second = 0; second < 60; second++) {
-    await settle()
-    await clock.advance(1_000)
-  }
-  expect(live()).toEqual([['n://1', 'n://3']])
-  expect(heard.unsubscribed).toEqual(['n://2: There is no n://2.'])
-})
-
 it.each([
   ['some of them', () => ({ resourceSubscriptions: ['n://1'] }), ['n://2']],
   ['none', () => ({}), ['n://1', 'n://2']],

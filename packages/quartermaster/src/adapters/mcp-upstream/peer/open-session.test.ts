@@ -49,25 +49,6 @@ function stage({
   return { clock, programs, failure }
 }
 
-it('remembers of what a server calls itself no more than fits in a line', async () => {
-  const long = 'n'.repeat(5_000)
-  const serverInfo = { name: long, version: long, title: long }
-  const open: OpenChannel = async events => ({
-    hasExchanges: false,
-    pids: () => [],
-    async send(message: Message) {
-      if (!isRequest(message)) return
-      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
-      events.onMessage({ jsonrpc: '2.0', id: message.id, result }, undefined)
-    },
-    close: async () => {},
-  })
-  const options = { open, era: 'legacy', clock: createFakeClock(), client: { name: 't', version: '1' } } as const
-  const { facts } = await openSession({ ...options, events: NO_EVENTS }, AbortSignal.timeout(10_000))
-  const short = `${'n'.repeat(255)}…`
-  expect(facts.server).toEqual({ name: short, version: short, title: short })
-})
-
 /** Some servers keep what they answer by its id alone, of all who speak with them. */
 it('gives no two requests the same id, whatever sessions they are made in', async () => {
   const servers = [await openSilentServer(), await openSilentServer()]
@@ -94,22 +75,3 @@ it.each(WAYS)('says how a program ended that reads nothing, however it is met (%
   }
   expect(await failure).toMatchObject({ end: EXITED })
 })
-
-it('says so too of one that ends when it is asked the older question after a while', async () => {
-  const { clock, programs, failure } = stage({ era: 'modern', isRemembered: true, reads: 1 })
-  await expect.poll(() => programs.length).toBe(1)
-  await clock.advance(5_001)
-  expect(programs[0]?.asked.slice(0, 2)).toEqual(['server/discover', 'initialize'])
-  programs[0]?.events.onEnd(EXITED)
-  expect(await failure).toMatchObject({ end: EXITED })
-})
-
-it.each(WAYS)(
-  'does not wait for ever for the end of one that lives on without reading (%s)',
-  async (era, isRemembered) => {
-    const { clock, programs, failure } = stage({ era, isRemembered })
-    await expect.poll(() => programs.length).toBe(1)
-    await clock.advance(1_000)
-    expect(await failure).toMatchObject({ message: 'The program does not read any more.' })
-  },
-)

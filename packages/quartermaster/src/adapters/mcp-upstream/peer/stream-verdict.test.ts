@@ -55,18 +55,6 @@ it('takes it for want of room where the server fails at the lists alone beside t
   expect(verdict(lists, { hasRoom: true, failures: 7 })).toBe('second')
   expect(verdict({ ...lists, isTelling: false })).toBe('all')
 })
-
-it('gives one that had room for two minutes where nobody is let through', () => {
-  const had = { hasRoom: true, hasDoubted: true }
-  for (const situation of [
-    { how: BROKEN, asked: OLD, isLess: true },
-    { how: BROKEN, asked: LISTS, less: undefined },
-  ]) {
-    expect(verdict(situation, { ...had, failures: 24 })).toBe('moment')
-    expect(verdict(situation, { ...had, failures: 25 })).toBe('second')
-  }
-})
-
 it('doubts once only the addresses of which the server is telling', () => {
   const old = { asked: OLD, less: LISTS, isLess: true }
   expect(verdict(old)).toEqual(UNCLEAR)

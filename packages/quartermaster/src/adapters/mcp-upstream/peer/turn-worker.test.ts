@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createYieldingQueue } from './incoming-message.ts'
 
 /** A worker, and in which turn of the event loop it did what. */
@@ -29,16 +29,6 @@ function countingWorker() {
 const items = (length: number) => Array.from({ length }, (_, i) => i)
 
 describe('work in turns', () => {
-  it('is done at once when it is little', () => {
-    vi.useFakeTimers({ toFake: ['performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { worker, turns, calls, stop } = countingWorker()
-    worker.add(items(100))
-    stop()
-    expect(turns).toEqual([100])
-    expect(calls).toEqual(['idle'])
-  })
-
   it('is spread over as many turns as it needs', async () => {
     const { worker, turns, calls, idle, stop } = countingWorker()
     worker.add(items(2_000))
@@ -48,23 +38,5 @@ describe('work in turns', () => {
     expect(Math.max(...turns.filter(Number))).toBeLessThanOrEqual(256)
     expect(calls.at(-1)).toBe('idle')
     expect(calls.slice(0, -1).every(call => call === 'busy')).toBe(true)
-  })
-
-  it('is one turn however often it is brought in it', () => {
-    const { worker, turns, calls, stop } = countingWorker()
-    for (let i = 0; i < 10; i++) worker.add(items(100))
-    stop()
-    expect(turns[0]).toBeLessThanOrEqual(256)
-    expect(calls).toContain('busy')
-    worker.stop()
-  })
-
-  it('is forgotten when it stops', async () => {
-    const { worker, turns, idle, stop } = countingWorker()
-    worker.add(items(2_000))
-    worker.stop()
-    await idle
-    stop()
-    expect(turns.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(256)
   })
 })

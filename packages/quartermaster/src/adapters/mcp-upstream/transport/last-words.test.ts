@@ -6,20 +6,12 @@ it.each([
     'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.',
     "Run 'docker run --help' for more information",
   ],
-  ['Access denied for user "ada"', 'Bye.'],
-  ['[FATAL] no licence', '    at start (/srv/error.js:1:1)', '}'],
-  ["  message: 'Could not open the database',", '  code: 14', '}'],
   ['TypeError: x is not a function', '    at a (b.js:1:1)', 'Node.js v20.20.0'],
   ['npm error 404 Not Found', 'npm error A complete log of this run can be found in: /x'],
-  ['error: no such command', 'usage: server [OPTIONS]', '});'],
 ])('takes the line that says what is wrong: %s', (...lines) => {
   expect(reasonIn(['Server starts', ...lines])).toBe(lines[0])
 })
 
 it('takes the last line with a word in it where none says that anything is wrong', () => {
   expect(reasonIn(['Reading', 'A key is needed', '  at start (a.js:1:1)', '}', '---'])).toBe('A key is needed')
-})
-
-it('finds no reason where there are no words', () => {
-  expect(reasonIn(['}', '    at a (b.js:1:1)'])).toBeUndefined()
 })

@@ -26,21 +26,6 @@ it('makes new sessions ever more seldom where they do not help, and soon again a
   await clock.advance(SOONEST_TRIAL_MS)
   expect(renewalLimit.begin(NOTES)).toBe(true)
 })
-
-it('makes another one soon where one has helped: what was refused in the session before is let in', async () => {
-  const clock = createFakeClock()
-  const renewalLimit = createSessionRenewalLimit(clock)
-  for (const again of [NOTES, read('letters', 7), NOTES]) {
-    expect(renewalLimit.begin(NOTES)).toBe(true)
-    renewalLimit.join(read('letters'))
-    renewalLimit.letIn(again)
-    await clock.advance(SOONEST_TRIAL_MS)
-  }
-  expect(renewalLimit.begin(NOTES)).toBe(true)
-  await clock.advance(SOONEST_TRIAL_MS)
-  expect(renewalLimit.begin(NOTES)).toBe(true)
-})
-
 it('makes another one after half a minute in which every call was refused, as nobody has anything of that one', async () => {
   const clock = createFakeClock()
   const renewalLimit = createSessionRenewalLimit(clock)
