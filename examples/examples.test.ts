@@ -50,7 +50,7 @@ async function up(dir: string) {
   return JSON.parse(line) as { url: string; version: string }
 }
 
-describe('examples/hello', { timeout: 60_000 }, () => {
+describe('examples/hello', () => {
   it('runs, says why its tool is disabled, and recovers on the next call', async () => {
     const dir = await copyOf('hello')
     const { url } = await up(dir)
@@ -70,19 +70,19 @@ describe('examples/hello', { timeout: 60_000 }, () => {
   })
 })
 
-describe('examples/library', { timeout: 60_000 }, () => {
+describe('examples/library', () => {
   it('holds', async () => {
     expect(await node(['main.mjs'], join(HERE, 'library'))).toEqual({ code: 0, output: 'All of it holds.\n' })
   })
 })
 
-describe('examples/declarations', { timeout: 60_000 }, () => {
+describe('examples/declarations', () => {
   it('holds', async () => {
     expect(await node(['main.mjs'], join(HERE, 'declarations'))).toEqual({ code: 0, output: 'All of it holds.\n' })
   })
 })
 
-describe('examples/snippets', { timeout: 60_000 }, () => {
+describe('examples/snippets', () => {
   it('define what the pages say', async () => {
     const dir = await copyOf('snippets')
     const { output } = await node([PROGRAM, 'status', '--json'], dir)

@@ -7,7 +7,6 @@ import { type Activity, findingsIn, type Records, type Task } from './evidence.m
 import { createNotes } from './notes.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 240_000
 
 interface Row {
   readonly part: string
@@ -23,7 +22,7 @@ async function faults(...args: string[]): Promise<readonly Row[]> {
 }
 
 // What is built is killed, so there has to be a build of these sources.
-beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+beforeAll(() => node('scripts/ensure.mjs'))
 
 const WRONG = ['lost', 'doubled', 'half']
 
@@ -37,9 +36,7 @@ function wholeParts(figures: readonly Row[]): readonly string[] {
 }
 
 describe('what was acknowledged', () => {
-  it('is there, whole and once, after kill -9, after SIGTERM, when old rows are forgotten, when a clock is put, and when one of two nodes dies with what it has leased, or their database', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('is there, whole and once, after kill -9, after SIGTERM, when old rows are forgotten, when a clock is put, and when one of two nodes dies with what it has leased, or their database', async () => {
     // Each mostly waits for a node.
     const all = await Promise.all([
       faults('--only', 'killed,ended', '--seed', '1'),

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
-it('of ordinary definitions at most 0.2 % are held, and published attacks are', { timeout: 120_000 }, async () => {
+it('of ordinary definitions at most 0.2 % are held, and published attacks are', async () => {
   // The benchmark measures the build of these sources.
   await node('scripts/ensure.mjs')
   const { stdout } = await node('bench/findings/index.mjs', '--json')

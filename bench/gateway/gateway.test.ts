@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PARTS = ['start', 'call', 'direct', 'legacy', 'progress', 'list']
-const TIMEOUT_MS = 240_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
@@ -21,7 +20,7 @@ beforeAll(async () => {
   await node('scripts/ensure.mjs')
   profiles = await mkdtemp(join(tmpdir(), 'bench-profiles-'))
   run = await node('--expose-gc', 'bench/gateway/index.mjs', '--quick', '--json', '--profile', profiles)
-}, TIMEOUT_MS)
+})
 afterAll(() => rm(profiles, { recursive: true, force: true }))
 
 describe('the gateway benchmark', () => {

@@ -6,7 +6,6 @@ import { brokenIn, figure, never } from '../lib/figure.mjs'
 import { tally } from './evidence.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 240_000
 
 interface Row {
   readonly part: string
@@ -25,7 +24,7 @@ beforeAll(async () => {
   await node('scripts/ensure.mjs')
   const { stdout } = await node('--expose-gc', 'bench/operations/index.mjs', '--quick', '--json')
   figures = JSON.parse(stdout).figures
-}, TIMEOUT_MS)
+})
 
 describe('the operations benchmark', () => {
   it('measures every part and prints the figures as JSON', () => {

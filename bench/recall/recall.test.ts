@@ -4,14 +4,13 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 120_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
 // The benchmark measures the build, so there has to be one of these sources.
-beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+beforeAll(() => node('scripts/ensure.mjs'))
 
-it('says in a line what is wrong with a folder that is not one of conversations', { timeout: TIMEOUT_MS }, async () => {
+it('says in a line what is wrong with a folder that is not one of conversations', async () => {
   for (const args of [['bench/recall'], ['--folder', 'bench/recall'], ['--folder', 'nowhere']])
     await expect(node('bench/recall/index.mjs', ...args)).rejects.toMatchObject({
       code: 2,
@@ -19,7 +18,7 @@ it('says in a line what is wrong with a folder that is not one of conversations'
     })
 })
 
-it('finds more of the sample’s evidence than plain BM25 does', { timeout: TIMEOUT_MS }, async () => {
+it('finds more of the sample’s evidence than plain BM25 does', async () => {
   const { stdout } = await node('--expose-gc', 'bench/recall/index.mjs', '--rows', '400', '--json')
   const { figures } = JSON.parse(stdout) as { figures: { part: string; what: string; measured: number }[] }
   const of = (what: string, from = 'quality') =>

@@ -5,16 +5,15 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PARTS = ['build', 'view', 'reload', 'recheck', 'call', 'find']
-const TIMEOUT_MS = 120_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 const bench = (...args: string[]) => node('--expose-gc', 'bench/registry/index.mjs', '--quick', ...args)
 
 // The benchmark measures the build, so there has to be one of these sources.
-beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+beforeAll(() => node('scripts/ensure.mjs'))
 
 describe('the registry benchmark', () => {
-  it('measures every part and prints the figures as JSON', { timeout: TIMEOUT_MS }, async () => {
+  it('measures every part and prints the figures as JSON', async () => {
     const { stdout } = await bench('--json')
     const { machine, figures } = JSON.parse(stdout)
     expect(machine.node).toBe(process.version)
@@ -23,13 +22,13 @@ describe('the registry benchmark', () => {
       expect(figure).toMatchObject({ measured: expect.any(Number), unit: expect.any(String) })
   })
 
-  it('prints a table with a goal and a verdict beside what is measured', { timeout: TIMEOUT_MS }, async () => {
+  it('prints a table with a goal and a verdict beside what is measured', async () => {
     const { stdout } = await bench('--only', 'recheck')
     expect(stdout).toMatch(/^what +measured +goal/)
     expect(stdout).toMatch(/recheck: 5 rechecks at once, probes +1 probes +1 probes +ok/)
   })
 
-  it('fails when it is asked for a part that does not exist', { timeout: TIMEOUT_MS }, async () => {
+  it('fails when it is asked for a part that does not exist', async () => {
     await expect(bench('--only', 'nothing')).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no part nothing'),

@@ -4,15 +4,14 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 240_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
 // The benchmark measures the build, so there has to be one of these sources.
-beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+beforeAll(() => node('scripts/ensure.mjs'))
 
 describe('the restart benchmark', () => {
-  it('loses no call over restarts and does none twice', { timeout: TIMEOUT_MS }, async () => {
+  it('loses no call over restarts and does none twice', async () => {
     const { stdout } = await node('bench/restart/index.mjs', '--quick', '--json')
     const { figures } = JSON.parse(stdout) as { figures: { what: string; measured: number }[] }
     const measured = Object.fromEntries(figures.map(figure => [figure.what, figure.measured]))

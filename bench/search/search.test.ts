@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 120_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 const bench = (...args: string[]) => node('--expose-gc', 'bench/search/index.mjs', '--documents', '50', ...args)
@@ -33,11 +32,11 @@ beforeAll(async () => {
   await writeFile(join(folder, 'tools.jsonl'), `${lines(TOOLS)}\n`)
   await writeFile(join(folder, 'queries.one.jsonl'), lines(QUERIES.slice(0, 1)))
   await writeFile(join(folder, 'queries.two.jsonl'), lines(QUERIES.slice(1)))
-}, TIMEOUT_MS)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('the search benchmark', () => {
-  it('prints recall, nDCG, times and memory as JSON', { timeout: TIMEOUT_MS }, async () => {
+  it('prints recall, nDCG, times and memory as JSON', async () => {
     const { stdout } = await bench('--data', folder, '--json')
     const { figures } = JSON.parse(stdout) as { figures: { part: string; what: string; measured: number }[] }
     const measured = Object.fromEntries(figures.map(({ what, measured }) => [what, measured]))
@@ -54,13 +53,13 @@ describe('the search benchmark', () => {
     expect(measured['50 documents, search, p99']).toBeGreaterThan(0)
   })
 
-  it('prints a table for people', { timeout: TIMEOUT_MS }, async () => {
+  it('prints a table for people', async () => {
     const { stdout } = await bench('--data', folder, '--only', 'quality,speed')
     expect(stdout).toMatch(/quality: all, recall@10 +83.3 %/)
     expect(stdout).toMatch(/speed: 50 documents, search, p99 +\S+ ms +10 ms +(ok|over)/)
   })
 
-  it('says what is missing when it is not told where the data is', { timeout: TIMEOUT_MS }, async () => {
+  it('says what is missing when it is not told where the data is', async () => {
     await expect(bench()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('--data FOLDER') })
   })
 })

@@ -4,16 +4,15 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 120_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 const bench = (...args: string[]) => node('--expose-gc', 'bench/store/index.mjs', '--quick', ...args)
 
 // The benchmark measures the build, so there has to be one of these sources.
-beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+beforeAll(() => node('scripts/ensure.mjs'))
 
 describe('the store benchmark', () => {
-  it('measures every part and prints the figures as JSON', { timeout: TIMEOUT_MS }, async () => {
+  it('measures every part and prints the figures as JSON', async () => {
     const { machine, figures } = JSON.parse((await bench('--json')).stdout)
     expect(machine.node).toBe(process.version)
     expect([...new Set(figures.map((figure: { part: string }) => figure.part))]).toEqual(['start', 'commit', 'read'])

@@ -18,7 +18,6 @@ const PARTS = [
   'hang',
 ]
 const OTHERS = ['mcp-proxy', 'supergateway', 'mcp-hub']
-const TIMEOUT_MS = 240_000
 
 interface Row {
   readonly part: string
@@ -38,7 +37,7 @@ beforeAll(async () => {
   await node('scripts/ensure.mjs')
   const { stdout } = await node('--expose-gc', 'bench/upstreams/index.mjs', '--quick', '--no-peers', '--json')
   rows = (JSON.parse(stdout) as { figures: Row[] }).figures
-}, TIMEOUT_MS)
+})
 
 const started = (name: string) => [`${name}, first answer`, `${name}, idle after N calls, resident memory`]
 

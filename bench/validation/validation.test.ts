@@ -12,7 +12,6 @@ import { plainSchema } from '../../packages/quartermaster/src/adapters/json-sche
 import { CASES } from './cases.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 120_000
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
 
 /** What is refused because the schema, and not the value, asks for more than anybody needs. */
@@ -43,7 +42,7 @@ function check({ schema, value: make }: (typeof CASES)[number], size: number) {
 }
 
 describe('what a value of one and of eight megabytes takes to check', () => {
-  it.each(CASES)('$name', { timeout: TIMEOUT_MS }, one => {
+  it.each(CASES)('$name', one => {
     const [small, large] = [check(one, 1_000_000), check(one, 8_000_000)]
     expect([small.isRefused, large.isRefused]).toEqual(Array(2).fill(REFUSED.has(one.name)))
     // A number counts as four characters, however short it is.
@@ -52,7 +51,7 @@ describe('what a value of one and of eight megabytes takes to check', () => {
   })
 })
 
-it('the benchmark prints the turns and the longest of them', { timeout: TIMEOUT_MS }, async () => {
+it('the benchmark prints the turns and the longest of them', async () => {
   await node('scripts/ensure.mjs')
   const { stdout } = await node('--expose-gc', 'bench/validation/index.mjs', '--quick', '--json')
   const { figures } = JSON.parse(stdout) as { figures: { what: string; measured: number }[] }

@@ -78,7 +78,7 @@ describe('Claude Code, with a token of an agent', () => {
   it('sees a tool that comes while it works', async () => {
     const lamp = join(product.folder, 'lamp.txt')
     await rm(lamp)
-    await vi.waitUntil(async () => !(await hasLetter()), { timeout: 20_000 })
+    await vi.waitUntil(async () => !(await hasLetter()), { timeout: 300_000 })
     const { token } = await product.issue('clerk')
     const script = onceOffered(READ_LETTER, ADD)
     const { workplace, model } = await scriptedClaude(async turn => {

@@ -45,7 +45,7 @@ export async function decide(product: RunningProduct, operation: string, decisio
 export async function decideOnceAsked(product: RunningProduct, to: string, decision: Decision): Promise<void> {
   const find = async () =>
     (await product.control.approvals({})).find(({ asks }) => asks.some(({ scope }) => scope === to))
-  const asked = await vi.waitUntil(find, { timeout: 60_000, interval: 50 })
+  const asked = await vi.waitUntil(find, { timeout: 300_000, interval: 50 })
   await decide(product, asked.id, decision)
 }
 

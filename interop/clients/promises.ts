@@ -19,7 +19,7 @@ export interface InteropPromise {
 }
 
 const CLERK = ['add', 'ask_name', 'copy', 'count_to', 'read_letter', 'refuse', 'rest', 'rests']
-const WAIT = { timeout: 20_000 }
+const WAIT = { timeout: 300_000 }
 
 export const PROMISES: readonly InteropPromise[] = [
   {

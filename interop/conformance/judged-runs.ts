@@ -47,7 +47,7 @@ export function findingsOf<R extends Run>(runs: readonly R[], find: (run: R) => 
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, work))
     for (const [run, end] of ends) if (end.status === 'fulfilled') await askAgain(run, end.value)
-  }, 300_000)
+  })
 
   async function askAgain(run: R, said: Findings): Promise<void> {
     const findings = new Map(said)

@@ -14,7 +14,7 @@ interface Waiting {
   readonly taskId: string
 }
 
-const PATIENCE = { timeout: 60_000, interval: 50 }
+const PATIENCE = { timeout: 300_000, interval: 50 }
 
 let product: RunningProduct
 let ada: string

@@ -20,7 +20,7 @@ it('two Markdown files are two tools of an agent in LangChain, and everything fo
 
   await rename('weather_now')
   await vi.waitUntil(async () => (await toolbox.tools()).some(({ name }) => name === 'weather_now'), {
-    timeout: 20_000,
+    timeout: 300_000,
   })
   expect(await run('weather_now', 'Thun')).toMatch(/^Done:\s+3 notes/)
   expect(asked.at(-1)?.path).toBe('/v1/cities/Thun/weather')

@@ -43,7 +43,7 @@ const readNew = (uri: string): Step => ({
   what: `the new resource ${uri}`,
   async take({ client }) {
     const uris = async () => (await client.listResources()).resources.map(resource => resource.uri)
-    await vi.waitFor(async () => expect(await uris()).toContain(uri), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(async () => expect(await uris()).toContain(uri), { timeout: 300_000, interval: 100 })
     return client.readResource({ uri })
   },
 })

@@ -103,7 +103,7 @@ describe.each(PAIRS)('server-everything behind over $transport, a $era client in
     for (const one of [directly, through]) {
       await watch(one, era === 'modern' && one === through)
       await one.client.callTool({ name: `${one.prefix}toggle-subscriber-updates`, arguments: {} })
-      await expect.poll(() => one.updates, { timeout: 20_000 }).toContain(DOCUMENT)
+      await expect.poll(() => one.updates).toContain(DOCUMENT)
     }
   })
 

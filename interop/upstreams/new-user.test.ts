@@ -10,9 +10,6 @@ import {
 } from '../../packages/quartermaster/test/support/upstream-fixture.ts'
 import { npmServer } from './npm-servers.ts'
 
-/** A busy machine takes its time to start one program by another. */
-const PATIENT = { timeout: 60_000 }
-
 const processOf = async (desk: UpstreamDesk, upstream: string) => {
   const pid = (await desk.status(upstream))?.pids[0]
   if (pid === undefined) throw new Error(`${upstream} has no process.`)
@@ -44,7 +41,7 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   expect(await namesOf(client)).toEqual(['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_status'])
   const call = (name: string, args: object) => textOf(client, 'call_tool', { name, arguments: args })
   const readNote = () => call('filesystem_read_text_file', { path: folder.path('notes/tea.txt') })
-  await expect.poll(readNote, PATIENT).toBe('Ada likes tea.')
+  await expect.poll(readNote).toBe('Ada likes tea.')
   const ada = { name: 'Ada', entityType: 'person', observations: ['likes tea'] }
   expect(await call('memory-server_create_entities', { entities: [ada] })).toContain('likes tea')
   expect(await call('everything_echo', { message: 'hi' })).toBe('Echo: hi')
@@ -58,13 +55,13 @@ it('takes over the servers of Claude Code, misses no call when one is killed, an
   const found = async () => namesIn(await client.callTool({ name: 'find_tools', arguments: { query: 'changing' } }))
   expect(await found()).toEqual(['changing_draft', 'changing_note'])
   await say(definition('note', { description: 'Sends a note to anybody.' }), definition('draft'))
-  await expect.poll(found, PATIENT).toEqual(['changing_draft'])
+  await expect.poll(found).toEqual(['changing_draft'])
   expect(await call('changing_note', { path: 'a' })).toContain('no person has reviewed it yet')
   const { stdout: difference } = await desk.run('upstreams', 'review')
   expect(difference).toMatch(/^changing tool:note@[0-9a-f]{16} {2}changed$/m)
   expect(difference).toContain('  description\n    - About note.\n    + Sends a note to anybody.\n')
   expect((await desk.run('upstreams', 'accept', 'changing', 'tool:note', '--yes')).code).toBe(0)
-  await expect.poll(found, PATIENT).toEqual(['changing_draft', 'changing_note'])
+  await expect.poll(found).toEqual(['changing_draft', 'changing_note'])
   expect(await call('changing_note', { path: 'b' })).toBe('{"path":"b"}')
   expect((await desk.run('upstreams', 'review', '--json')).json()).toEqual([])
 

@@ -10,7 +10,7 @@ export function judgeClient(revision: keyof typeof CLIENT_SCENARIOS): void {
 
     beforeAll(async () => {
       findings = await runClientSuite({ revision, scenarios: CLIENT_SCENARIOS[revision] })
-    }, 900_000)
+    })
 
     it('runs these scenarios, those that nobody drives, and no others', () => {
       expect([...findings.keys()].sort()).toEqual([...CLIENT_SCENARIOS[revision], ...EXTENSIONS].sort())

@@ -6,7 +6,7 @@ import { makeProject, quartermaster, writeFiles } from './support/product.ts'
 
 const AGENT = '{ "capabilities": {} }'
 
-describe('an agent that does not exist', { timeout: 60_000 }, () => {
+describe('an agent that does not exist', () => {
   it('is seen on the tokens it left behind, until it comes back', async () => {
     const dir = await makeProject({ 'agents/default.json': AGENT, 'agents/guest.json': AGENT })
     await quartermaster(['tokens', 'create', 'default'], { cwd: dir })

@@ -66,7 +66,7 @@ beforeAll(async () => {
   })
   up = await openUp(dir)
   token = (await own('tokens', 'create', 'worker', '--json')).json<{ token: string }>().token
-}, 60_000)
+})
 afterAll(async () => {
   await up?.stop()
   for (const folder of [dir, elsewhere]) await rm(folder, { recursive: true, force: true })
@@ -134,10 +134,10 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     const interrupt = new AbortController()
     const env = { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: up.url }
     const waiting = quartermaster(['call', 'wait'], { cwd: elsewhere, env, signal: interrupt.signal })
-    await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(dir, 'begun'))).toBe(true)
     interrupt.abort()
     expect(await waiting).toMatchObject({ code: 130, stdout: '', stderr: 'Cancelled.\n' })
-    await expect.poll(() => existsSync(join(dir, 'ended')), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(dir, 'ended'))).toBe(true)
   })
 
   it('reaches nothing that others have, and learns nothing about it', async () => {
@@ -211,6 +211,6 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
         expect(refused.stderr).not.toContain('Make one')
       }
     const use = () => quartermaster(['do'], { cwd: dir, env: { QUARTERMASTER_TOKEN: expired.token } })
-    await expect.poll(async () => (await use()).code, { timeout: 20_000 }).toBe(9)
+    await expect.poll(async () => (await use()).code).toBe(9)
   })
 })

@@ -49,14 +49,14 @@ const open = ({ control }: UpstreamDesk) => control<ApprovalSummary[]>('approval
 
 /** Waits until so many calls wait, and answers their ids, oldest first. */
 async function asked(at: UpstreamDesk, amount = 1): Promise<string[]> {
-  await expect.poll(async () => (await open(at)).length, { timeout: 20_000 }).toBe(amount)
+  await expect.poll(async () => (await open(at)).length).toBe(amount)
   return (await open(at)).map(({ id }) => id)
 }
 
 const stateOf = async ({ control }: UpstreamDesk, id: string) =>
   (await control<OperationFacts>('operation', { id })).state
 
-describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
+describe('a call that nobody has allowed', () => {
   it.each(ERAS)('waits for a person, who sees all of it, and is done once allowed (era %s)', async era => {
     const at = await desk(0)
     const client = await at.connect(era)
@@ -81,8 +81,8 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
 
     const allowed = await at.run('approvals', 'allow', id)
     expect(allowed).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ "write_file" of default is allowed') })
-    await expect.poll(() => contentOf(at.dir), { timeout: 20_000 }).toBe('hun\u202eter2 ')
-    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
+    await expect.poll(() => contentOf(at.dir)).toBe('hun\u202eter2 ')
+    await expect.poll(() => stateOf(at, id)).toBe('succeeded')
     const status = await client.callTool({ name: 'get_status', arguments: { id } })
     expect(textIn(status as Answered)).toContain(`${id} (write_file): done`)
     expect(await open(at)).toEqual([])
@@ -116,7 +116,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const [allowed, denied] = both.map(({ code }) => code)
     expect([allowed, denied].toSorted()).toEqual([0, 8])
     const end = allowed === 0 ? 'succeeded' : 'denied'
-    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe(end)
+    await expect.poll(() => stateOf(at, id)).toBe(end)
     expect(await contentOf(at.dir)).toBe(allowed === 0 ? 'one' : undefined)
   })
 
@@ -133,7 +133,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const second = await onProcessFixture(first.dir)
     expect(await asked(second)).toEqual([two])
     await second.control('answerApproval', { id: two, decision: 'allow', lasting: 'once' })
-    await expect.poll(() => contentOf(first.dir, 'two.txt'), { timeout: 20_000 }).toBe('one')
+    await expect.poll(() => contentOf(first.dir, 'two.txt')).toBe('one')
   })
 
   it('waits on while the file of its agent cannot be read, and ends when the agent has the tool no more', async () => {
@@ -145,14 +145,14 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const isRead = async (isWhole: boolean) => {
       await writeFile(file, isWhole ? whole : whole.slice(0, -3))
       const granted = async () => (await at.control<{ granted: number }[]>('agents')).map(agent => agent.granted > 0)
-      await expect.poll(granted, { timeout: 20_000 }).toEqual([isWhole])
+      await expect.poll(granted).toEqual([isWhole])
     }
     await isRead(false)
     await isRead(true)
     await at.control('answerApproval', { id: one, decision: 'allow', lasting: 'once' })
-    await expect.poll(() => contentOf(at.dir, 'one.txt'), { timeout: 20_000 }).toBe('one')
+    await expect.poll(() => contentOf(at.dir, 'one.txt')).toBe('one')
     await writeFile(file, '{ "capabilities": {} }')
-    await expect.poll(() => stateOf(at, two), { timeout: 20_000 }).toBe('failed')
+    await expect.poll(() => stateOf(at, two)).toBe('failed')
   })
 
   it('has a line in the audit about who allowed it, and one about its run', async () => {
@@ -175,7 +175,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const [id = ''] = /op_[\w-]+/.exec(called.stderr) ?? []
     expect(called.stderr).toContain(`To decide: quartermaster approvals show ${id}`)
     await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
-    await expect.poll(() => contentOf(at.dir), { timeout: 20_000 }).toBe('one')
+    await expect.poll(() => contentOf(at.dir)).toBe('one')
   })
 
   it('does not hold a command that nobody could answer', async () => {
@@ -190,14 +190,14 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
   })
 })
 
-describe('an answer that lasts', { timeout: 90_000 }, () => {
+describe('an answer that lasts', () => {
   it('counts for the same file and agent until it is taken back', async () => {
     const agents = { default: FILES, other: FILES }
     const at = await desk(0, { agents })
     const [client, stranger] = [await at.connect(), await at.connect('auto', { agent: 'other' })]
     const id = handleIn(await write(client))
     expect(await at.run('approvals', 'allow', id, '--for', '10m', '--yes')).toMatchObject({ code: 0 })
-    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
+    await expect.poll(() => stateOf(at, id)).toBe('succeeded')
 
     expect((await write(client, 'a.txt', 'two')).structuredContent).toMatchObject({ path: 'a.txt', created: false })
     expect(textIn(await write(client, 'b.txt'))).toContain('Waiting for approval')
@@ -226,7 +226,7 @@ describe('an answer that lasts', { timeout: 90_000 }, () => {
   })
 })
 
-describe('the word of a client', { timeout: 90_000 }, () => {
+describe('the word of a client', () => {
   const agents = {
     default: { ...FILES, consent: { askClient: true } },
     strict: FILES,
@@ -287,7 +287,7 @@ describe('the word of a client', { timeout: 90_000 }, () => {
   })
 })
 
-describe('what a person allows of a server of others', { timeout: 90_000 }, () => {
+describe('what a person allows of a server of others', () => {
   const log = {
     ...program(ILL_SERVER),
     tools: { append: { consent: ['log.write'] } },
@@ -299,13 +299,13 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
 
   it.each(ERAS)('is done with the arguments that it was allowed for, and with no others (era %s)', async era => {
     const at = await withLog()
-    await expect.poll(async () => (await at.status('log'))?.state, { timeout: 20_000 }).toBe('up')
+    await expect.poll(async () => (await at.status('log'))?.state).toBe('up')
     const client = await at.connect(era)
     const append = async (text: string, path?: string) =>
       (await client.callTool({ name: 'log_append', arguments: line(at, text, path) })) as Answered
     const [one, two] = [handleIn(await append('one')), handleIn(await append('two'))]
     await at.control('answerApproval', { id: one, decision: 'allow', lasting: 'once' })
-    await expect.poll(() => stateOf(at, one), { timeout: 20_000 }).toBe('succeeded')
+    await expect.poll(() => stateOf(at, one)).toBe('succeeded')
     expect(await asked(at)).toEqual([two])
     const again = handleIn(await append('one'))
     expect(await asked(at, 2)).toEqual([two, again])
@@ -313,7 +313,7 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
 
     await at.control('answerApproval', { id: again, decision: 'deny', lasting: 'once' })
     expect(await at.run('approvals', 'allow', two, '--for', '10m', '--yes')).toMatchObject({ code: 0 })
-    await expect.poll(() => stateOf(at, two), { timeout: 20_000 }).toBe('succeeded')
+    await expect.poll(() => stateOf(at, two)).toBe('succeeded')
     expect(textIn(await append('three'))).toBe('done')
     expect(textIn(await append('three', 'b.txt'))).toContain('Waiting for approval')
     expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual(['one\ntwo\nthree\n', undefined])
@@ -321,7 +321,7 @@ describe('what a person allows of a server of others', { timeout: 90_000 }, () =
 
   it('is not done with other arguments in the name of the question that a client has answered', async () => {
     const at = await withLog({ askClient: true })
-    await expect.poll(async () => (await at.status('log'))?.state, { timeout: 20_000 }).toBe('up')
+    await expect.poll(async () => (await at.status('log'))?.state).toBe('up')
     const send = await rawCall(at)
     const call = (args: object, more = {}) => send('log_append', args, more)
     const first = await call(line(at, 'one'))

@@ -3,8 +3,6 @@ import { createQuartermaster } from '../src/index.ts'
 import { makeProject, writeFiles } from './support/product.ts'
 import { ILL_SERVER, openFixture, textOf } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
-
 /** Project code that leaves its work to a server of someone else, with the agent's name among its arguments or not. */
 const repeating = (...args: string[]) => `
   import { defineCapability } from 'quartermaster'
@@ -21,7 +19,7 @@ const repeating = (...args: string[]) => `
 const given = { capabilities: { repeating: {} } }
 const only = { capabilities: { repeating: { tools: ['echo'] } } }
 
-describe('a capability that names a server of someone else', { timeout: 120_000 }, () => {
+describe('a capability that names a server of someone else', () => {
   it('has it mounted as an upstream, and gives agents its tools by the call path', async () => {
     const desk = await openFixture({
       mcpServers: {},
@@ -33,15 +31,15 @@ describe('a capability that names a server of someone else', { timeout: 120_000 
       desk.connect('auto', { agent: 'bob', listChanged: { tools: { onChanged() {} } } }),
     ])
     const names = async (client: typeof ada) => (await client.listTools()).tools.map(tool => tool.name)
-    await expect.poll(() => names(ada), PATIENT).toContain('repeating_add')
-    await expect.poll(() => names(bob), PATIENT).toEqual(['repeating_echo'])
+    await expect.poll(() => names(ada)).toContain('repeating_add')
+    await expect.poll(() => names(bob)).toEqual(['repeating_echo'])
     expect(await textOf(ada, 'repeating_echo', { text: 'hi' })).toBe('hi')
     const [status, ...others] = await desk.control<{ name: string; state: string }[]>('upstreams')
     expect(status).toMatchObject({ name: expect.stringMatching(/^repeating-[0-9a-f]{8}$/), state: 'up' })
     expect(others).toEqual([])
     // What only reads is written down in batches.
     const audit = async () => (await desk.control<{ lines: object[] }>('audit', { agent: 'ada' })).lines
-    await expect.poll(audit, PATIENT).toMatchObject([{ tool: 'repeating_echo' }])
+    await expect.poll(audit).toMatchObject([{ tool: 'repeating_echo' }])
   })
 
   it('may name another one for each agent, and another one tomorrow', async () => {
@@ -58,13 +56,13 @@ describe('a capability that names a server of someone else', { timeout: 120_000 
       return report.find(({ tool, state }) => tool === 'echo' && state === 'granted')?.calledAs
     }
     const both = async () => (await Promise.all([granted('ada'), granted('bob')])).filter(name => name !== undefined)
-    await expect.poll(async () => (await both()).length, PATIENT).toBe(2)
+    await expect.poll(async () => (await both()).length).toBe(2)
     const names = await both()
     expect(new Set(names).size).toBe(2)
     expect(names).toContain('repeating_echo')
     await writeFiles(desk.dir, { 'capabilities/repeating.js': repeating() })
-    await expect.poll(both, PATIENT).toEqual(['repeating_echo', 'repeating_echo'])
-    await expect.poll(() => desk.control('upstreams'), PATIENT).toHaveLength(1)
+    await expect.poll(both).toEqual(['repeating_echo', 'repeating_echo'])
+    await expect.poll(() => desk.control('upstreams')).toHaveLength(1)
   })
 
   it('is met by a program that has no `up`, also when nothing is watched', async () => {

@@ -35,7 +35,6 @@ const STORES = ['SQLite', ...(hasPostgres() ? ['PostgreSQL'] : [])]
 
 it.each(STORES)(
   'is where a person and an agent talk, with files, over HTTP and beside the agent, on %s',
-  { timeout: 60_000 },
   async store => {
     const at = await openFixture({
       mcpServers: {},

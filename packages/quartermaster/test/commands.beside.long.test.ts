@@ -37,7 +37,7 @@ it('says that the store is locked while another command has it, never that a too
   expect((await run('tools', '--json')).stdout).toContain('gate_pass')
   const first = startProcess([...call, '--timeout', '5m'], { cwd: dir })
   onTestFinished(() => void first.kill('SIGKILL'))
-  await expect.poll(() => existsSync(join(dir, 'begun')), { timeout: 30_000 }).toBe(true)
+  await expect.poll(() => existsSync(join(dir, 'begun'))).toBe(true)
   const edits = [
     ['remove', 'gate'],
     ['add', 'other', '--', process.execPath, 'gate.mjs'],

@@ -54,7 +54,7 @@ it('has a test that runs it as a program, every command', () => {
   expect(tested.toSorted()).toEqual(commands.toSorted())
 })
 
-it('does what it is asked as a program of its own, where an up answers', { timeout: 120_000 }, async () => {
+it('does what it is asked as a program of its own, where an up answers', async () => {
   // Nobody is there, and nobody looks before somebody needs it.
   const tracker = { url: 'http://127.0.0.1:9/mcp', start: 'lazy' }
   const cwd = await makeProject({

@@ -42,7 +42,7 @@ const MARK = `
   })
 `
 
-describe('connect where nothing runs', { timeout: 120_000 }, () => {
+describe('connect where nothing runs', () => {
   it('starts one up for all who come at once, which leaves when the last has gone', async () => {
     const dir = await deskProject({
       'capabilities/mark.ts': MARK,
@@ -65,7 +65,7 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     await clients[0]?.client.close()
     expect((await clients[1]?.client.callTool({ name: 'work' }))?.isError).not.toBe(true)
     await clients[1]?.client.close()
-    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
+    await expect.poll(() => ownerOf(dir)).toBeUndefined()
   })
 
   it('works with what --print gives, from another folder', async () => {
@@ -98,12 +98,12 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     endBackgroundAfter(dir)
     const { client } = await connectClient(dir, 'legacy')
     const transfer = client.callTool({ name: 'transfer' })
-    await expect.poll(() => existsSync(join(dir, 'started.txt')), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(dir, 'started.txt'))).toBe(true)
     const owner = await connectToOwner({ dir: join(dir, '.quartermaster') })
     expect(owner && (await createControlClient(owner).stepAside({}))).toEqual({ leaving: true })
     await writeFiles(dir, { 'go.txt': '' })
     expect((await transfer).content).toEqual([{ type: 'text', text: 'transferred' }])
-    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
+    await expect.poll(() => ownerOf(dir)).toBeUndefined()
   })
 
   it('stays for as long as somebody follows what happens there, and then leaves', async () => {
@@ -123,10 +123,10 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     // Four times as long as it stays for nobody.
     const until = performance.now() + 4_000
     const standing = async () => ({ pid: await ownerOf(dir), isLate: performance.now() > until })
-    await expect.poll(standing, { timeout: 30_000 }).toEqual({ pid: expect.any(Number), isLate: true })
+    await expect.poll(standing).toEqual({ pid: expect.any(Number), isLate: true })
     leaving.abort()
     await isOver
-    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
+    await expect.poll(() => ownerOf(dir)).toBeUndefined()
   })
 
   it('says why it cannot be started', async () => {

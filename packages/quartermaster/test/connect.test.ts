@@ -16,7 +16,7 @@ const WITHOUT_NOW = ALL.slice(1)
 const running = async (cwd: string) =>
   (await quartermaster(['status', '--json'], { cwd })).json<{ running: number }>().running
 
-describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_000 }, mode => {
+describe.each(ERAS)('connect, with a real client of the era %s', mode => {
   it('carries lists, calls, progress, questions and changes', async () => {
     const dir = await deskProject()
     await startUp(dir)
@@ -33,7 +33,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     expect(stepped.content).toEqual([{ type: 'text', text: 'stepped' }])
     expect(JSON.stringify((await client.callTool({ name: 'ask' })).content)).toContain('accept')
     await rm(join(dir, 'feed.txt'))
-    await expect.poll(() => lists.at(-1), { timeout: 30_000 }).toEqual(WITHOUT_NOW)
+    await expect.poll(() => lists.at(-1)).toEqual(WITHOUT_NOW)
   })
 
   it('answers others while a call waits, and ends a call that is cancelled', async () => {
@@ -47,10 +47,10 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
       client.callTool({ name }, { signal: abort.signal }).catch(() => 'cancelled'),
     )
     expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
-    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(3)
+    await expect.poll(() => running(dir)).toBe(3)
     abort.abort()
     expect(await Promise.all(cancelled)).toEqual(['cancelled', 'cancelled'])
-    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => running(dir)).toBe(1)
     await writeFile(join(dir, 'go.txt'), '')
     expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
   })
@@ -97,7 +97,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     const first = await startUpProcess(dir)
     const { client } = await connectClient(dir, mode)
     const put = client.callTool({ name: 'put', arguments: {} })
-    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => running(dir)).toBe(1)
     await first.kill()
     await writeFile(join(dir, 'go.txt'), '')
     // By the same code: built otherwise the tool would count as another one.
@@ -138,7 +138,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
   })
 })
 
-describe('connect', { timeout: 60_000 }, () => {
+describe('connect', () => {
   const initialize = {
     jsonrpc: '2.0',
     id: 1,
@@ -170,7 +170,7 @@ describe('connect', { timeout: 60_000 }, () => {
     }
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait', arguments: {}, _meta } }
     const ended = quartermaster(['connect'], { cwd: dir, input: `${JSON.stringify(call)}\n` })
-    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => running(dir)).toBe(1)
     // Each of these takes a moment, in which the bridge goes on waiting.
     expect([await running(dir), await running(dir), await running(dir)]).toEqual([1, 1, 1])
     await writeFile(join(dir, 'go.txt'), '')

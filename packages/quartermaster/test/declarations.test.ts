@@ -46,7 +46,7 @@ async function say(quartermaster: Quartermaster, tool: string, text = 'rain') {
 
 const problemsOf = async ({ control }: Quartermaster) => (await control.doctor({})).map(({ what }) => what).join('\n')
 /** Edits are noticed by themselves, whenever the machine gets to it. */
-const soon = (look: () => unknown) => vi.waitFor(look, { timeout: 20_000, interval: 20 })
+const soon = (look: () => unknown) => vi.waitFor(look, { timeout: 300_000, interval: 20 })
 
 it('makes a tool of a Markdown file and an op of the project, and follows both as they are edited', async () => {
   const { project, quartermaster } = await open({ 'capabilities/notes.ts': OPS, 'knowledge/thoughts/keep.md': KEEP })

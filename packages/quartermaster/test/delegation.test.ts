@@ -20,7 +20,7 @@ interface Taken {
   readonly message: InboxMessage | null
 }
 
-it('lets two agents give each other tasks, and a person look on', { timeout: 60_000 }, async () => {
+it('lets two agents give each other tasks, and a person look on', async () => {
   const agent = { capabilities: { inbox: {}, delegation: {} } }
   const at = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [ada, bob] = await Promise.all([at.connect('auto', { agent: 'ada' }), at.connect('legacy', { agent: 'bob' })])

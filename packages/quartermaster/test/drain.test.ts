@@ -47,12 +47,12 @@ const project: DeskOptions = {
 const isThere = (at: Pick<UpstreamDesk, 'dir'>, file: string) => () =>
   stat(join(at.dir, file)).then(Boolean, () => false)
 const entered = async (at: Pick<UpstreamDesk, 'dir'>) => {
-  await expect.poll(isThere(at, 'entered'), { timeout: 20_000 }).toBe(true)
+  await expect.poll(isThere(at, 'entered')).toBe(true)
 }
 const leave = (at: Pick<UpstreamDesk, 'dir'>) => writeFile(join(at.dir, 'leave'), '')
 const health = async (at: UpstreamDesk) => (await (await fetch(`${at.up.url}/health`)).json()) as { status: string }
 const stopping = async (at: UpstreamDesk) => {
-  await expect.poll(() => health(at), { timeout: 20_000 }).toMatchObject({ status: 'stopping' })
+  await expect.poll(() => health(at)).toMatchObject({ status: 'stopping' })
 }
 
 async function post(at: UpstreamDesk, token: string, key: string) {
@@ -75,7 +75,7 @@ async function post(at: UpstreamDesk, token: string, key: string) {
   })
 }
 
-describe('an up that is told to stop', { timeout: 90_000 }, () => {
+describe('an up that is told to stop', () => {
   it('lets a call that runs end and answers it, and refuses new ones so that they can be repeated', async () => {
     const at = await openProcessFixture(project)
     const token = await at.tokenFor('default')
@@ -121,8 +121,8 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
     const client = await at.connect()
     const allowed = textOf(client, 'write_file', { path: 'a.txt', content: 'one' })
     const message = textOf(await at.connect('legacy'), 'wait_for_message', { timeout_seconds: 60 })
-    await expect.poll(() => at.control('approvals'), { timeout: 20_000 }).toHaveLength(1)
-    await expect.poll(() => at.control('status'), { timeout: 20_000 }).toMatchObject({ running: 1 })
+    await expect.poll(() => at.control('approvals')).toHaveLength(1)
+    await expect.poll(() => at.control('status')).toMatchObject({ running: 1 })
     const ended = at.up.stop()
     expect(await allowed).toMatch(/op_/)
     expect(await message).toContain('STOPPING')
@@ -152,7 +152,7 @@ describe('an up that is told to stop', { timeout: 90_000 }, () => {
   })
 })
 
-describe('a call with an idempotency key', { timeout: 90_000 }, () => {
+describe('a call with an idempotency key', () => {
   it('runs on when the connection of its client is lost, and the repeat gets its result', async () => {
     const at = await openFixture(project)
     const call = { agent: 'default', tool: 'slow', idempotencyKey: 'k1' }

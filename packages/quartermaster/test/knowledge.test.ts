@@ -85,7 +85,7 @@ describe('knowledge of a project', () => {
     const docs = reader(cwd)
     expect(pathsOf(await docs('zeppelins'))[0]).toBe('people')
     await writeFiles(cwd, { 'knowledge/people.md': PEOPLE.replace('zeppelins', 'balloons') })
-    await expect.poll(async () => pathsOf(await docs('balloons'))[0], { timeout: 20_000 }).toBe('people')
+    await expect.poll(async () => pathsOf(await docs('balloons'))[0]).toBe('people')
     expect(pathsOf(await docs('zeppelins'))).not.toContain('people')
     await writeFiles(cwd, { 'knowledge/people.md': PEOPLE.replace('zeppelins', 'kites') })
     await quartermaster(['reload'], { cwd })

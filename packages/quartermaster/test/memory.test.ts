@@ -18,9 +18,7 @@ interface Recalled {
   note?: string
 }
 
-it('remembers for an agent and its team, over MCP, over the API and from one session to the next', {
-  timeout: 90_000,
-}, async () => {
+it('remembers for an agent and its team, over MCP, over the API and from one session to the next', async () => {
   const agents = {
     ada: { capabilities: { memory: {} } },
     bob: { capabilities: { memory: {} } },
@@ -77,7 +75,7 @@ it('remembers for an agent and its team, over MCP, over the API and from one ses
   expect(await api(`/memories/${memory_id}`, asBob)).toMatchObject({ code: 'NAME_UNKNOWN' })
 })
 
-it('takes what it says it takes, and says of everything else why not', { timeout: 90_000 }, async () => {
+it('takes what it says it takes, and says of everything else why not', async () => {
   const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
   const ada = await desk.connect('auto', { agent: 'ada' })
   const { tools } = await ada.listTools()
@@ -106,7 +104,7 @@ it('takes what it says it takes, and says of everything else why not', { timeout
       expect([200, 400, 404]).toContain((await desk.control<{ status?: number }>(operation, { id })).status ?? 200)
 })
 
-it('hands over large memories a few at a time, and never as an error', { timeout: 90_000 }, async () => {
+it('hands over large memories a few at a time, and never as an error', async () => {
   const desk = await openFixture({ mcpServers: {}, agents: { ada: { capabilities: { memory: {} } } } })
   const ada = await desk.connect('auto', { agent: 'ada' })
   for (let i = 0; i < 4; i++)

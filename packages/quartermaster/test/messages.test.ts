@@ -14,7 +14,7 @@ interface Taken {
   readonly note?: string
 }
 
-it('carries messages between two agents and a person, while waiting blocks nothing', { timeout: 60_000 }, async () => {
+it('carries messages between two agents and a person, while waiting blocks nothing', async () => {
   const agent = { capabilities: { inbox: {}, history: {}, delegation: {} } }
   const at = await openFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [ada, bob] = await Promise.all([at.connect('auto', { agent: 'ada' }), at.connect('legacy', { agent: 'bob' })])
@@ -95,9 +95,7 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   expect(left.map(({ text }) => text).toSorted()).toEqual(['four', 'three'])
 })
 
-it('has every message that was not acknowledged after it was killed, and none that was', {
-  timeout: 60_000,
-}, async () => {
+it('has every message that was not acknowledged after it was killed, and none that was', async () => {
   const first = await openProcessFixture({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
   const token = await first.tokenFor('bob')
   const { token: asPat } = await first.control<{ token: string }>('createToken', { person: 'pat' })
@@ -124,9 +122,7 @@ it('has every message that was not acknowledged after it was killed, and none th
   expect(left.messages[0]?.activityId).toBe(messages[1]?.activityId)
 })
 
-it('hands messages that sessions of a killed process had in hand to the next reader at once', {
-  timeout: 60_000,
-}, async () => {
+it('hands messages that sessions of a killed process had in hand to the next reader at once', async () => {
   const agent = { capabilities: { inbox: {}, delegation: {} } }
   const first = await openProcessFixture({ mcpServers: {}, agents: { ada: agent, bob: agent } })
   const [asAda, asBob, next] = [await first.tokenFor('ada'), await first.tokenFor('bob'), await first.tokenFor('bob')]

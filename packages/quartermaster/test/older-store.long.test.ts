@@ -37,7 +37,7 @@ async function olderStore(edit: (code: string) => string = code => code) {
     idOf,
     show,
     end: async (tool: string, state: string) =>
-      void (await expect.poll(async () => (await show(tool)).state, { timeout: 20_000 }).toBe(state)),
+      void (await expect.poll(async () => (await show(tool)).state).toBe(state)),
     allow: (tool: string) => run('approvals', 'allow', idOf(tool)),
     ran: async () => (await readFile(join(dir, 'ran'), 'utf8')).split('\n').filter(line => line !== ''),
   }
@@ -58,7 +58,7 @@ function moveToNow(file: string, dir: string): void {
   database.close()
 }
 
-describe('what an older version left in flight', { timeout: 90_000 }, () => {
+describe('what an older version left in flight', () => {
   it('waits for a person and runs once allowed: built-in, from code, declared, of a server', async () => {
     const at = await olderStore()
     for (const tool of ['write_file', 'publish', 'stamp', 'pages_delete_page']) {
@@ -111,7 +111,7 @@ describe('what an older version left in flight', { timeout: 90_000 }, () => {
   })
 })
 
-describe('a call that waits for a person', { timeout: 60_000 }, () => {
+describe('a call that waits for a person', () => {
   it('goes on when the page of its tool is rewritten, and is void when what it runs is changed', async () => {
     const at = await olderStore()
     const page = join(at.dir, 'knowledge/stamps/stamp.md')
@@ -121,14 +121,14 @@ describe('a call that waits for a person', { timeout: 60_000 }, () => {
     const first = await called()
     await writeFile(page, `${rewritten}It is red.\n`)
     const short = async () => (await at.run('tools', 'stamp')).stdout
-    await expect.poll(short, { timeout: 20_000 }).toContain('Puts a seal on it.')
+    await expect.poll(short).toContain('Puts a seal on it.')
     expect((await at.run('approvals', 'allow', first)).code).toBe(0)
-    await expect.poll(at.ran, { timeout: 20_000 }).toContain('stamp pass')
+    await expect.poll(at.ran).toContain('stamp pass')
     const second = await called()
     await writeFile(page, text.replace('["stamp.mjs", "{paper}"]', '["stamp.mjs", "{paper}", "twice"]'))
-    await expect.poll(short, { timeout: 20_000 }).toContain('Stamps a paper.')
+    await expect.poll(short).toContain('Stamps a paper.')
     const facts = async () => (await at.run('operations', 'show', second, '--json')).json<OperationFacts>()
-    await expect.poll(facts, { timeout: 20_000 }).toMatchObject({ state: 'failed', code: 'DEFINITION_INVALID' })
+    await expect.poll(facts).toMatchObject({ state: 'failed', code: 'DEFINITION_INVALID' })
     expect(await at.run('approvals', 'allow', second)).toMatchObject({ code: 8 })
     expect((await at.ran()).filter(line => line === 'stamp pass')).toHaveLength(1)
   })

@@ -42,7 +42,7 @@ async function office(settings: Record<string, number> = HOUR) {
     const started = await start(dir)
     // `up` does not wait long for a file that takes its time, and on a busy machine every file does.
     const known = async () => (await run('tools', 'post')).code
-    await expect.poll(known, { timeout: 20_000 }).toBe(0)
+    await expect.poll(known).toBe(0)
     return started
   }
   const show = async (id: string) => (await run('operations', 'show', id, '--json')).json<OperationFacts>()
@@ -64,7 +64,7 @@ async function office(settings: Record<string, number> = HOUR) {
   }
 }
 
-describe('a call that fails for now', { timeout: 60_000 }, () => {
+describe('a call that fails for now', () => {
   it('answers with a handle, is seen to wait, and is done when somebody has it tried again', async () => {
     const at = await office()
     await at.up()
@@ -98,8 +98,8 @@ describe('a call that fails for now', { timeout: 60_000 }, () => {
     await first.kill()
     await at.open()
     await at.upProcess()
-    await expect.poll(() => at.posted(), { timeout: 20_000 }).toEqual(['eve'])
-    await expect.poll(async () => (await at.show(id)).state, { timeout: 20_000 }).toBe('succeeded')
+    await expect.poll(() => at.posted()).toEqual(['eve'])
+    await expect.poll(async () => (await at.show(id)).state).toBe('succeeded')
     expect((await at.show(id)).result?.content).toEqual([{ type: 'text', text: 'posted to eve' }])
   })
 
@@ -148,13 +148,13 @@ describe('a call that fails for now', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a call that runs', { timeout: 60_000 }, () => {
+describe('a call that runs', () => {
   it('is told to stop by whoever cancels it, and may have done its work', async () => {
     const at = await office()
     await at.up()
     const answer = at.run('call', 'slow')
     const entered = () => readFile(join(at.dir, 'entered')).then(Boolean, () => false)
-    await expect.poll(entered, { timeout: 20_000 }).toBe(true)
+    await expect.poll(entered).toBe(true)
     const [running] = (await at.run('operations', 'list', '--json')).json<OperationPage>().operations
     const cancelled = await at.run('operations', 'cancel', running?.id ?? '')
     expect(cancelled).toMatchObject({ code: 1, stderr: expect.stringContaining('may have done its work') })
@@ -163,7 +163,7 @@ describe('a call that runs', { timeout: 60_000 }, () => {
   })
 })
 
-describe('call --idempotency-key', { timeout: 60_000 }, () => {
+describe('call --idempotency-key', () => {
   it('runs it once, also after a restart, and refuses other arguments', async () => {
     const at = await office()
     await at.open()

@@ -32,7 +32,7 @@ async function postOffice() {
     'agents/default.json': '{ "capabilities": { "post": {} } }',
   })
   const isEntered = () => stat(join(dir, 'entered')).then(Boolean, () => false)
-  const entered = async () => void (await expect.poll(isEntered, { timeout: 10_000 }).toBe(true))
+  const entered = async () => void (await expect.poll(isEntered).toBe(true))
   return { dir, entered }
 }
 
@@ -46,7 +46,7 @@ async function controlled<Up extends RunningUp>(dir: string, up: Up) {
   const control = createControlClient(owner)
   // `up` does not wait long for a file that takes its time, and on a busy machine every file does.
   const names = async () => (await control.tools({ agent: 'default' })).map(({ name }) => name)
-  await expect.poll(names, { timeout: 10_000 }).toContain('slow')
+  await expect.poll(names).toContain('slow')
   const call = (tool: string, input: object = {}) => control.call({ agent: 'default', tool, input })
   const operations = async () => (await control.operations({})).operations
   return { up, control, call, operations }
@@ -96,7 +96,7 @@ describe('a call that changes something', () => {
     const [left] = await operations()
     // Told like every change, to whoever reads along.
     const told = `"message":"operation.changed","id":"${left?.id}"`
-    await expect.poll(() => next.stderr(), { timeout: 10_000 }).toContain(told)
+    await expect.poll(() => next.stderr()).toContain(told)
     expect(left).toMatchObject({ tool: 'slow', state: 'unknown', outcome: 'unknown', code: 'OUTCOME_UNKNOWN' })
     const shown = await control.operation({ id: left?.id ?? '' })
     expect(shown.canRetry).toBe(true)

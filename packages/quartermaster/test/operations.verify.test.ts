@@ -30,7 +30,7 @@ async function desk() {
   return { dir, run }
 }
 
-describe('an operation of which nobody knows whether it was done', { timeout: 60_000 }, () => {
+describe('an operation of which nobody knows whether it was done', () => {
   it('is looked at by a person, and on record as done when what it leaves behind is there', async () => {
     const { dir, run } = await desk()
     expect((await run('call', 'note', 'title=plans')).code).toBe(5)
@@ -51,7 +51,7 @@ describe('an operation of which nobody knows whether it was done', { timeout: 60
   })
 })
 
-describe('a result that is too large to hand over at once', { timeout: 60_000 }, () => {
+describe('a result that is too large to hand over at once', () => {
   it('is there, whole, for whoever repeats the call in another process', async () => {
     const { run } = await desk()
     const call = ['call', 'report', '--idempotency-key', 'k'] as const

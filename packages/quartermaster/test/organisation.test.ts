@@ -19,9 +19,7 @@ async function treeOf(at: UpstreamDesk): Promise<string[]> {
   )
 }
 
-it('seats the agents of the folder, lets others join, and keeps it all over a restart', {
-  timeout: 90_000,
-}, async () => {
+it('seats the agents of the folder, lets others join, and keeps it all over a restart', async () => {
   const none = { capabilities: {} }
   const agents = {
     default: none,
@@ -61,9 +59,7 @@ it('seats the agents of the folder, lets others join, and keeps it all over a re
   await writeFiles(at.dir, { 'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }) })
   await rm(join(at.dir, 'agents', 'writer.json'))
   await at.control('reload')
-  await expect
-    .poll(() => treeOf(at), { timeout: 20_000 })
-    .toEqual(['root', '  default', '    scout', '    writer archived'])
+  await expect.poll(() => treeOf(at)).toEqual(['root', '  default', '    scout', '    writer archived'])
   expect(await at.control('createToken', { agent: 'scout' })).toMatchObject({ code: 'NAME_TAKEN' })
 
   expect(await at.up.stop()).toBe(0)

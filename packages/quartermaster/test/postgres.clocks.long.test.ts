@@ -10,7 +10,7 @@ import { createLeanClient } from './support/lean-client.ts'
 import { type Node, nodesOn } from './support/nodes.ts'
 import { makeProject } from './support/product.ts'
 
-const POLL = { timeout: 20_000, interval: 20 }
+const POLL = { interval: 20 }
 
 /** The clock of a machine that is wrong by what a file says, from the start or from a moment on. */
 const WRONG = (file: string) => `
@@ -85,7 +85,7 @@ async function threeClocks() {
 const nodeCount = async (node: Node) => (await node.control<StatusReport>('status')).store?.nodes?.length
 const stateOf = async (node: Node) => (await node.control<UpstreamStatus[]>('upstreams'))[0]?.state
 
-describe.runIf(hasPostgres())('nodes whose clocks do not agree', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('nodes whose clocks do not agree', () => {
   it('leave each other what they have, also when a clock is put back or forward', async () => {
     const { here, ahead, behind, digging, put, leasesLater, fill, begun } = await threeClocks()
     const nodes = [here, ahead, behind]

@@ -41,10 +41,10 @@ async function slowAgent() {
   }
 }
 
-const POLL = { timeout: 40_000, interval: 50 }
+const POLL = { interval: 50 }
 const TASKS = 12
 
-describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('two nodes on one database', () => {
   it('send each task of an A2A agent elsewhere once, and one goes on with what the other has left', async () => {
     const agent = await slowAgent()
     const start = nodesOn(await testDatabase())

@@ -18,11 +18,9 @@ async function twoNodes() {
   return { place, here, there: await start({ files }) }
 }
 
-const POLL = { timeout: 30_000 }
-
 async function reaches(nodes: readonly Node[], state: string): Promise<void> {
   for (const node of nodes)
-    await expect.poll(() => node.control<UpstreamStatus[]>('upstreams'), POLL).toMatchObject([{ state }])
+    await expect.poll(() => node.control<UpstreamStatus[]>('upstreams')).toMatchObject([{ state }])
 }
 
 const callAt = ({ up }: Node, token: string) => {
@@ -30,7 +28,7 @@ const callAt = ({ up }: Node, token: string) => {
   return client.call('tracker_count', {}).finally(client.close)
 }
 
-describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('two nodes on one database', () => {
   it('use one login at a server, are told when somebody signs in or out, and renew it once', async () => {
     const { place, here, there } = await twoNodes()
     await reaches([here, there], 'needsLogin')
@@ -40,7 +38,7 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     await reaches([here, there], 'up')
 
     const { token } = await here.control<{ token: string }>('createToken', { agent: 'default' })
-    for (const node of [here, there]) await expect.poll(() => letsIn(node, token), POLL).toBe(true)
+    for (const node of [here, there]) await expect.poll(() => letsIn(node, token)).toBe(true)
     place.accept('nothing that was given out')
     expect(await Promise.all([here, there].map(node => callAt(node, token)))).toEqual(
       Array(2).fill(expect.stringContaining('3 issues')),

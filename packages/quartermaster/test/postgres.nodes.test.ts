@@ -99,9 +99,9 @@ async function adaAndBob(nodes: readonly [Node, Node]) {
   }
 }
 
-const POLL = { timeout: 20_000, interval: 20 }
+const POLL = { interval: 20 }
 
-describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('two nodes on one database', () => {
   it('share tokens, answers, A2A tasks, what runs once, and the work of one that is killed', async () => {
     const { here, there, url, shared, noted } = await twoNodes()
     const nodes = async () => (await here.control<StatusReport>('status')).store?.nodes

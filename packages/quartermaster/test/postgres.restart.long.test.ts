@@ -17,7 +17,7 @@ const DESK = `
   })
   export default defineCapability({ key: 'desk', short: 'A desk.', tools: [stamp] })
 `
-const POLL = { timeout: 30_000, interval: 20 }
+const POLL = { interval: 20 }
 const CALLERS = 4
 
 async function startNode(env: Record<string, string>) {
@@ -95,7 +95,7 @@ function keepCalling({ up, token }: Node) {
   }
 }
 
-describe.runIf(hasPostgresBinaries())('a database that is restarted under load', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgresBinaries())('a database that is restarted under load', () => {
   it('takes nothing along that two nodes have answered, and both go on', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())

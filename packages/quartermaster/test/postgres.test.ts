@@ -22,7 +22,7 @@ const lookAround = (dir: string, env: Record<string, string>) =>
     ),
   )
 
-describe.runIf(hasPostgres())('`up` with a DATABASE_URL', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('`up` with a DATABASE_URL', () => {
   it('keeps everything there, says so, and never shows the password', async () => {
     const { dir, url, password, env } = await projectOnPostgres()
     const up = await startUp(dir, [], env)

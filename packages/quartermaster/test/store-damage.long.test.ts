@@ -25,7 +25,7 @@ async function doctor(dir: string) {
   return { code, found: json<{ level: string; what: string; fix?: string }[]>().filter(({ level }) => level !== 'ok') }
 }
 
-describe('a damaged store', { timeout: 60_000 }, () => {
+describe('a damaged store', () => {
   it.each([
     { where: 'at its beginning', from: 0, pages: 10 },
     { where: 'in its middle', from: 1, pages: 20 },
@@ -48,7 +48,7 @@ describe('a damaged store', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a store that is gone', { timeout: 60_000 }, () => {
+describe('a store that is gone', () => {
   it('is a warning of `doctor`, and of the `up` that makes it anew', async () => {
     const { dir, file } = await projectThatRan()
     await rm(file)

@@ -33,7 +33,7 @@ function seatsOn(desk: UpstreamDesk, tokens: Readonly<Record<string, string>>) {
 
 const fileOf = (dir: string) => readFile(join(dir, '.quartermaster', 'store.db'))
 
-describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres())('`store move`', () => {
   it('copies all of a folder that nobody uses, leaves it as it is, and says how others get at what is sealed', async () => {
     const { dir, run, up, token } = await usedProject()
     const url = await testDatabase()

@@ -327,7 +327,7 @@ describe('a workspace that waits', () => {
       send('', params => ({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })),
     ]
     const given = async () => JSON.parse((await at.ask('GET', '/delegations?role=asker', token)).text).delegations
-    await expect.poll(given, { timeout: 20_000 }).toHaveLength(3)
+    await expect.poll(given).toHaveLength(3)
     await end(id, facts.id)
     await at.ask('POST', `/delegations/${task.id}/reply`, at.tokens.helper, { message: 'the secret end' })
     for (const { status, text } of await Promise.all(waiting)) {

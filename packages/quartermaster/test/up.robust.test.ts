@@ -54,7 +54,7 @@ describe('up', () => {
     const names = async () =>
       (await quartermaster(['tools', '--json'], { cwd: dir })).json<{ name: string }[]>().map(one => one.name)
     // On a busy machine every file takes its time.
-    await expect.poll(names, { timeout: 20_000 }).toContain('read_file')
+    await expect.poll(names).toContain('read_file')
   })
 
   it('gives nobody what is not his while it still reads who may have what', async () => {
@@ -85,7 +85,7 @@ describe('up', () => {
     const call = quartermaster(['call', 'forever', '--json'], { cwd: dir })
     const running = async () =>
       (await quartermaster(['status', '--json'], { cwd: dir })).json<{ running: number }>().running
-    await expect.poll(running, { timeout: 10_000 }).toBe(1)
+    await expect.poll(running).toBe(1)
     expect(await up.stop()).toBe(0)
     expect((await call).json()).toMatchObject({ error: { code: 'STOPPING' } })
   })

@@ -13,11 +13,11 @@ const WITNESS = {
 }
 const NAMES = ['one', 'two', 'three', 'four', 'five', 'six']
 
-describe('up', { timeout: 60_000 }, () => {
+describe('up', () => {
   it('listens before it starts more than one server', async () => {
     const { dir } = await openProcessFixture({ mcpServers: Object.fromEntries(NAMES.map(name => [name, WITNESS])) })
     const found = async () => (await readFile(join(dir, 'found.txt'), 'utf8').catch(() => '')).trim().split('\n')
-    await expect.poll(found, { timeout: 30_000 }).toHaveLength(NAMES.length)
+    await expect.poll(found).toHaveLength(NAMES.length)
     expect((await found()).filter(one => one === 'early').length).toBeLessThanOrEqual(1)
   })
 })

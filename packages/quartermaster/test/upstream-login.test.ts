@@ -109,7 +109,7 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   const out = await quartermaster(['logout', 'tracker', '--json'], { cwd })
   expect(out.json()).toEqual({ wasSignedIn: true })
   await reaches(cwd, 'needsLogin')
-}, 60_000)
+})
 
 it('renews a token that its server takes no more, and the call that met that succeeds', async () => {
   const { place, cwd, up } = await signedIn()
@@ -125,7 +125,7 @@ it('renews a token that its server takes no more, and the call that met that suc
   await reaches(cwd, 'up')
   expect(await call(again, token)).toContain('3 issues')
   expect(place.tokenRequests).toHaveLength(2)
-}, 60_000)
+})
 
 it('keeps no token of a login in clear in any file, neither while up runs nor after it', async () => {
   const tokens = { access_token: 'plain-access-of-a-test', refresh_token: 'plain-refresh-of-a-test' }
@@ -138,7 +138,7 @@ it('keeps no token of a login in clear in any file, neither while up runs nor af
     expect(holding('A login at http://127.0.0.1')).toContainEqual(expect.stringContaining('.db'))
     expect(Object.values(tokens).flatMap(holding)).toEqual([])
   }
-}, 60_000)
+})
 
 it('signs in with the first line of a pipe that stays open', async () => {
   const place = await oauthPlace({ serve: visit => answerLegacy(visit) })
@@ -147,7 +147,7 @@ it('signs in with the first line of a pipe that stays open', async () => {
   })
   const { code, stdout } = await signIn(place, cwd, '--paste')
   expect({ code, facts: JSON.parse(stdout) }).toMatchObject({ code: 0, facts: { upstream: 'tracker' } })
-}, 60_000)
+})
 
 it('tells a login that is over from one that was never there, wherever that is shown', async () => {
   const place = await oauthPlace({
@@ -177,7 +177,7 @@ it('tells a login that is over from one that was never there, wherever that is s
   expect(await shown()).toContain(`${over}\n  └ ${fix}\n`)
   const { stdout } = await quartermaster(['doctor'], { cwd })
   expect(stdout).toContain(`Upstream "tracker" needs a login: ${over}\n  Fix: ${fix}\n`)
-}, 60_000)
+})
 
 it('signs in for no agent that there is not, and says which one may be meant', async () => {
   const place = await oauthPlace()
@@ -189,7 +189,7 @@ it('signs in for no agent that there is not, and says which one may be meant', a
   expect(code).toBe(4)
   expect(stderr).toContain('There is no agent "reseacher". Did you mean "researcher"?')
   expect(place.registered).toEqual([])
-}, 60_000)
+})
 
 it('connects to no address inside for a login that the configuration does not name, wherever the server names it', async () => {
   const inside = await doorstep()
@@ -213,4 +213,4 @@ it('connects to no address inside for a login that the configuration does not na
   // Whoever came before would have been counted before this one, who shows that there was a way.
   await inside.knock(host)
   expect(inside.knocks()).toBe(1)
-}, 60_000)
+})

@@ -4,8 +4,6 @@ import { definition, listing } from './support/listing-fixture.ts'
 import { quartermaster } from './support/product.ts'
 import { onFixture } from './support/upstream-fixture.ts'
 
-const LONG = { timeout: 60_000 }
-
 const MIXED = [
   definition('drop', { annotations: { destructiveHint: true } }),
   definition('get_row', { annotations: undefined }),
@@ -25,7 +23,7 @@ async function project(tools = MIXED) {
   return { dir: folder.dir, entry, words: [entry.command, ...entry.args], servers }
 }
 
-describe('the consent of a server that is added', LONG, () => {
+describe('the consent of a server that is added', () => {
   it('is for what it calls destructive and does not describe, until the owner says otherwise', async () => {
     const { dir, words, servers } = await project()
     const desk = await onFixture(dir)
@@ -63,7 +61,7 @@ describe('the consent of a server that is added', LONG, () => {
   })
 })
 
-describe('doctor', LONG, () => {
+describe('doctor', () => {
   it('names a server that describes none of its tools, unless its entry chooses', async () => {
     const { dir, entry } = await project([definition('push', { annotations: {} })])
     const folder = await tempProject({

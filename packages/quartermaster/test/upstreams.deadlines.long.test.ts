@@ -8,9 +8,6 @@ const LATE = 'It was not ready within 1 s.'
 
 it.each(['auto', 'legacy'])(
   'gives up a start that has not ended in its time, whatever it waits for (era: %s)',
-  {
-    timeout: 60_000,
-  },
   async era => {
     const silent = await httpEndpoint(() => {})
     const listless = await httpEndpoint(visit => {
@@ -29,7 +26,7 @@ it.each(['auto', 'legacy'])(
       Object.fromEntries(
         (await desk.control<UpstreamStatus[]>('upstreams')).map(({ name, lastError }) => [name, lastError?.message]),
       )
-    await expect.poll(reasons, { timeout: 20_000 }).toEqual({
+    await expect.poll(reasons).toEqual({
       'silent-program': LATE,
       'listless-program': LATE,
       'silent-address': LATE,

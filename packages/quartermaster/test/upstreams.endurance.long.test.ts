@@ -50,7 +50,7 @@ async function programsUp(desk: UpstreamDesk, before: readonly number[] = []): P
         pids = all.flatMap(one => one.pids)
         return all.filter(isUp).length
       },
-      { timeout: 30_000, interval: 200 },
+      { interval: 200 },
     )
     .toBe(EACH)
   return pids
@@ -62,7 +62,7 @@ async function allOffered(desk: UpstreamDesk): Promise<void> {
   const answers = () =>
     Promise.all([...programs, ...servers].map(name => client.call(`${name}_echo`, { text: 'there?' })))
   const isOffered = async () => (await answers()).every(answer => answer.includes('there?"'))
-  await expect.poll(isOffered, { timeout: 30_000, interval: 200 }).toBe(true)
+  await expect.poll(isOffered, { interval: 200 }).toBe(true)
   client.close()
 }
 
@@ -84,7 +84,7 @@ async function killSome(desk: UpstreamDesk, ...some: string[]): Promise<void> {
 async function restartAll(desk: UpstreamDesk, rude: readonly RudeServer[]): Promise<void> {
   await Promise.all(rude.map(server => server.restart()))
   const areUp = async () => (await statuses(desk)).every(({ name, state }) => !servers.includes(name) || state === 'up')
-  await expect.poll(areUp, { timeout: 30_000, interval: 200 }).toBe(true)
+  await expect.poll(areUp, { interval: 200 }).toBe(true)
 }
 
 async function callMany(desk: UpstreamDesk, count: number, toolFor: (call: number) => Expectation): Promise<void> {
@@ -139,7 +139,7 @@ function entriesOf(rude: readonly RudeServer[]): Record<string, unknown> {
 }
 
 describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts, of programs and by HTTP', () => {
-  it('leave no process, thread, connection, descriptor, handle or memory behind', { timeout: 180_000 }, async () => {
+  it('leave no process, thread, connection, descriptor, handle or memory behind', async () => {
     const scale = await createFootprintScale()
     const rude = await Promise.all(servers.map((_, at) => startRudeServer(at % 2 === 0 ? 'legacy' : 'modern')))
     const desk = await openProcessFixture({ mcpServers: entriesOf(rude), env: scale.env })
@@ -170,6 +170,6 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts, of 
     expect(desk.up.stderr()).not.toContain('MaxListenersExceeded')
     // What is left are the streams of what changes, and a connection that is used again.
     const open = () => Math.max(...rude.map(server => server.open()))
-    await expect.poll(open, { timeout: 15_000 }).toBeLessThanOrEqual(3)
+    await expect.poll(open).toBeLessThanOrEqual(3)
   })
 })

@@ -6,15 +6,13 @@ import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answer
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { ILL_SERVER, onFixture, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
-const LONG = { timeout: 60_000 }
 const GREETINGS = new Set(['initialize', 'server/discover'])
 
 async function isUp(desk: UpstreamDesk): Promise<void> {
-  await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+  await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBeGreaterThan(0)
 }
 
-describe('a program that falls over when it is asked in the newer era', LONG, () => {
+describe('a program that falls over when it is asked in the newer era', () => {
   it('is asked so once, and neither when it is started again nor by the next up', async () => {
     const file = join(await freshFolder(), 'pids')
     const server = program(ILL_SERVER, '--dies-on-unknown', `--pids=${file}`)
@@ -30,12 +28,12 @@ describe('a program that falls over when it is asked in the newer era', LONG, ()
     await desk.up.stop()
 
     const next = await (await onFixture(desk.dir)).connect()
-    await expect.poll(() => textOf(next, 'desk_echo', { text: 'again' }), PATIENT).toBe('again')
+    await expect.poll(() => textOf(next, 'desk_echo', { text: 'again' })).toBe('again')
     expect(await pidsIn(file)).toHaveLength(4)
   })
 })
 
-describe('a server by HTTP that is met for many calls at a time', LONG, () => {
+describe('a server by HTTP that is met for many calls at a time', () => {
   const ABOUT = { capabilities: { tools: {} }, serverInfo: { name: 'tracker', version: '1' } }
   const MODERN = { 'server/discover': () => ({ supportedVersions: ['2026-07-28'], ...ABOUT }) }
 
@@ -62,7 +60,7 @@ describe('a server by HTTP that is met for many calls at a time', LONG, () => {
   })
 })
 
-describe('a server that has tools and does not list them', LONG, () => {
+describe('a server that has tools and does not list them', () => {
   it('is said to be one from the first time on, with its reason, until it lists them', async () => {
     let isBroken = true
     const server = await httpEndpoint(visit => {
@@ -71,7 +69,7 @@ describe('a server that has tools and does not list them', LONG, () => {
       return visit.json(200, { jsonrpc: '2.0', id: visit.body['id'], error })
     })
     const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.unlisted, PATIENT).toEqual(['tools'])
+    await expect.poll(async () => (await desk.status('desk'))?.unlisted).toEqual(['tools'])
     const told = '"desk" does not list its tools. None of them is used until it does.'
     expect((await desk.run('doctor')).stdout).toContain(told)
     expect((await desk.run('logs', 'desk')).stdout).toContain(

@@ -9,7 +9,6 @@ const READ = {
   inputSchema: { type: 'object', properties: {} },
   annotations: { readOnlyHint: true },
 }
-const PATIENT = { timeout: 20_000 }
 const DONE = { content: [{ type: 'text', text: 'done' }] }
 
 /** A server that lists its tool and answers pings, and does with calls what a test wants. */
@@ -20,7 +19,7 @@ async function office(fail: (visit: Visit) => unknown) {
     answerLegacy(visit, { 'tools/list': () => ({ tools: [READ] }), 'tools/call': () => DONE })
   })
   const desk = await openFixture({ mcpServers: { office: { url: server.url, timeoutMs: 1_000 } } })
-  await expect.poll(async () => (await desk.status('office'))?.tools.offered, PATIENT).toBe(1)
+  await expect.poll(async () => (await desk.status('office'))?.tools.offered).toBe(1)
   const client = await desk.connect()
   return {
     desk,
@@ -46,7 +45,7 @@ it.each<[string, (visit: Visit) => unknown, RegExp]>([
     /^It answers, but its last 2 requests failed, the last of them the tool "read": /,
   )
   const lastError = { message, isStanding: true }
-  await expect.poll(() => desk.status('office'), PATIENT).toMatchObject({ state: 'up', lastError })
+  await expect.poll(() => desk.status('office')).toMatchObject({ state: 'up', lastError })
   const told = (await desk.status('office'))?.lastError?.message ?? ''
   expect(told).toMatch(why)
   expect((await desk.run('upstreams')).stdout).toContain(told)

@@ -7,7 +7,7 @@ import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answer
 import { connectClient } from './support/bridge.ts'
 import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000, interval: 20 }
+const PATIENT = { interval: 20 }
 const FALLS = ['Once.', 'Twice.', 'Again.', 'Once more.']
 const BOTH = 'far_count near_echo'
 
@@ -108,7 +108,7 @@ const listedBetween = (list: readonly Heard[]) =>
 /** How often they were told, beside what was said of the one that stays. */
 const newsIn = (list: readonly Heard[]) => list.length - FALLS.length - 1
 
-describe('a program and a server by HTTP that come and go', { timeout: 90_000 }, () => {
+describe('a program and a server by HTTP that come and go', () => {
   it('are listed all the time, or else again when they stay, and clients are told no more than that', async () => {
     const [usual, hasty] = await Promise.all([heardWith({}), heardWith({ recoveringSeconds: 0 })])
     for (const list of usual) expect(listedBetween(list)).toEqual([BOTH, BOTH, BOTH])

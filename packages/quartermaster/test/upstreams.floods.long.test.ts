@@ -12,8 +12,6 @@ import {
   type UpstreamDesk,
 } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 30_000 }
-const LONG = { timeout: 90_000 }
 /** What `up` holds with two upstreams, several times over. */
 const MOST_HEAP = 80 * 1024 * 1024
 
@@ -29,7 +27,7 @@ async function besides(loud: Record<string, unknown>): Promise<Neighbour> {
   const scale = await createFootprintScale()
   const desk = await openProcessFixture({ mcpServers: { ...loud, desk: program(SDK_SERVER) }, env: scale.env })
   const client = await desk.connect()
-  await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+  await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
   const isWrong = async (text: string) => ((await textOf(client, 'desk_echo', { text })) === text ? [] : [text])
   const call = async () => (await Promise.all(Array.from({ length: 10 }, (_, index) => isWrong(`${index}`)))).flat()
   return { desk, scale, call }
@@ -43,7 +41,7 @@ async function expectUnhurt({ desk, scale, call }: Neighbour): Promise<void> {
   const heap = async () => (await scale.measure(Number(desk.up.child.pid))).heap
   // While it reads what came it holds that, and nothing of it afterwards.
   expect(await heap()).toBeLessThan(2 * MOST_HEAP)
-  await expect.poll(heap, PATIENT).toBeLessThan(MOST_HEAP)
+  await expect.poll(heap).toBeLessThan(MOST_HEAP)
 }
 
 /** What people are told of a server. */
@@ -53,7 +51,7 @@ async function toldOf(desk: UpstreamDesk, name: string): Promise<Record<string, 
 
 const BABBLES = expect.stringContaining('It writes lines that are no messages')
 
-describe('a program that says too much', LONG, () => {
+describe('a program that says too much', () => {
   it.each<[string, string, Record<string, unknown>]>([
     // What it says after that line is heard.
     ['a line of a gigabyte', '--huge-line=1000000000', { state: 'up', tools: { offered: 12 } }],
@@ -69,7 +67,7 @@ describe('a program that says too much', LONG, () => {
       wrong.push(...(await neighbour.call()))
       return toldOf(neighbour.desk, 'loud')
     }
-    await expect.poll(meanwhile, PATIENT).toMatchObject(outcome)
+    await expect.poll(meanwhile).toMatchObject(outcome)
     expect(wrong).toEqual([])
     await expectUnhurt(neighbour)
   })
@@ -129,7 +127,7 @@ const LOUD: Record<string, { readonly answer: Answering; readonly outcome: Recor
   },
 }
 
-describe('servers by HTTP that say too much', LONG, () => {
+describe('servers by HTTP that say too much', () => {
   it('hurt nobody else, all of them together', async () => {
     const opened = Object.entries(LOUD).map(async ([name, { answer }]) => ({ name, ...(await httpEndpoint(answer)) }))
     const servers = await Promise.all(opened)
@@ -144,7 +142,7 @@ describe('servers by HTTP that say too much', LONG, () => {
       return Object.fromEntries(await Promise.all(toldOfAll.map(told => told())))
     }
     const outcomes = Object.fromEntries(Object.entries(LOUD).map(([name, { outcome }]) => [name, outcome]))
-    await expect.poll(meanwhile, PATIENT).toMatchObject(outcomes)
+    await expect.poll(meanwhile).toMatchObject(outcomes)
     expect(wrong).toEqual([])
     await expectUnhurt(neighbour)
   })

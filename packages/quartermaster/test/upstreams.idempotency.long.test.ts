@@ -65,12 +65,12 @@ async function twoInARow() {
   const way = await wayTo(behind.up.url)
   const headers = { authorization: `Bearer ${await behind.tokenFor('default')}` }
   const front = await openFixture({ mcpServers: { b: { url: way.url, headers, tools: { post: { consent: [] } } } } })
-  await expect.poll(async () => (await front.status('b'))?.tools.offered, { timeout: 20_000 }).toBe(2)
+  await expect.poll(async () => (await front.status('b'))?.tools.offered).toBe(2)
   const posted = async () => (await readFile(join(behind.dir, 'posted'), 'utf8')).trim().split('\n')
   return { front, behind, way, posted, client: await front.connect() }
 }
 
-describe('a Quartermaster behind a Quartermaster', { timeout: 60_000 }, () => {
+describe('a Quartermaster behind a Quartermaster', () => {
   it('is told which operation a call is, and does it once although its answer was lost and it was sent again', async () => {
     const { front, behind, way, posted, client } = await twoInARow()
     way.lose(1)

@@ -7,8 +7,6 @@ import { definition, listing } from './support/listing-fixture.ts'
 import { atTerminal, makeProject, quartermaster, startUp } from './support/product.ts'
 import { onFixture, textOf } from './support/upstream-fixture.ts'
 
-const LONG = { timeout: 120_000 }
-
 /** What it says is about a tool that is not there before the import. */
 const OUTSPOKEN = [
   definition('note'),
@@ -28,13 +26,13 @@ async function project() {
   return { dir, run: (...args: string[]) => quartermaster(args, { cwd: dir }) }
 }
 
-describe('an import of what servers speak of that are there', LONG, () => {
+describe('an import of what servers speak of that are there', () => {
   it.each([true, false])('tells what each has in the end, and whom it has held back: up runs is %s', async isUp => {
     const { dir, run } = await project()
     if (isUp) await startUp(dir)
     const offered = async () =>
       (await run('upstreams', '--json')).json<UpstreamStatus[]>().map(({ tools }) => tools.offered)
-    await expect.poll(offered, { timeout: 30_000 }).toEqual([2])
+    await expect.poll(offered).toEqual([2])
     const { code, stdout } = await run('import', './mcp.json', '--yes')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^✓ beside \(file\): it is up, with 1 tool, 1 held for review /m)
@@ -71,7 +69,7 @@ async function foreign() {
   }
 }
 
-describe('an import that nobody has said yes to', LONG, () => {
+describe('an import that nobody has said yes to', () => {
   it('runs and writes nothing where nobody can be asked, shows what it would, and says what to add', async () => {
     const { cwd, run, files, hasRun } = await foreign()
     const refused = await run('import', 'claude')
@@ -224,7 +222,7 @@ describe('an import that nobody has said yes to', LONG, () => {
   })
 })
 
-describe('an import where the project is in another folder', LONG, () => {
+describe('an import where the project is in another folder', () => {
   it('reads the files of this folder, and runs their servers in it', async () => {
     const { folder, cwd, run } = await foreign()
     await folder.write('here/work/package.json', '{ "quartermaster": { "project": "tools" } }')
@@ -256,7 +254,7 @@ const EDITORS = {
   },
 } as const
 
-describe('an import from an editor', LONG, () => {
+describe('an import from an editor', () => {
   it.each(['cursor', 'vscode'] as const)(
     'brings the servers of the project and of the person, and leaves their files as they are: %s',
     async editor => {
@@ -292,7 +290,7 @@ describe('an import from an editor', LONG, () => {
   )
 })
 
-describe('a server that never answers, where nothing runs', LONG, () => {
+describe('a server that never answers, where nothing runs', () => {
   it('is called neither up nor recovering, and its commands are said not to be known', async () => {
     const hang = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
     const files = { 'quartermaster.config.json': JSON.stringify({ mcpServers: { hang } }) }
@@ -310,7 +308,7 @@ describe('a server that never answers, where nothing runs', LONG, () => {
   })
 })
 
-describe('a server that fails before anybody has seen it, where nothing runs', LONG, () => {
+describe('a server that fails before anybody has seen it, where nothing runs', () => {
   it('is down to whoever asks, in whichever way', async () => {
     const ill = { command: process.execPath, args: ['-e', 'process.exit(1)'] }
     const dir = await makeProject({ 'quartermaster.config.json': JSON.stringify({ mcpServers: { ill } }) })

@@ -17,14 +17,11 @@ import {
   type UpstreamDesk,
 } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
-const LONG = { timeout: 120_000 }
-
 const everyone = (...names: string[]) =>
   Object.fromEntries(names.map(name => [name, { capabilities: { desk: {} } }] as const))
 
 async function isUp(desk: UpstreamDesk, name = 'desk'): Promise<void> {
-  await expect.poll(async () => (await desk.status(name))?.state, PATIENT).toBe('up')
+  await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
 }
 
 const pidsOf = async (desk: UpstreamDesk) => (await desk.status('desk'))?.pids
@@ -37,7 +34,7 @@ async function configure(desk: UpstreamDesk, config: object): Promise<void> {
   await desk.control('reload')
 }
 
-describe('an upstream that starts when it is needed', LONG, () => {
+describe('an upstream that starts when it is needed', () => {
   it('has no process until the first call, is asked nothing by HTTP, and neither again when it is not used', async () => {
     const [old, young] = [await sessionServer(), await sessionServer()]
     const lazily = (entry: object) => ({ ...entry, start: 'lazy', idleSeconds: 1 })
@@ -54,7 +51,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
       const statuses = await Promise.all(['near', 'each', 'old', 'young'].map(name => first.status(name)))
       return statuses.map(status => Number(status?.tools.offered) > 0)
     }
-    await expect.poll(offered, PATIENT).toEqual([true, true, true, true])
+    await expect.poll(offered).toEqual([true, true, true, true])
     await first.up.stop()
 
     old.visits.length = 0
@@ -62,7 +59,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
     const desk = await onFixture(first.dir)
     const client = await desk.connect()
     const listed = ['near_echo', 'each_echo', 'old_count', 'young_count']
-    await expect.poll(() => namesIn(client), PATIENT).toEqual(expect.arrayContaining(listed))
+    await expect.poll(() => namesIn(client)).toEqual(expect.arrayContaining(listed))
     for (const name of ['near', 'each'])
       expect(await desk.status(name)).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
     for (const name of ['old', 'young'])
@@ -78,14 +75,14 @@ describe('an upstream that starts when it is needed', LONG, () => {
       const far = [textOf(client, 'old_count'), textOf(client, 'young_count')]
       expect(await Promise.all([...near, ...far])).toEqual([text, text, '3 issues', '3 issues'])
       for (const name of ['near', 'each', 'old', 'young'])
-        await expect.poll(() => desk.status(name), PATIENT).toMatchObject(asleep)
-      await expect.poll(ended, PATIENT).toEqual([time, 0])
+        await expect.poll(() => desk.status(name)).toMatchObject(asleep)
+      await expect.poll(ended).toEqual([time, 0])
       expect(await namesIn(client)).toEqual(expect.arrayContaining(listed))
     }
   })
 })
 
-it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', LONG, async () => {
+it('ends what runs for one agent alone when that loses it, or is gone itself, and nothing else', async () => {
   const log = join(await freshFolder(), 'log')
   const desk = await openFixture({
     mcpServers: { desk: { ...program(SDK_SERVER, `--log=${log}`), connection: 'perAgent' } },
@@ -100,7 +97,7 @@ it('ends what runs for one agent alone when that loses it, or is gone itself, an
   const withoutCy = (await pidsOf(desk)) ?? []
   const cy = await desk.connect('auto', { agent: 'cy' })
   const waiting = textOf(cy, 'desk_wait')
-  await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+  await expect.poll(() => readFile(log, 'utf8').catch(() => '')).toContain('wait')
   const [ofCy = 0, ...others] = ((await pidsOf(desk)) ?? []).filter(pid => !withoutCy.includes(pid))
   expect(others).toEqual([])
   const give = async (capabilities: object) => {
@@ -111,14 +108,14 @@ it('ends what runs for one agent alone when that loses it, or is gone itself, an
   expect(await pidsOf(desk)).toContain(ofCy)
   process.kill(ofCy, 'SIGKILL')
   expect(await waiting).toContain('"cy" no longer has "desk"')
-  await expect.poll(async () => (await pidsOf(desk))?.toSorted(), PATIENT).toEqual(withoutCy.toSorted())
+  await expect.poll(async () => (await pidsOf(desk))?.toSorted()).toEqual(withoutCy.toSorted())
   await give({ desk: {} })
   expect(await callAs('cy')).toBe('cy')
   await give({})
-  await expect.poll(() => pidsOf(desk), PATIENT).toHaveLength(3)
+  await expect.poll(() => pidsOf(desk)).toHaveLength(3)
   await rm(join(desk.dir, 'agents', 'ada.json'))
   await desk.control('reload')
-  await expect.poll(async () => (await pidsOf(desk))?.toSorted(), PATIENT).toEqual(withoutAda.toSorted())
+  await expect.poll(async () => (await pidsOf(desk))?.toSorted()).toEqual(withoutAda.toSorted())
 })
 
 /** A server of either era, with sessions in the older one. */
@@ -135,7 +132,7 @@ async function sessionServer() {
   })
 }
 
-describe('a connection that agents share', LONG, () => {
+describe('a connection that agents share', () => {
   it('gives every agent its own answers, however many calls are under way', async () => {
     const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
     await isUp(desk)
@@ -166,7 +163,7 @@ describe('a connection that agents share', LONG, () => {
       const [ada, bob] = await Promise.all([connect('ada'), connect('bob')])
       const controller = new AbortController()
       const waiting = ada.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
-      await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+      await expect.poll(() => readFile(log, 'utf8').catch(() => '')).toContain('wait')
       const refused = await bob.callTool({ name: 'desk_ask', arguments: {} })
       expect(JSON.stringify(refused.content)).toMatch(/decline.*no person refused/)
 
@@ -197,7 +194,7 @@ describe('a connection that agents share', LONG, () => {
     const [one, other] = await Promise.all([connect('one'), connect('other')])
     const controller = new AbortController()
     const waiting = one.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
-    await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+    await expect.poll(() => readFile(log, 'utf8').catch(() => '')).toContain('wait')
     expect(await textOf(other, 'desk_ask')).toContain('decline')
     expect(asked).toEqual([])
     controller.abort()
@@ -209,7 +206,7 @@ describe('a connection that agents share', LONG, () => {
   })
 })
 
-describe('a connection of one agent', LONG, () => {
+describe('a connection of one agent', () => {
   const described = (...tools: [name: string, description: string][]) =>
     JSON.stringify(tools.map(([name, description]) => ({ name, description, inputSchema: { type: 'object' } })))
 
@@ -219,11 +216,11 @@ describe('a connection of one agent', LONG, () => {
     const server = { ...program(ILL_SERVER, `--definitions=${file}`), connection: 'perAgent' }
     const desk = await openFixture({ mcpServers: { desk: server } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_note'), PATIENT).toBe('{}')
+    await expect.poll(() => textOf(client, 'desk_note')).toBe('{}')
     await writeFile(file, described(['same', 'Stays.'], ['note', 'Another.']))
-    await expect.poll(() => textOf(client, 'desk_note').catch(String), PATIENT).toContain('not offered')
+    await expect.poll(() => textOf(client, 'desk_note').catch(String)).toContain('not offered')
     expect(await desk.run('upstreams', 'accept', 'desk', '--all', '--yes')).toMatchObject({ code: 0 })
-    await expect.poll(() => namesIn(client), PATIENT).toContain('desk_note')
+    await expect.poll(() => namesIn(client)).toContain('desk_note')
     expect(await textOf(client, 'desk_note')).toBe('{}')
   })
 
@@ -235,7 +232,7 @@ describe('a connection of one agent', LONG, () => {
     const desk = await openFixture({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
     await isUp(desk)
     const bob = await desk.connect('auto', { agent: 'bob' })
-    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' })).toBe('hi')
     const ada = await desk.connect('auto', { agent: 'ada' })
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
@@ -250,11 +247,11 @@ describe('a connection of one agent', LONG, () => {
     onTestFinished(() => direct.close())
     await direct.callTool({ name: 'grow', arguments: { name: 'late' } })
     const waits = async () => JSON.stringify(await desk.control('reviewItems'))
-    await expect.poll(waits, PATIENT).toContain('late')
+    await expect.poll(waits).toContain('late')
   })
 })
 
-describe('an upstream that runs', LONG, () => {
+describe('an upstream that runs', () => {
   it('is started anew when a person wants it, and nothing of the one before is left', async () => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER, '--fork-bare', `--pids=${file}`) } })
@@ -282,7 +279,7 @@ describe('an upstream that runs', LONG, () => {
     await isUp(desk)
     const [second] = (await pidsOf(desk)) ?? []
     await expect
-      .poll(told, PATIENT)
+      .poll(told)
       .toEqual([
         `gateway It was started, as process ${first}.`,
         'stderr  Hello.',
@@ -299,12 +296,12 @@ describe('an upstream that runs', LONG, () => {
     const shortOf = async () => (await desk.control<{ short: string }>('tool', { name: 'desk_echo' })).short
     const before = await pidsOf(desk)
     await use({ ...program(ILL_SERVER), tools: { echo: { short: 'Repeats.' } } })
-    await expect.poll(shortOf, PATIENT).toBe('Repeats.')
+    await expect.poll(shortOf).toBe('Repeats.')
     expect(await pidsOf(desk)).toEqual(before)
     await use(program(ILL_SERVER, '--stderr=I am another'))
     await isUp(desk)
     expect(await pidsOf(desk)).not.toEqual(before)
-    await expect.poll(async () => (await desk.run('logs', 'desk')).stdout, PATIENT).toContain('I am another')
+    await expect.poll(async () => (await desk.run('logs', 'desk')).stdout).toContain('I am another')
   })
 
   it('is a dependency that status and metrics tell of', async () => {
@@ -312,20 +309,20 @@ describe('an upstream that runs', LONG, () => {
     const desk = await openFixture({ mcpServers: { desk: program(ILL_SERVER), missing } })
     await isUp(desk)
     const metrics = async () => (await fetch(`${desk.up.url}/metrics`)).text()
-    await expect.poll(metrics, PATIENT).toMatch(/dependency="upstream-desk"[^\n]*state="up"[^\n]* 1\n/)
-    await expect.poll(metrics, PATIENT).toContain('dependency="upstream-missing"')
+    await expect.poll(metrics).toMatch(/dependency="upstream-desk"[^\n]*state="up"[^\n]* 1\n/)
+    await expect.poll(metrics).toContain('dependency="upstream-missing"')
     const { dependencies } = await desk.control<{ dependencies: { name: string; state: string }[] }>('status')
     expect(dependencies).toContainEqual(expect.objectContaining({ name: 'upstream-desk', state: 'up' }))
   })
 })
 
-describe('an upstream that lets in nobody but one agent', LONG, () => {
+describe('an upstream that lets in nobody but one agent', () => {
   it('is never used with the credentials of that one by another who waited for its start', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const far = { url, start: 'lazy', agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } }
     const capabilities = { far: {} }
     const first = await openFixture({ mcpServers: { far }, agents: { ada: { capabilities }, bob: { capabilities } } })
-    await expect.poll(async () => (await first.status('far'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+    await expect.poll(async () => (await first.status('far'))?.tools.offered).toBeGreaterThan(0)
     await first.up.stop()
     const desk = await onFixture(first.dir)
     const bob = await desk.connect('auto', { agent: 'bob' })

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Problem, ResolutionEntry } from '../src/contracts/index.ts'
-import { definition, listing, PATIENT } from './support/listing-fixture.ts'
+import { definition, listing } from './support/listing-fixture.ts'
 import { openFixture, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
-
-const LONG = { timeout: 90_000 }
 
 /** What doctor says as errors, and what `status` knows as problems. */
 async function troubles(desk: UpstreamDesk) {
@@ -13,10 +11,10 @@ async function troubles(desk: UpstreamDesk) {
 }
 
 async function isUp(desk: UpstreamDesk, name: string): Promise<void> {
-  await expect.poll(async () => (await desk.status(name))?.state, PATIENT).toBe('up')
+  await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
 }
 
-describe('names of upstreams and their tools that are taken', LONG, () => {
+describe('names of upstreams and their tools that are taken', () => {
   it('stay with the upstream that had them first, and the other is told about', async () => {
     const bare = { prefix: false, era: 'legacy' }
     const [one, two] = await Promise.all([
@@ -30,14 +28,14 @@ describe('names of upstreams and their tools that are taken', LONG, () => {
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])
     await expect
-      .poll(async () => (await described()).toSorted(), PATIENT)
+      .poll(async () => (await described()).toSorted())
       .toEqual([
         ['first', 'About first.'],
         ['note', 'Of the first.'],
         ['second', 'About second.'],
       ])
     const counts = async () => Promise.all(['b', 'a'].map(async name => (await desk.status(name))?.tools.offered))
-    await expect.poll(counts, PATIENT).toEqual([2, 1])
+    await expect.poll(counts).toEqual([2, 1])
     expect((await desk.run('doctor')).stdout).toContain('Upstream "a" is up; it offers 1 tool.')
     const { doctor, problems } = await troubles(desk)
     const taken =
@@ -80,7 +78,7 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
     })
     await Promise.all(['files', 'house', 'desk', 'bare'].map(name => isUp(desk, name)))
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 }), PATIENT).toBe('3')
+    await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 })).toBe('3')
     expect(await textOf(client, 'read_file', { path: 'a.txt' })).toContain('from a file')
     expect(await textOf(client, 'echo', { text: 'upstream' })).toContain('house')
     expect(await desk.status('files')).toMatchObject({

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ResolutionEntry } from '../src/contracts/index.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { definition, listing, openListingFixture, PATIENT, watchingClient } from './support/listing-fixture.ts'
+import { definition, listing, openListingFixture, watchingClient } from './support/listing-fixture.ts'
 import {
   ILL_SERVER,
   onFixture,
@@ -14,8 +14,6 @@ import {
   type UpstreamDesk,
 } from './support/upstream-fixture.ts'
 
-const LONG = { timeout: 90_000 }
-
 interface Check {
   ok: boolean
   report: ResolutionEntry[]
@@ -25,7 +23,7 @@ interface Check {
 const check = async (desk: UpstreamDesk, agent: string) =>
   (await desk.run('agents', 'check', agent, '--json')).json<Check>()
 
-describe('the tools of a server whose program is gone', LONG, () => {
+describe('the tools of a server whose program is gone', () => {
   it('are known by what was seen last, listed as disabled with the reason, and lists of them are checked', async () => {
     const first = await openListingFixture([definition('note'), definition('draft')])
     await first.up.stop()
@@ -49,7 +47,7 @@ describe('the tools of a server whose program is gone', LONG, () => {
       missing: [expect.objectContaining({ reason: expect.stringContaining('no-such-program-here') })],
     })
     await expect
-      .poll(async () => (await tools()).filter(({ name }) => name.startsWith('desk_')), PATIENT)
+      .poll(async () => (await tools()).filter(({ name }) => name.startsWith('desk_')))
       .toMatchObject([down('desk_draft'), down('desk_note')])
     expect((await desk.run('capabilities', 'desk', '--json')).json()).toMatchObject({
       tools: [
@@ -71,17 +69,17 @@ async function openWithout(recoveringSeconds: number) {
   const capabilities = { desk: {} }
   const agents = { ada: { capabilities }, finder: { capabilities, view: 'gateway' } }
   const first = await openFixture({ mcpServers: { desk: program(SDK_SERVER) }, agents })
-  await expect.poll(async () => (await first.status('desk'))?.resources, PATIENT).toBe(2)
+  await expect.poll(async () => (await first.status('desk'))?.resources).toBe(2)
   await first.up.stop()
   const config = { mcpServers: { desk: { command: 'no-such-program-here' } }, settings: { recoveringSeconds } }
   await writeFile(join(first.dir, 'quartermaster.config.json'), JSON.stringify(config))
   return onFixture(first.dir)
 }
 
-describe('what a server had whose program is gone', LONG, () => {
+describe('what a server had whose program is gone', () => {
   it('is listed from what was seen last while it may come back: tools, prompts, resources and templates', async () => {
     const desk = await openWithout(600)
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('recovering')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('recovering')
     for (const era of ['auto', 'legacy'] as const) {
       const client = await desk.connect(era, { agent: 'ada' })
       const [{ tools }, { prompts }, { resources }, { resourceTemplates }] = await Promise.all([
@@ -99,7 +97,7 @@ describe('what a server had whose program is gone', LONG, () => {
 
   it('is found and described when it is down, and whoever wants to use it is told why it cannot be', async () => {
     const desk = await openWithout(0)
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('down')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('down')
     const finder = await desk.connect('auto', { agent: 'finder' })
     const reason = expect.stringContaining('no-such-program-here')
     const ask = async (name: string, args: Record<string, unknown>) =>
@@ -118,7 +116,7 @@ describe('what a server had whose program is gone', LONG, () => {
   })
 })
 
-describe('a list of tools of a server that nobody has seen yet', LONG, () => {
+describe('a list of tools of a server that nobody has seen yet', () => {
   it('is unverified, not wrong, and counts as soon as the server is seen', async () => {
     const file = join(await freshFolder(), 'repaired')
     const desk = await openFixture({
@@ -138,20 +136,18 @@ describe('a list of tools of a server that nobody has seen yet', LONG, () => {
     await writeFile(join(desk.dir, 'agents/default.json'), '{ "capabilities": { "late": { "tools": ["echo"] } } }')
     await desk.run('reload')
     await writeFile(file, '')
-    await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
-    await expect
-      .poll(async () => (await client.listTools()).tools.map(({ name }) => name), PATIENT)
-      .toEqual(['late_echo'])
+    await expect.poll(() => seen.changes).toBeGreaterThan(0)
+    await expect.poll(async () => (await client.listTools()).tools.map(({ name }) => name)).toEqual(['late_echo'])
     expect(await textOf(client, 'late_echo', { text: 'hi' })).toBe('hi')
     expect(await check(desk, 'default')).toMatchObject({ ok: true, report: [{ tool: 'echo', state: 'granted' }] })
   })
 })
 
-describe('an upstream that was removed', LONG, () => {
+describe('an upstream that was removed', () => {
   it('is forgotten: added again, it is met for the first time', async () => {
     const desk = await openListingFixture([definition('note')])
     await desk.say(definition('note', { description: 'Another.' }), definition('late'))
-    await expect.poll(desk.review, PATIENT).toHaveLength(2)
+    await expect.poll(desk.review).toHaveLength(2)
     expect((await desk.run('remove', 'desk')).code).toBe(0)
     expect(await desk.review()).toEqual([])
     const { command, args } = (await listing([definition('note', { description: 'Another.' }), definition('late')]))
@@ -160,7 +156,7 @@ describe('an upstream that was removed', LONG, () => {
       status: { state: 'up', tools: { offered: 2, held: 0 } },
     })
     const { names } = await watchingClient(desk)
-    await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
+    await expect.poll(names).toEqual(['desk_late', 'desk_note'])
     expect(await desk.review()).toEqual([])
   })
 })

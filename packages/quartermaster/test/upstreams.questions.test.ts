@@ -82,11 +82,11 @@ async function openFickle() {
     agents: { default: { capabilities: { fickle: {} } }, stranger: { capabilities: { fickle: {} } } },
     files: { 'fickle.mjs': FICKLE },
   })
-  await expect.poll(async () => (await desk.status('fickle'))?.state, { timeout: 15_000 }).toBe('up')
+  await expect.poll(async () => (await desk.status('fickle'))?.state).toBe('up')
   return desk
 }
 
-it('closes a question in front when the server cancels it, and the call goes on', { timeout: 60_000 }, async () => {
+it('closes a question in front when the server cancels it, and the call goes on', async () => {
   const desk = await openFickle()
   const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
   const thinking = deferred<AbortSignal>()
@@ -102,7 +102,7 @@ it('closes a question in front when the server cancels it, and the call goes on'
   expect(await call).toBe('done without an answer')
 })
 
-it('passes questions on after many for which their server did not wait', { timeout: 60_000 }, async () => {
+it('passes questions on after many for which their server did not wait', async () => {
   const desk = await openFickle()
   for (const era of ['auto', 'legacy'] as const) {
     const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
@@ -112,7 +112,7 @@ it('passes questions on after many for which their server did not wait', { timeo
   }
 })
 
-it('passes on the question for one agent while another is where the server sent it', { timeout: 60_000 }, async () => {
+it('passes on the question for one agent while another is where the server sent it', async () => {
   const desk = await openFickle()
   const away = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
   const sent = deferred<void>()
@@ -133,7 +133,7 @@ it('passes on the question for one agent while another is where the server sent 
   expect(await desk.status('fickle')).toMatchObject({ connections: 1 })
 })
 
-it('passes on a failure as it is of a tool that asked for folders in passing', { timeout: 60_000 }, async () => {
+it('passes on a failure as it is of a tool that asked for folders in passing', async () => {
   const desk = await openFickle()
   for (const era of ['auto', 'legacy'] as const) {
     const client = await desk.connect(era)
@@ -189,15 +189,15 @@ async function callInVain(desk: UpstreamDesk, { tool, era, before }: InVain): Pr
 describe.each(['auto', 'legacy'] as const)(
   'takes back a call when nobody has answered its question in time (%s)',
   era => {
-    it('at a program', { timeout: 60_000 }, async () => {
+    it('at a program', async () => {
       const desk = await openFickle()
       const other = await desk.connect()
       const before = async () => expect(await textOf(other, 'fickle_given_up')).toBe('waited for')
       const client = await callInVain(desk, { tool: 'fickle_asks', era, before })
-      await expect.poll(() => textOf(client, 'fickle_given_up'), { timeout: 15_000 }).toBe('given up')
+      await expect.poll(() => textOf(client, 'fickle_given_up')).toBe('given up')
     })
 
-    it('by HTTP', { timeout: 60_000 }, async () => {
+    it('by HTTP', async () => {
       const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
       const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params }
       const server = await httpEndpoint(visit => {
@@ -205,21 +205,17 @@ describe.each(['auto', 'legacy'] as const)(
         visit.events()(`data: ${JSON.stringify(question)}\n\n`)
       })
       const desk = await openFixture({ mcpServers: { post: { url: server.url, era: 'legacy' } } })
-      await expect.poll(async () => (await desk.status('post'))?.state, { timeout: 15_000 }).toBe('up')
+      await expect.poll(async () => (await desk.status('post'))?.state).toBe('up')
       const told = (method: string) => server.visits.map(({ body }) => body).filter(body => body.method === method)
       const before = async () => expect(told('notifications/cancelled')).toEqual([])
       await callInVain(desk, { tool: 'post_count', era, before })
       const [call] = told('tools/call')
-      await expect
-        .poll(() => told('notifications/cancelled'), { timeout: 15_000 })
-        .toMatchObject([{ params: { requestId: call?.id } }])
+      await expect.poll(() => told('notifications/cancelled')).toMatchObject([{ params: { requestId: call?.id } }])
     })
   },
 )
 
-it('takes an answer to the question of a server with the state it was asked with, unchanged', {
-  timeout: 60_000,
-}, async () => {
+it('takes an answer to the question of a server with the state it was asked with, unchanged', async () => {
   const desk = await openFickle()
   const call = await rawCall(desk)
   const first = await call('fickle_honest', {})
@@ -243,9 +239,7 @@ it('takes an answer to the question of a server with the state it was asked with
   })
 })
 
-it('calls again in the same session when a person has been where the server sent them, whatever happens meanwhile', {
-  timeout: 60_000,
-}, async () => {
+it('calls again in the same session when a person has been where the server sent them, whatever happens meanwhile', async () => {
   const data = {
     elicitations: [{ mode: 'url', url: 'https://example.com/in', message: 'Sign in.', elicitationId: 'e1' }],
   }
@@ -263,7 +257,7 @@ it('calls again in the same session when a person has been where the server sent
   })
   const entry = { url: server.url, era: 'legacy' }
   const desk = await openFixture({ mcpServers: { post: entry } })
-  await expect.poll(async () => (await desk.status('post'))?.tools.offered, { timeout: 15_000 }).toBe(1)
+  await expect.poll(async () => (await desk.status('post'))?.tools.offered).toBe(1)
   const client = await desk.connect('auto', { capabilities: { elicitation: { url: {} } } })
   const asked = deferred<void>()
   const visited = deferred<void>()
@@ -278,7 +272,7 @@ it('calls again in the same session when a person has been where the server sent
   const changed = { mcpServers: { post: { ...entry, startSeconds: 50 } } }
   await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(changed))
   expect(await desk.run('reload')).toMatchObject({ code: 0 })
-  await expect.poll(() => sessions, { timeout: 15_000 }).toBe(2)
+  await expect.poll(() => sessions).toBe(2)
   visited.resolve()
   expect(await answer).toBe('3 issues')
   expect(calls).toEqual(['s1', 's1'])
@@ -286,9 +280,6 @@ it('calls again in the same session when a person has been where the server sent
 
 it.each(['auto', 'legacy'] as const)(
   'asks nobody a second time when the server ends meanwhile, also to read (%s)',
-  {
-    timeout: 60_000,
-  },
   async era => {
     const desk = await openFickle()
     const client = await desk.connect(era, { capabilities: { elicitation: { form: {} } } })
@@ -297,7 +288,7 @@ it.each(['auto', 'legacy'] as const)(
       asked++
       const [pid = 0] = (await desk.status('fickle'))?.pids ?? []
       process.kill(pid, 'SIGKILL')
-      await expect.poll(async () => (await desk.status('fickle'))?.restarts, { timeout: 15_000 }).toBe(1)
+      await expect.poll(async () => (await desk.status('fickle'))?.restarts).toBe(1)
       return { action: 'accept', content: {} }
     })
     const answer = await client.callTool({ name: 'fickle_honest', arguments: {} })

@@ -8,8 +8,6 @@ import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { watchingClient } from './support/listing-fixture.ts'
 import { ILL_SERVER, openFixture, program } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
-
 /** As with what has been down for long, whatever fails in this file is not started again by itself while a test lasts. */
 vi.mock(import('../src/adapters/mcp-upstream/connection/connection-state-machine.ts'), async original => ({
   ...(await original()),
@@ -50,11 +48,11 @@ it('has a server that was fixed appear in live sessions however long it would be
   const { seen, names } = await watchingClient(desk)
   const all = () => desk.control<UpstreamStatus[]>('upstreams')
   const waiting = async () => (await all()).filter(({ nextStartAt }) => nextStartAt !== undefined).length
-  await expect.poll(waiting, PATIENT).toBe(4)
+  await expect.poll(waiting).toBe(4)
   expect(await names()).toEqual([])
   await fix()
-  await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
+  await expect.poll(() => seen.changes).toBeGreaterThan(0)
   const first = (name: string) => name.endsWith('_echo') || name.endsWith('_count')
   const expected = ['command_echo', 'licence_echo', 'port_count', 'script_echo']
-  await expect.poll(async () => (await names()).filter(first), PATIENT).toEqual(expected)
-}, 60_000)
+  await expect.poll(async () => (await names()).filter(first)).toEqual(expected)
+})

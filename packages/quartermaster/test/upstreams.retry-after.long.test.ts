@@ -25,7 +25,7 @@ async function busyOffice(tool: object = {}) {
   })
   const tools = { post: { consent: [], idempotent: true, ...tool } }
   const desk = await openFixture({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
-  await expect.poll(async () => (await desk.status('office'))?.tools.offered, { timeout: 20_000 }).toBe(1)
+  await expect.poll(async () => (await desk.status('office'))?.tools.offered).toBe(1)
   const refuse = (status: number, header: string) => {
     refusal = { status, header }
   }
@@ -51,7 +51,7 @@ function expectPause({ least, most }: Pause, ms: number): void {
   expect(most).toBeGreaterThanOrEqual(ms)
 }
 
-describe('a call of a server that is busy', { timeout: 60_000 }, () => {
+describe('a call of a server that is busy', () => {
   it('is tried again when the server wants to be asked again, and no absurd wish counts', async () => {
     const office = await busyOffice({ retry: 'replay' })
     expectPause(await office.pauseAfter(429, '300'), 300_000)
@@ -85,7 +85,7 @@ describe('a call of a server that is busy', { timeout: 60_000 }, () => {
     const offices = { older: await closedOffice(status, 'legacy'), newer: await closedOffice(status, 'modern') }
     const desk = await openFixture({ mcpServers: { older: offices.older.entry, newer: offices.newer.entry } })
     for (const name of ['older', 'newer'])
-      await expect.poll(async () => (await desk.status(name))?.tools.offered, { timeout: 20_000 }).toBe(1)
+      await expect.poll(async () => (await desk.status(name))?.tools.offered).toBe(1)
     const client = await desk.connect()
     const posted = await Promise.all([textOf(client, 'older_post'), textOf(client, 'newer_post')])
     expect(posted).toEqual(['posted', 'posted'])

@@ -4,16 +4,13 @@ import {
   definition,
   listingBy,
   openListingFixture,
-  PATIENT,
   recordingClient,
   type Way,
   watchingClient,
 } from './support/listing-fixture.ts'
 import { onFixture, openFixture, textOf } from './support/upstream-fixture.ts'
 
-const LONG = { timeout: 90_000 }
-
-describe('a definition that its server changes', LONG, () => {
+describe('a definition that its server changes', () => {
   it('is held back in live sessions, whatever changed, while the others stay; accepted, it is back', async () => {
     const desk = await openListingFixture(['text', 'schema', 'hint', 'same'].map(name => definition(name)))
     const { client, seen, names } = await watchingClient(desk)
@@ -24,8 +21,8 @@ describe('a definition that its server changes', LONG, () => {
       definition('hint', { annotations: { readOnlyHint: false } }),
       definition('same'),
     )
-    await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
-    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await expect.poll(() => seen.changes).toBeGreaterThan(0)
+    await expect.poll(names).toEqual(['desk_same'])
 
     const why = 'The server changed it, and no person has reviewed it yet. See `quartermaster upstreams review desk`.'
     expect(await textOf(client, 'desk_text')).toContain(`TOOL_DISABLED: "desk_text" is not offered now. ${why}`)
@@ -59,10 +56,10 @@ describe('a definition that its server changes', LONG, () => {
       code: 0,
       stdout: expect.stringContaining('    + About another text.\n'),
     })
-    await expect.poll(names, PATIENT).toEqual(['desk_same', 'desk_text'])
+    await expect.poll(names).toEqual(['desk_same', 'desk_text'])
     expect(await textOf(client, 'desk_text', { path: 'a' })).toBe('{"path":"a"}')
     expect((await desk.run('upstreams', 'accept', 'desk', '--all', '--yes')).code).toBe(0)
-    await expect.poll(names, PATIENT).toEqual(['desk_hint', 'desk_same', 'desk_schema', 'desk_text'])
+    await expect.poll(names).toEqual(['desk_hint', 'desk_same', 'desk_schema', 'desk_text'])
     expect(await desk.review()).toEqual([])
   })
 
@@ -70,7 +67,7 @@ describe('a definition that its server changes', LONG, () => {
     const desk = await openListingFixture([definition('note'), definition('same')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
-    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await expect.poll(names).toEqual(['desk_same'])
     expect((await desk.run('upstreams', 'reject', 'desk', 'note')).stdout).toMatch(
       /✓ tool:note@\w+ of desk is rejected/,
     )
@@ -78,7 +75,7 @@ describe('a definition that its server changes', LONG, () => {
     expect(await textOf(client, 'desk_note')).toContain('It was looked at and refused.')
 
     await desk.say(definition('note', { description: 'A third.' }), definition('same'))
-    await expect.poll(desk.review, PATIENT).toMatchObject([
+    await expect.poll(desk.review).toMatchObject([
       {
         name: 'note',
         state: 'changed',
@@ -88,7 +85,7 @@ describe('a definition that its server changes', LONG, () => {
     expect(await names()).toEqual(['desk_same'])
 
     await desk.say(definition('note'), definition('same'))
-    await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same'])
+    await expect.poll(names).toEqual(['desk_note', 'desk_same'])
     expect(await desk.review()).toEqual([])
   })
 
@@ -96,26 +93,26 @@ describe('a definition that its server changes', LONG, () => {
     const desk = await openListingFixture([definition('note'), definition('same')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
-    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await expect.poll(names).toEqual(['desk_same'])
     await desk.run('upstreams', 'accept', 'desk', 'note', '--yes')
-    await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same'])
+    await expect.poll(names).toEqual(['desk_note', 'desk_same'])
     const offered = await desk.run('upstreams', 'review', 'desk', '--offered')
     expect(offered.stdout).toMatch(/^desk tool:note@\w{16} {2}offered$/m)
     expect(await desk.run('upstreams', 'reject', 'desk', 'note')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/✓ tool:note@\w+ of desk is rejected/),
     })
-    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await expect.poll(names).toEqual(['desk_same'])
     expect(await textOf(client, 'desk_note')).toContain('It was looked at and refused.')
   })
 
   it('cannot be accepted by who has seen another version of it', async () => {
     const desk = await openListingFixture([definition('note')])
     await desk.say(definition('note', { description: 'Second.' }))
-    await expect.poll(desk.review, PATIENT).toHaveLength(1)
+    await expect.poll(desk.review).toHaveLength(1)
     const [second] = await desk.review()
     await desk.say(definition('note', { description: 'Third.' }))
-    await expect.poll(async () => (await desk.review())[0]?.hash, PATIENT).not.toBe(second?.hash)
+    await expect.poll(async () => (await desk.review())[0]?.hash).not.toBe(second?.hash)
     const late = await desk.run('upstreams', 'accept', 'desk', `note@${second?.hash.slice(0, 8)}`, '--yes')
     expect(late).toMatchObject({ code: 10, stderr: expect.stringContaining('is not what you looked at any more') })
     expect(await desk.status('desk')).toMatchObject({ tools: { offered: 0, held: 1 } })
@@ -124,39 +121,39 @@ describe('a definition that its server changes', LONG, () => {
   it('is still held after a restart of the gateway', async () => {
     const desk = await openListingFixture([definition('note'), definition('same')])
     await desk.say(definition('note', { description: 'Another.' }), definition('same'))
-    await expect.poll(desk.review, PATIENT).toHaveLength(1)
+    await expect.poll(desk.review).toHaveLength(1)
     await desk.up.stop()
     const again = await onFixture(desk.dir)
     const { names } = await watchingClient(again)
-    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    await expect.poll(names).toEqual(['desk_same'])
   })
 })
 
-describe('a tool that is added later', LONG, () => {
+describe('a tool that is added later', () => {
   it('waits for a person', async () => {
     const desk = await openListingFixture([definition('note')])
     const { client, names } = await watchingClient(desk)
     await desk.say(definition('note'), definition('late'))
-    await expect.poll(desk.review, PATIENT).toMatchObject([{ name: 'late', state: 'new' }])
+    await expect.poll(desk.review).toMatchObject([{ name: 'late', state: 'new' }])
     expect(await names()).toEqual(['desk_note'])
     // What waits for review is known a moment before it is among the definitions.
     const refusal = () => textOf(client, 'desk_late').catch(String)
-    await expect.poll(refusal, PATIENT).toContain('no person has reviewed it yet.')
+    await expect.poll(refusal).toContain('no person has reviewed it yet.')
     expect((await desk.run('upstreams', 'accept', 'desk', 'late', '--yes')).code).toBe(0)
-    await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
+    await expect.poll(names).toEqual(['desk_late', 'desk_note'])
   })
 
   it('is offered at once where the configuration says so, and a changed one waits all the same', async () => {
     const desk = await openListingFixture([definition('note')], { config: { newTools: 'offer' } })
     const { names } = await watchingClient(desk)
     await desk.say(definition('note'), definition('late'))
-    await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
+    await expect.poll(names).toEqual(['desk_late', 'desk_note'])
     await desk.say(definition('note'), definition('late', { description: 'Another.' }))
-    await expect.poll(names, PATIENT).toEqual(['desk_note'])
+    await expect.poll(names).toEqual(['desk_note'])
   })
 })
 
-describe('the tools of a server, however it is reached and whatever it speaks', LONG, () => {
+describe('the tools of a server, however it is reached and whatever it speaks', () => {
   it.each<Way>([
     { transport: 'stdio', era: 'legacy' },
     { transport: 'stdio', era: 'modern' },
@@ -169,11 +166,11 @@ describe('the tools of a server, however it is reached and whatever it speaks', 
       const mcpServers = { desk: entry, open: { ...entry, newTools: 'offer' } }
       const desk = await openFixture({ mcpServers })
       const { client, names, hasSeen } = await recordingClient(desk, 'auto')
-      await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_note', 'open_same'])
+      await expect.poll(names).toEqual(['desk_note', 'desk_same', 'open_note', 'open_same'])
       expect(await desk.status('desk')).toMatchObject(way)
 
       await say(definition('note', { description: 'Another.' }), definition('same'), definition('late'))
-      await expect.poll(names, PATIENT).toEqual(['desk_same', 'open_late', 'open_same'])
+      await expect.poll(names).toEqual(['desk_same', 'open_late', 'open_same'])
       const changes = [{ field: 'description', before: 'About note.', after: 'Another.' }]
       const review = async () => (await desk.run('upstreams', 'review', '--json')).json<ReviewItem[]>()
       expect(await review()).toMatchObject([
@@ -186,7 +183,7 @@ describe('the tools of a server, however it is reached and whatever it speaks', 
 
       expect((await desk.run('upstreams', 'accept', 'desk', 'note', '--yes')).code).toBe(0)
       expect((await desk.run('upstreams', 'reject', 'desk', 'late')).code).toBe(0)
-      await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same', 'open_late', 'open_same'])
+      await expect.poll(names).toEqual(['desk_note', 'desk_same', 'open_late', 'open_same'])
       expect(await textOf(client, 'desk_note', { path: 'a' })).toBe('{"path":"a"}')
       expect(await textOf(client, 'desk_late')).toContain('It was looked at and refused.')
       expect(await review()).toMatchObject([

@@ -5,8 +5,6 @@ import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { tempProject } from '../src/testing/temp-project.ts'
 import { onFixture, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
-
 /** With all that a shell, a pattern or a second reading would take for something of its own. */
 const SPIKY = ' a b$HOME ${secret:PLAIN} $${X} $& "q" \\n %41=é '
 /** The same as far as a header can say it. */
@@ -31,7 +29,7 @@ describe('a secret that the entry of a server names', () => {
     const secrets = { SPIKY, PLAIN: 'hush-hush', OTHER: 'not-yours' }
     const { client } = await openWith(secrets, { near: { ...program(SDK_SERVER), env } })
     const variable = (name: string) => textOf(client, 'near_variable', { name })
-    await expect.poll(() => variable('KEY'), PATIENT).toBe(SPIKY)
+    await expect.poll(() => variable('KEY')).toBe(SPIKY)
     expect(await variable('DSN')).toBe('db://me:hush-hush@host')
     expect(await variable('TWO')).toBe('hush-hushhush-hush')
     const { names } = JSON.parse(await textOf(client, 'near_environment')) as { names: string[] }
@@ -44,7 +42,7 @@ describe('a secret that the entry of a server names', () => {
     const { url } = await startHttpServer(`--token=${SPIKY_HEADER}`, `--log=${log}`)
     const headers = { Authorization: 'Bearer ${secret:FAR}' }
     const { client } = await openWith({ FAR: SPIKY_HEADER, PLAIN: 'hush-hush' }, { far: { url, headers } })
-    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     const sent = (await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('authorization: '))
     expect(new Set(sent)).toEqual(new Set([`authorization: Bearer ${SPIKY_HEADER}`]))
   })
@@ -60,15 +58,15 @@ describe('a secret that the entry of a server names', () => {
       },
     )
     const variable = () => textOf(client, 'near_variable', { name: 'KEY' })
-    await expect.poll(variable, PATIENT).toBe('first')
-    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(variable).toBe('first')
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     await project.write('.quartermaster/secrets.json', '{ "KEY": "second" }', 0o600)
     expect((await run('reload')).code).toBe(0)
-    await expect.poll(variable, PATIENT).toBe('second')
+    await expect.poll(variable).toBe('second')
     const sent = async () => {
       await textOf(client, 'far_echo', { text: 'hi' })
       return (await readFile(log, 'utf8')).split('\n').findLast(line => line.startsWith('authorization: '))
     }
-    await expect.poll(sent, PATIENT).toBe('authorization: Bearer second')
+    await expect.poll(sent).toBe('authorization: Bearer second')
   })
 })

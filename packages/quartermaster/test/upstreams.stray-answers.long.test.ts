@@ -6,7 +6,6 @@ import type { UpstreamLogLine } from '../src/contracts/index.ts'
 import { definition } from './support/listing-fixture.ts'
 import { ILL_SERVER, openFixture, program, textOf, type UpstreamDesk } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 20_000 }
 const AT_ONCE = 20
 
 /** Three times as many calls as the server waits for, each with a text of its own. */
@@ -18,12 +17,12 @@ async function expectOwnAnswers(desk: UpstreamDesk, client: Client): Promise<voi
   expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: 0 })
 }
 
-describe('answers that are late, double or to nothing', { timeout: 60_000 }, () => {
+describe('answers that are late, double or to nothing', () => {
   it('go nowhere: every call of a program has its own answer', async () => {
     const desk = await openFixture({
       mcpServers: { desk: { ...program(ILL_SERVER, `--gather=${AT_ONCE}`), era: 'legacy' } },
     })
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
     const client = await desk.connect()
     const controller = new AbortController()
     const late = client.callTool({ name: 'desk_echo', arguments: { text: 'late' } }, { signal: controller.signal })
@@ -31,17 +30,17 @@ describe('answers that are late, double or to nothing', { timeout: 60_000 }, () 
       const lines = await desk.control<UpstreamLogLine[]>('upstreamLogs', { name: 'desk' })
       return lines.map(line => line.text)
     }
-    await expect.poll(said, PATIENT).toContain('gathered 1')
+    await expect.poll(said).toContain('gathered 1')
     controller.abort()
     await expect(late).rejects.toThrow()
-    await expect.poll(said, PATIENT).toContain('cancelled')
+    await expect.poll(said).toContain('cancelled')
     await expectOwnAnswers(desk, client)
   })
 
   it('go nowhere: every call by HTTP has its own answer', async () => {
     const server = await httpEndpoint(gathering())
     const desk = await openFixture({ mcpServers: { desk: { url: server.url, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
     await expectOwnAnswers(desk, await desk.connect())
   })
 })

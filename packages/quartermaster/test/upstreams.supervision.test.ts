@@ -18,12 +18,9 @@ import {
   textOf,
 } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 15_000 }
-const LONG = { timeout: 60_000 }
-
 const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
 
-describe('upstreams that are broken from the start', LONG, () => {
+describe('upstreams that are broken from the start', () => {
   it('hold up nobody, and say what is wrong with them', async () => {
     const broken = {
       missing: { command: 'no-such-program' },
@@ -35,12 +32,12 @@ describe('upstreams that are broken from the start', LONG, () => {
     }
     const desk = await openFixture({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
     const reasonOf = async (name: string) => (await desk.status(name))?.lastError?.message
-    await expect.poll(() => reasonOf('missing'), PATIENT).toContain('no-such-program')
-    await expect.poll(() => reasonOf('exits'), PATIENT).toContain('the disk is missing')
-    await expect.poll(() => reasonOf('babbles'), PATIENT).toContain('It writes lines that are no messages: garbage')
-    await expect.poll(() => reasonOf('far'), PATIENT).toBe('127.0.0.1:9 cannot be reached: nothing listens there.')
+    await expect.poll(() => reasonOf('missing')).toContain('no-such-program')
+    await expect.poll(() => reasonOf('exits')).toContain('the disk is missing')
+    await expect.poll(() => reasonOf('babbles')).toContain('It writes lines that are no messages: garbage')
+    await expect.poll(() => reasonOf('far')).toBe('127.0.0.1:9 cannot be reached: nothing listens there.')
     expect((await desk.status('hangs'))?.state).toBe('starting')
     expect((await fetch(`${desk.up.url}/ready`)).status).toBe(200)
   })
@@ -51,37 +48,37 @@ describe('upstreams that are broken from the start', LONG, () => {
     let changes = 0
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
     const reason = async () => (await desk.status('late'))?.lastError?.message
-    await expect.poll(reason, PATIENT).toBe(`It ended with exit code 1: Error: ${file} is missing`)
+    await expect.poll(reason).toBe(`It ended with exit code 1: Error: ${file} is missing`)
     expect((await client.listTools()).tools).toEqual([])
     await writeFile(file, '')
-    await expect.poll(() => changes, PATIENT).toBeGreaterThan(0)
+    await expect.poll(() => changes).toBeGreaterThan(0)
     expect(await textOf(client, 'late_echo', { text: 'hi' })).toBe('hi')
   })
 })
 
-describe('an upstream that dies', LONG, () => {
+describe('an upstream that dies', () => {
   it('is back before a call that only reads is missed, and that call is sent again', async () => {
     const log = join(await freshFolder(), 'log')
     const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
     const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
     const controller = new AbortController()
     const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
     await expect.poll(() => linesOf(log)).toContain('wait')
     process.kill(pid, 'SIGKILL')
-    await expect.poll(async () => (await linesOf(log)).filter(line => line === 'wait').length, PATIENT).toBe(2)
+    await expect.poll(async () => (await linesOf(log)).filter(line => line === 'wait').length).toBe(2)
     controller.abort()
     await waiting
     expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
-    await expect.poll(() => desk.status('desk'), PATIENT).toMatchObject({ state: 'up', restarts: 1 })
+    await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', restarts: 1 })
   })
 
   it('is not sent twice what may change something: its outcome is unknown', async () => {
     const log = join(await freshFolder(), 'log')
     const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
     expect(await textOf(client, 'desk_exit')).toContain('OUTCOME_UNKNOWN')
     expect(await textOf(client, 'desk_count')).toBe('1')
     expect((await linesOf(log)).filter(line => line === 'exit')).toHaveLength(1)
@@ -89,7 +86,7 @@ describe('an upstream that dies', LONG, () => {
 
   it('while a person is asked takes its question along: the call ends without an answer to it', async () => {
     const desk = await openFixture({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('ill'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('ill'))?.state).toBe('up')
     const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
     const thinking = deferred<AbortSignal>()
     client.setRequestHandler('elicitation/create', (_request, { mcpReq: { signal } }) => {
@@ -101,7 +98,7 @@ describe('an upstream that dies', LONG, () => {
     const [pid = 0] = (await desk.status('ill'))?.pids ?? []
     process.kill(pid, 'SIGKILL')
     expect(await call).toContain('OUTCOME_UNKNOWN')
-    await expect.poll(() => signal.aborted, PATIENT).toBe(true)
+    await expect.poll(() => signal.aborted).toBe(true)
   })
 
   it('again and again is left alone for ever longer, listed no more, and leaves others in peace', async () => {
@@ -110,7 +107,7 @@ describe('an upstream that dies', LONG, () => {
       settings: { recoveringSeconds: 1 },
     })
     const client = await desk.connect()
-    await expect.poll(async () => (await desk.status('loops'))?.state, PATIENT).toBe('down')
+    await expect.poll(async () => (await desk.status('loops'))?.state).toBe('down')
     // By its log, so that it is the same on a slow machine. A fifth may be taken off by chance, and a little by the clock.
     const areLongEnough = async () => {
       const lines = await desk.control<UpstreamLogLine[]>('upstreamLogs', { name: 'loops', limit: 100 })
@@ -118,8 +115,8 @@ describe('an upstream that dies', LONG, () => {
       const [ends, [, ...starts]] = [timesOf('It ended'), timesOf('It was started')]
       return [0, 100, 500, 1_000].map((ms, index) => Number(starts[index]) - Number(ends[index]) >= 0.75 * ms)
     }
-    await expect.poll(areLongEnough, PATIENT).toEqual([true, true, true, true])
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(areLongEnough).toEqual([true, true, true, true])
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
   })
 
   it('is sent again what it says is the same twice, and nothing else that may change something', async () => {
@@ -127,7 +124,7 @@ describe('an upstream that dies', LONG, () => {
     const set = definition('set', { annotations: { idempotentHint: true } })
     const { entry } = await listing([set, definition('post', { annotations: {} })], `--falls-once=${log}`)
     const desk = await openFixture({ mcpServers: { desk: entry } })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(2)
     const client = await desk.connect()
     expect(await textOf(client, 'desk_set', { path: 'a' })).toBe('{"path":"a"}')
     expect(await linesOf(log)).toEqual(['set', 'set'])
@@ -139,14 +136,14 @@ describe('an upstream that dies', LONG, () => {
   it('whenever one tool is called is called with it three times, and nobody else who only reads is without an answer', async () => {
     const { entry } = await listing([definition('read'), definition('trap')], '--falls-at=trap', '--late=100')
     const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(2)
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(2)
     const client = await desk.connect()
     const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'desk_read', { path }))
     expect(await textOf(client, 'desk_trap')).toContain(
       'is not sent again, because the connection broke 3 times at work on it: ',
     )
     expect(await Promise.all(reads)).toEqual(['{"path":"a"}', '{"path":"b"}', '{"path":"c"}', '{"path":"d"}'])
-    await expect.poll(async () => (await desk.status('desk'))?.restarts, PATIENT).toBe(3)
+    await expect.poll(async () => (await desk.status('desk'))?.restarts).toBe(3)
   })
 
   it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is fixed', async () => {
@@ -158,7 +155,7 @@ describe('an upstream that dies', LONG, () => {
     const isListed = async () =>
       (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.some(tool => tool.name === 'desk_echo')
     const state = async () => (await desk.status('desk'))?.state
-    await expect.poll(isListed, PATIENT).toBe(true)
+    await expect.poll(isListed).toBe(true)
     await rm(file)
     const [pid = 0] = (await desk.status('desk'))?.pids ?? []
     process.kill(pid, 'SIGKILL')
@@ -170,14 +167,14 @@ describe('an upstream that dies', LONG, () => {
       if (before === 'recovering' && after === 'recovering') meanwhile.push(listed)
       return after
     }
-    await expect.poll(look, PATIENT).toBe('down')
+    await expect.poll(look).toBe('down')
     expect([...new Set(meanwhile)]).toEqual([true])
     const reason = `It ended with exit code 1: Error: ${file} is missing`
     expect(await desk.status('desk')).toMatchObject({ state: 'down', reason, lastError: { message: reason } })
-    await expect.poll(isListed, PATIENT).toBe(false)
+    await expect.poll(isListed).toBe(false)
 
     await writeFile(file, '')
-    await expect.poll(isListed, PATIENT).toBe(true)
+    await expect.poll(isListed).toBe(true)
     expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
     expect(await state()).toBe('up')
   })
@@ -188,7 +185,7 @@ describe('an upstream that dies', LONG, () => {
     const entry = { ...program(ILL_SERVER, `--needs=${file}`, '--exit-on=tools/call'), era: 'legacy' }
     const settings = { restartWaitSeconds: 1, recoveringSeconds: 60 }
     const desk = await openFixture({ mcpServers: { desk: { ...entry, timeoutMs: 10_000 } }, settings })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered, PATIENT).toBe(12)
+    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(12)
     await rm(file)
     const client = await desk.connect()
     const echo = () => textOf(client, 'desk_echo', { text: 'hi' })
@@ -201,7 +198,7 @@ describe('an upstream that dies', LONG, () => {
     const { port } = new URL(first.url)
     const desk = await openFixture({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     await fetch(new URL('/forget', first.url))
     expect(await textOf(client, 'far_echo', { text: 'known again' })).toBe('known again')
     first.kill()
@@ -211,7 +208,7 @@ describe('an upstream that dies', LONG, () => {
   })
 })
 
-describe('an upstream that hangs', LONG, () => {
+describe('an upstream that hangs', () => {
   it('is started again when a call ran out of its time, long before, or at rest, and not when it is long at work or given time', async () => {
     const desk = await openFixture({
       mcpServers: {
@@ -225,14 +222,14 @@ describe('an upstream that hangs', LONG, () => {
     const echo = (name: string, text: string) => textOf(client, `${name}_echo`, { text })
 
     async function isMissedByItsCall(): Promise<void> {
-      await expect.poll(() => echo('hangs', 'hi'), PATIENT).toBe('hi')
-      await expect.poll(() => echo('hangs', 'hi'), PATIENT).toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
-      await expect.poll(async () => (await desk.status('hangs'))?.restarts, PATIENT).toBe(1)
-      await expect.poll(() => echo('hangs', 'back'), PATIENT).toBe('back')
+      await expect.poll(() => echo('hangs', 'hi')).toBe('hi')
+      await expect.poll(() => echo('hangs', 'hi')).toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
+      await expect.poll(async () => (await desk.status('hangs'))?.restarts).toBe(1)
+      await expect.poll(() => echo('hangs', 'back')).toBe('back')
     }
 
     async function isNoticedBefore(): Promise<void> {
-      await expect.poll(() => echo('stops', 'hi'), PATIENT).toBe('hi')
+      await expect.poll(() => echo('stops', 'hi')).toBe('hi')
       // It is asked meanwhile whether it is there, and from here on known to listen while it works.
       expect(await textOf(client, 'stops_slow', { ms: 5_000 })).toBe('at last')
       const [pid = 0] = (await desk.status('stops'))?.pids ?? []
@@ -243,7 +240,7 @@ describe('an upstream that hangs', LONG, () => {
         /^It runs, but did not answer while it was at work\. .* "timeoutMs" in its entry\.$/,
       )
       const noticed = { state: 'up', restarts: 1, lastError: { message } }
-      await expect.poll(() => desk.status('stops'), PATIENT).toMatchObject(noticed)
+      await expect.poll(() => desk.status('stops')).toMatchObject(noticed)
     }
 
     async function isNoticedAtRest(): Promise<void> {
@@ -251,23 +248,23 @@ describe('an upstream that hangs', LONG, () => {
       const quiet = await openFixture({ mcpServers: { rests }, settings: { watchIntervalSeconds: 1 } })
       const caller = await quiet.connect()
       // It is asked meanwhile whether it is there, and from here on known to answer that.
-      await expect.poll(() => textOf(caller, 'rests_slow', { ms: 1_500 }), PATIENT).toBe('at last')
+      await expect.poll(() => textOf(caller, 'rests_slow', { ms: 1_500 })).toBe('at last')
       const [pid = 0] = (await quiet.status('rests'))?.pids ?? []
       process.kill(pid, 'SIGSTOP')
       const noticed = { state: 'up', restarts: 1, lastError: { message: 'It runs, but does not answer any more.' } }
-      await expect.poll(() => quiet.status('rests'), PATIENT).toMatchObject(noticed)
+      await expect.poll(() => quiet.status('rests')).toMatchObject(noticed)
       await allGone([pid])
     }
 
     async function isLongAtItsWork(): Promise<void> {
-      await expect.poll(() => echo('works', 'hi'), PATIENT).toBe('hi')
+      await expect.poll(() => echo('works', 'hi')).toBe('hi')
       expect(await textOf(client, 'works_slow', { ms: 12_000 })).toBe('at last')
       await expect.poll(() => desk.status('works')).toMatchObject({ state: 'up', restarts: 0 })
     }
 
     async function isLeftItsTime(): Promise<void> {
       // It is asked meanwhile whether it is there, and from here on known to listen while it works.
-      await expect.poll(() => textOf(client, 'blocks_slow', { ms: 1_000 }), PATIENT).toBe('at last')
+      await expect.poll(() => textOf(client, 'blocks_slow', { ms: 1_000 })).toBe('at last')
       expect(await textOf(client, 'blocks_slow', { ms: 9_000 })).toBe('at last')
       await expect.poll(() => desk.status('blocks')).toMatchObject({ state: 'up', restarts: 0 })
     }
@@ -280,7 +277,7 @@ describe('an upstream that hangs', LONG, () => {
     const hangs = program(ILL_SERVER, '--hang-on=tools/call')
     const desk = await openFixture({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
     const refusals: string[] = []
     const calls = Array.from({ length: 200 }, () =>
       client.callTool({ name: 'hangs_echo', arguments: { text: 'hi' } }).then(
@@ -288,7 +285,7 @@ describe('an upstream that hangs', LONG, () => {
         error => refusals.push(String(error)),
       ),
     )
-    await expect.poll(() => refusals.length, PATIENT).toBe(72)
+    await expect.poll(() => refusals.length).toBe(72)
     expect(refusals.at(-1)).toContain('There are 128 requests to')
     expect(await textOf(client, 'desk_echo', { text: 'there' })).toBe('there')
     await client.close()
@@ -296,36 +293,36 @@ describe('an upstream that hangs', LONG, () => {
   })
 })
 
-describe('an upstream that says too much', LONG, () => {
+describe('an upstream that says too much', () => {
   it('that is no message is ended, and people are told what it wrote', async () => {
     const babbles = { ...program(ILL_SERVER, '--garbage-on=tools/call'), era: 'legacy' }
     const desk = await openFixture({ mcpServers: { babbles }, settings: { restartWaitSeconds: 1 } })
-    await expect.poll(async () => (await desk.status('babbles'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('babbles'))?.state).toBe('up')
     const [pid = 0] = (await desk.status('babbles'))?.pids ?? []
     const client = await desk.connect()
     const read = await textOf(client, 'babbles_append', { file: 'unused' })
     expect(read).toContain('OUTCOME_UNKNOWN')
     expect(read).toContain('It writes lines that are no messages.')
     const message = expect.stringMatching(/^It writes lines that are no messages: garbage \d+ /)
-    await expect.poll(() => desk.status('babbles'), PATIENT).toMatchObject({ restarts: 1, lastError: { message } })
+    await expect.poll(() => desk.status('babbles')).toMatchObject({ restarts: 1, lastError: { message } })
     await allGone([pid])
   })
 
   it('on standard error is kept for whoever looks, the newest of it', async () => {
     const desk = await openFixture({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
-    await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout, PATIENT).toContain('a word of warning')
+    await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout).toContain('a word of warning')
     const lines = (await desk.run('logs', 'speaks', '--json')).json<{ at: number }[]>()
     expect(lines.map(({ at }) => at)).toEqual(lines.map(({ at }) => Math.round(at)))
   })
 })
 
-describe('what upstreams have started', LONG, () => {
+describe('what upstreams have started', () => {
   const flags = (file: string) => ['--fork', '--fork-detached', '--fork-bare', '--stubborn', `--pids=${file}`]
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
-    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
+    await expect.poll(async () => (await pidsIn(file)).length).toBe(4)
     desk.up.child.kill(signal)
     await allGone(await pidsIn(file))
   })
@@ -336,7 +333,7 @@ describe('what upstreams have started', LONG, () => {
   ])('is swept away by the next start with %s, should anything be left', async (_, isKept) => {
     const file = join(await freshFolder(), 'pids')
     const desk = await openProcessFixture({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
-    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(4)
+    await expect.poll(async () => (await pidsIn(file)).length).toBe(4)
     const left = await pidsIn(file)
     const up = desk.up.child.pid ?? 0
     // What would have ended them goes first.

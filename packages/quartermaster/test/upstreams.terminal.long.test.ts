@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { httpEndpoint, type Visit } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
-import { definition, PATIENT } from './support/listing-fixture.ts'
+import { definition } from './support/listing-fixture.ts'
 import { ILL_SERVER, openFixture, program, type UpstreamDesk } from './support/upstream-fixture.ts'
 
 /** Colours, moves, erases, reverses and hides, and has a line of its own. */
@@ -70,7 +70,7 @@ async function shown(desk: UpstreamDesk, commands: readonly string[][]) {
   return { unsafe, all }
 }
 
-describe('what a server says at a terminal', { timeout: 120_000 }, () => {
+describe('what a server says at a terminal', () => {
   it('is escaped wherever it is shown, held back, offered or failed', async () => {
     const { url, refusing, change } = await evilServer()
     const desk = await openFixture({
@@ -82,9 +82,8 @@ describe('what a server says at a terminal', { timeout: 120_000 }, () => {
       },
       settings: { recoveringSeconds: 1 },
     })
-    await expect.poll(async () => (await desk.status('open'))?.tools.offered, PATIENT).toBe(2)
-    for (const name of ['refuses', 'gone'])
-      await expect.poll(async () => (await desk.status(name))?.state, PATIENT).toBe('down')
+    await expect.poll(async () => (await desk.status('open'))?.tools.offered).toBe(2)
+    for (const name of ['refuses', 'gone']) await expect.poll(async () => (await desk.status(name))?.state).toBe('down')
     await writeFile(join(desk.dir, 'agents/wrong.json'), '{ "capabilities": { "desk": { "tools": ["nothing"] } } }')
     await desk.run('reload')
     const servers = { fresh: { url }, [EVIL]: { url }, broken: { url: EVIL }, worse: { command: EVIL, args: [EVIL] } }

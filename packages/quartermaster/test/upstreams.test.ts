@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { definition, listing, PATIENT } from './support/listing-fixture.ts'
+import { definition, listing } from './support/listing-fixture.ts'
 import { openDiffering, openForTwo } from './support/two-agents.ts'
 import { ILL_SERVER, openFixture, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-fixture.ts'
 
@@ -71,13 +71,11 @@ async function passesEverything(client: Client): Promise<void> {
 }
 
 describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind, transport }) => {
-  it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions to clients of both eras', {
-    timeout: 60_000,
-  }, async () => {
+  it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions to clients of both eras', async () => {
     const log = join(await freshFolder(), 'log')
     const server = await serverOver(transport, `--log=${log}`)
     const desk = await openFixture({ mcpServers: { desk: { ...server, era: behind } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
     const clients: Client[] = []
     for (const front of FRONTS) {
       const client = await desk.connect(front, { capabilities: { elicitation: { form: {} }, roots: {} } })
@@ -92,14 +90,14 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
   })
 })
 
-describe('an upstream', { timeout: 60_000 }, () => {
+describe('an upstream', () => {
   it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
     const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
     const mcpServers = { desk: program(SDK_SERVER), calm: allowed }
     const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
-    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('Waiting for approval')
+    await expect.poll(() => textOf(client, 'calm_erase')).toBe('erased')
+    await expect.poll(() => textOf(client, 'desk_erase')).toContain('Waiting for approval')
   })
 
   it('asks for consent where its server says of a tool that it only reads, and that it destroys', async () => {
@@ -112,14 +110,14 @@ describe('an upstream', { timeout: 60_000 }, () => {
     }
     const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' }), PATIENT).toBe('{"path":"a"}')
+    await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' })).toBe('{"path":"a"}')
     for (const name of ['desk_drop', 'vouched_drop'])
-      await expect.poll(() => textOf(client, name), PATIENT).toContain('Waiting for approval')
+      await expect.poll(() => textOf(client, name)).toContain('Waiting for approval')
   })
 
   it('answers with an error where a result is not what its server has promised, and with the others as they are', async () => {
     const desk = await openFixture({ mcpServers: { desk: { ...program(ILL_SERVER), era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
     for (const front of FRONTS) {
       const client = await desk.connect(front)
       const add = (args: object) => client.callTool({ name: 'desk_add', arguments: { ...args } })
@@ -146,7 +144,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
       mcpServers: { desk: { ...program(SDK_SERVER), tools: { echo: said } } },
       agents: { default: { capabilities: { desk: {} }, view: 'gateway' } },
     })
-    await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
     expect((await desk.run('tools', 'desk_echo', '--json')).json()).toMatchObject(said)
     const careful = { mutates: true, retry: 'manual', idempotent: false }
     expect((await desk.run('tools', 'desk_count', '--json')).json()).toMatchObject(careful)
@@ -167,9 +165,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
       },
     })
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
-    await expect
-      .poll(async () => (await client.listTools()).tools.map(tool => tool.name), { timeout: 15_000 })
-      .toEqual(['add', 'parrot'])
+    await expect.poll(async () => (await client.listTools()).tools.map(tool => tool.name)).toEqual(['add', 'parrot'])
     const parrot = (await client.listTools()).tools.find(tool => tool.name === 'parrot')
     expect(parrot?.description).toBe('Repeats what it hears.')
     expect(await textOf(client, 'parrot', { text: 'hi' })).toBe('hi')
@@ -178,7 +174,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
   it('gives every agent its own connection and credentials where it is told to', async () => {
     const agents = { ada: { env: { WHO: 'ada' } } }
     const { ada, bob } = await openForTwo({ desk: { ...program(SDK_SERVER), env: { WHO: 'nobody' }, agents } })
-    await expect.poll(() => textOf(bob, 'desk_variable', { name: 'WHO' }), { timeout: 15_000 }).toBe('nobody')
+    await expect.poll(() => textOf(bob, 'desk_variable', { name: 'WHO' })).toBe('nobody')
     expect(await textOf(ada, 'desk_variable', { name: 'WHO' })).toBe('ada')
     const pids = await Promise.all([ada, bob].map(async one => JSON.parse(await textOf(one, 'desk_environment')).pid))
     expect(new Set(pids).size).toBe(2)
@@ -188,21 +184,21 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER) } })
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
-    await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
+    await expect.poll(names).toContain('desk_echo')
     const off = { mcpServers: { desk: { ...program(SDK_SERVER), enabled: false } } }
     await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(off))
     await desk.run('reload')
-    await expect.poll(names, { timeout: 15_000 }).toEqual([])
+    await expect.poll(names).toEqual([])
     expect(await textOf(client, 'desk_echo', { text: 'hi' })).toContain('switched off')
     // Its process is told to end, and takes the time it needs.
-    await expect.poll(() => desk.status('desk'), { timeout: 15_000 }).toMatchObject({ state: 'off', pids: [] })
+    await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'off', pids: [] })
   })
 
   it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {
     const { url } = await startHttpServer('--token=of-ada')
     const agents = { ada: { headers: { authorization: 'Bearer of-ada' } } }
     const { ada, bob } = await openForTwo({ far: { url, agents } })
-    await expect.poll(() => textOf(ada, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    await expect.poll(() => textOf(ada, 'far_echo', { text: 'hi' })).toBe('hi')
     expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
@@ -216,7 +212,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const entry = (...flags: string[]) => ({ mcpServers: { ill: { ...program(ILL_SERVER, ...flags), era: 'legacy' } } })
     const desk = await openFixture(entry())
     const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
-    await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' })).toBe('hi')
     const [isAsked, isReplaced] = [deferred(), deferred()]
     client.setRequestHandler('elicitation/create', async () => {
       isAsked.resolve()
@@ -228,7 +224,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     await isAsked.promise
     await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(entry('--banner')))
     await desk.control('reload')
-    await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' }), { timeout: 15_000 }).toBe('new')
+    await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' })).toBe('new')
     isReplaced.resolve()
     expect(await asking).toContain('"Ada"')
   })
@@ -238,7 +234,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const [ill, banner] = [program(ILL_SERVER), program(ILL_SERVER, '--banner')]
     const desk = await openFixture({ mcpServers: { stays: ill, turns: ill, goes: ill }, settings })
     for (const name of ['stays', 'turns', 'goes'])
-      await expect.poll(async () => (await desk.status(name))?.state, { timeout: 15_000 }).toBe('up')
+      await expect.poll(async () => (await desk.status(name))?.state).toBe('up')
     const reload = async (mcpServers: object, ...options: string[]) => {
       await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers, settings }))
       return desk.run('reload', ...options)
@@ -261,11 +257,11 @@ describe('an upstream', { timeout: 60_000 }, () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const desk = await openFixture({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' })).toBe('hi')
     expect(new Set((await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('auth')))).toEqual(
       new Set(['authorization: none']),
     )
-    await expect.poll(() => textOf(client, 'near_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    await expect.poll(() => textOf(client, 'near_echo', { text: 'hi' })).toBe('hi')
     const { names } = JSON.parse(await textOf(client, 'near_environment'))
     expect(names.filter((name: string) => name.startsWith('QUARTERMASTER'))).toEqual(['QUARTERMASTER_UPSTREAM'])
     expect(names).not.toContain('VITEST')
@@ -282,10 +278,10 @@ describe('an upstream', { timeout: 60_000 }, () => {
     })
     const client = await desk.connect()
     const dir = await realpath(desk.dir)
-    await expect.poll(() => textOf(client, 'here_where'), PATIENT).toBe(dir)
-    await expect.poll(() => textOf(client, 'there_where'), PATIENT).toBe(join(dir, 'notes'))
+    await expect.poll(() => textOf(client, 'here_where')).toBe(dir)
+    await expect.poll(() => textOf(client, 'there_where')).toBe(join(dir, 'notes'))
     const message = expect.stringContaining('belongs to the data folder, which no server may reach.')
-    await expect.poll(() => desk.status('inside'), PATIENT).toMatchObject({ pids: [], lastError: { message } })
+    await expect.poll(() => desk.status('inside')).toMatchObject({ pids: [], lastError: { message } })
   })
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {
@@ -293,11 +289,11 @@ describe('an upstream', { timeout: 60_000 }, () => {
     // One that hears of changes; others may use what they listed for a while.
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
-    await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
+    await expect.poll(names).toContain('desk_echo')
     await desk.run('add', 'more', '--', process.execPath, ILL_SERVER)
-    await expect.poll(names, { timeout: 15_000 }).toContain('more_echo')
+    await expect.poll(names).toContain('more_echo')
     await desk.run('remove', 'more')
-    await expect.poll(names, { timeout: 15_000 }).not.toContain('more_echo')
+    await expect.poll(names).not.toContain('more_echo')
     expect(await textOf(client, 'desk_echo', { text: 'still' })).toBe('still')
   })
 })

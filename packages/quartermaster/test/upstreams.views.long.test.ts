@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { openDiffering } from './support/two-agents.ts'
 import { openFixture, program, SDK_SERVER, textOf } from './support/upstream-fixture.ts'
 
-const PATIENT = { timeout: 15_000 }
-
 describe('two servers that have the same addresses', () => {
   it('are each read by the agent that has it, and whoever gives both to one agent is told', async () => {
     const desk = await openFixture({
@@ -15,7 +13,7 @@ describe('two servers that have the same addresses', () => {
       },
     })
     const reads = async (name: string) => (await desk.status(name))?.resources
-    for (const name of ['first', 'second']) await expect.poll(() => reads(name), PATIENT).toBe(2)
+    for (const name of ['first', 'second']) await expect.poll(() => reads(name)).toBe(2)
     await desk.run('reload')
     const [ada, bob] = await Promise.all([
       desk.connect('auto', { agent: 'ada' }),

@@ -17,9 +17,7 @@ async function openQuietFixture(...tools: Definition[]) {
   return { say, run }
 }
 
-it('offers a tool that is gone and comes back with its next call, also where no `up` runs', {
-  timeout: 90_000,
-}, async () => {
+it('offers a tool that is gone and comes back with its next call, also where no `up` runs', async () => {
   const { say, run } = await openQuietFixture(definition('note'), definition('draft'))
   await say(definition('note'))
   await run('upstreams', 'restart', 'desk')
@@ -32,9 +30,7 @@ it('offers a tool that is gone and comes back with its next call, also where no 
   expect(await run('call', 'desk_draft', 'path=b')).toMatchObject({ code: 0, stdout: '{"path":"b"}' })
 })
 
-it('offers a tool that is changed and changed back with its next call, also where no `up` runs', {
-  timeout: 90_000,
-}, async () => {
+it('offers a tool that is changed and changed back with its next call, also where no `up` runs', async () => {
   const { say, run } = await openQuietFixture(definition('note'))
   await say(definition('note', { description: 'About another note.' }))
   await run('upstreams', 'restart', 'desk')
@@ -43,9 +39,7 @@ it('offers a tool that is changed and changed back with its next call, also wher
   expect(await run('call', 'desk_note', 'path=a')).toMatchObject({ code: 0, stdout: '{"path":"a"}' })
 })
 
-it('says of a server that was seen before whether it works now, and how to try it, where no `up` runs', {
-  timeout: 90_000,
-}, async () => {
+it('says of a server that was seen before whether it works now, and how to try it, where no `up` runs', async () => {
   const licence = join(await makeProject({ licence: '' }), 'licence')
   const desk = { ...program(ILL_SERVER, `--needs=${licence}`), era: 'legacy' }
   const dir = await makeProject({

@@ -36,7 +36,7 @@ async function project() {
 
 const succeeded = { state: 'succeeded', attempts: 1, result: { content: [{ text: 'sunny' }] } }
 
-describe('a call of a disabled tool', { timeout: 60_000 }, () => {
+describe('a call of a disabled tool', () => {
   it('is recorded at the command line, outlives the up that took it, and is run by the next', async () => {
     const at = await project()
     const first = await startUp(at.dir)
@@ -56,7 +56,7 @@ describe('a call of a disabled tool', { timeout: 60_000 }, () => {
     await startUp(at.dir)
     expect(await at.show(id)).toMatchObject({ state: 'queued', attempts: 0 })
     await at.back()
-    await expect.poll(() => at.show(id), { timeout: 20_000 }).toMatchObject(succeeded)
+    await expect.poll(() => at.show(id)).toMatchObject(succeeded)
   })
 
   it('is recorded where no up runs, and says what it waits for', async () => {
@@ -66,7 +66,7 @@ describe('a call of a disabled tool', { timeout: 60_000 }, () => {
     expect(waiting).toMatchObject({ for: 'dependency', missing: ['station'] })
     await at.back()
     await startUp(at.dir)
-    await expect.poll(() => at.show(operationId), { timeout: 20_000 }).toMatchObject(succeeded)
+    await expect.poll(() => at.show(operationId)).toMatchObject(succeeded)
   })
 
   it('takes one of three words, and not two that differ', async () => {
@@ -115,7 +115,7 @@ describe('a call of a disabled tool', { timeout: 60_000 }, () => {
     expect(answer._meta?.['quartermaster/waiting']).toMatchObject({ for: 'dependency', missing: ['station'] })
     expect(answer.isError).toBeUndefined()
     await at.back()
-    await expect.poll(call, { timeout: 20_000 }).toMatchObject({ content: [{ text: 'sunny' }] })
+    await expect.poll(call).toMatchObject({ content: [{ text: 'sunny' }] })
   })
   it('waits for a program that calls as its owner', async () => {
     const at = await project()
@@ -124,6 +124,6 @@ describe('a call of a disabled tool', { timeout: 60_000 }, () => {
     const { operationId, waiting } = await host.call({ agent: 'default', tool: 'look', whenDisabled: 'wait' })
     expect(waiting).toMatchObject({ for: 'dependency', missing: ['station'] })
     await at.back()
-    await expect.poll(() => host.control.operation({ id: operationId }), { timeout: 20_000 }).toMatchObject(succeeded)
+    await expect.poll(() => host.control.operation({ id: operationId })).toMatchObject(succeeded)
   })
 })

@@ -137,7 +137,7 @@ export async function breakFeed({ dir, control }: Place, agent: string): Promise
   await rm(join(dir, 'feed.txt'))
   await control.call({ agent, tool: 'now', input: {} }).catch(() => {})
   await vi.waitFor(async () => expect((await control.tool({ name: 'now' })).state).toBe('disabled'), {
-    timeout: 20_000,
+    timeout: 300_000,
   })
 }
 

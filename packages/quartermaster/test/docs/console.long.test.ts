@@ -7,7 +7,7 @@ const PAGES = ['README.md', 'docs/first-safe-call.md', 'docs/first-tool.md', 'do
 // The pages are written for a POSIX shell.
 describe.skipIf(process.platform === 'win32')('what pages show', () => {
   // Each mostly waits for what comes by itself.
-  it.concurrent.each(PAGES)('is what happens: %s', { timeout: 480_000 }, async file => {
+  it.concurrent.each(PAGES)('is what happens: %s', async file => {
     const steps = await runPage(readPage(file))
     expect(steps.length).toBeGreaterThan(0)
     for (const { command, printed, shown } of steps) expect(`$ ${command}\n${printed}`).toBe(`$ ${command}\n${shown}`)

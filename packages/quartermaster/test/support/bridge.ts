@@ -102,7 +102,7 @@ export function endBackgroundAfter(dir: string): void {
   onTestFinished(async () => {
     const pid = await ownerOf(dir)
     if (pid === undefined || !signal(pid, 'SIGTERM')) return
-    await expect.poll(() => signal(pid, 0), { timeout: 20_000 }).toBe(false)
+    await expect.poll(() => signal(pid, 0)).toBe(false)
   })
 }
 

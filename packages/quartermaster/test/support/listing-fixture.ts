@@ -13,9 +13,6 @@ import {
   startHttpServer,
   type UpstreamDesk,
 } from './upstream-fixture.ts'
-
-export const PATIENT = { timeout: 20_000 }
-
 export type Definition = Readonly<Record<string, unknown>> & { readonly name: string }
 
 /** A definition that nobody has anything against. */
@@ -79,7 +76,7 @@ export async function openListingFixture(
 ): Promise<ListingDesk> {
   const { entry, say } = await listing(tools, ...flags)
   const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
-  await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+  await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
   return {
     ...desk,
     say,

@@ -30,7 +30,7 @@ export async function createFootprintScale(): Promise<FootprintScale> {
   async function insideOf(pid: number): Promise<Pick<Footprint, 'heap' | 'handles'>> {
     const { length } = await heaps()
     process.kill(pid, 'SIGUSR2')
-    await expect.poll(async () => (await heaps()).length, { timeout: 15_000 }).toBe(length + 1)
+    await expect.poll(async () => (await heaps()).length).toBe(length + 1)
     const [heap, handles] = (await heaps()).at(-1)?.split(' ').map(Number) ?? []
     return { heap: Number(heap), handles: Number(handles) }
   }

@@ -20,6 +20,6 @@ export async function openForTwo(mcpServers: DeskOptions['mcpServers']): Promise
 export async function openDiffering(): Promise<TwoAgents> {
   const agents = { ada: { env: { ECHO_TEXT: 'Says something else.' } } }
   const both = await openForTwo({ desk: { ...program(SDK_SERVER), agents } })
-  await expect.poll(() => textOf(both.bob, 'desk_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+  await expect.poll(() => textOf(both.bob, 'desk_echo', { text: 'hi' })).toBe('hi')
   return both
 }
