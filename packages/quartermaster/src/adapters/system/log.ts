@@ -1,6 +1,6 @@
 import { messageOf, type Settings, stackOf } from '../../contracts/index.ts'
 import { type Log, toSafeJson } from '../../core/kernel/index.ts'
-import { isName } from '../../core/secrets/index.ts'
+import { isName, mask, REDACTED } from '../../core/secrets/index.ts'
 
 type Level = keyof Log
 const ORDER: readonly Settings['logLevel'][] = ['debug', 'info', 'warn', 'error', 'silent']
@@ -42,31 +42,18 @@ function redactFields(fields: Readonly<Record<string, unknown>>): Record<string,
   return typeof shown === 'object' && shown !== null ? { ...shown } : { fields: shown }
 }
 
-/** A text without what looks like a credential. Hashes, paths and our own ids stay: lines without them say nothing. */
+/** A text without what looks like a credential. */
 function redactText(text: string): string {
   const shown = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text
-  const redacted = FORMS.reduce((text, [form, replacement]) => text.replace(form, replacement), shown)
-  return redacted.replace(UNMARKED_TOKEN, word => (isName(word) ? word : '[redacted]'))
+  return mask(shown).text.replace(UNMARKED_TOKEN, word => (isName(word) ? word : REDACTED))
 }
 
-/** A line is read by people; a tool that writes a whole file into it means no harm and does some. */
+/** A tool that writes a whole file into a log line means no harm and does some. */
 const LONGEST_TEXT = 16 * 1024
 const DEEPEST = 8
 const MOST_ENTRIES = 1_000
 
-const FORMS: readonly (readonly [RegExp, string])[] = [
-  // Credentials as they travel, whatever their form.
-  [/\b(bearer|basic)(\s+)[\w.~+/=-]{8,}/gi, '$1$2[redacted]'],
-  // Our own tokens, wherever they stand.
-  [/qm_[\w-]{43}/g, 'qm_[redacted]'],
-  // User and password in a URL.
-  [/(:\/\/)[^\s/@:]+:[^\s/@]+@/g, '$1[redacted]@'],
-]
-
-/**
- * 256 bits in base64url, as the admin token has them; a hash is in hex and longer, and a path has more around it. Names of tools
- * may be as long.
- */
+/** 256 bits in base64url, as the admin token has them. A name of a tool may be as long; a hash is longer, and a path has more around it. */
 const UNMARKED_TOKEN = /(?<![\w/+.-])[\w-]{43}(?![\w/+=.-])/g
 
 /** Fields whose name says what they hold, its words parted by hyphens. Ids of tokens are no tokens. */
@@ -75,7 +62,7 @@ const SECRET_NAME = /^(.*[-_.])?(authorization|cookie|password|passphrase|secret
 function redactObject(value: object, around: readonly object[]): Record<string, unknown> {
   const entries = Object.entries(value).slice(0, MOST_ENTRIES)
   return Object.fromEntries(
-    entries.map(([key, child]) => [key, isSecret(key, child) ? '[redacted]' : redactValue(child, around)]),
+    entries.map(([key, child]) => [key, isSecret(key, child) ? REDACTED : redactValue(child, around)]),
   )
 }
 

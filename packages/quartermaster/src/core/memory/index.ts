@@ -6,5 +6,4 @@ export {
   type MemoryHandlersDeps,
   memoryHandlers,
 } from './memory.ts'
-export { type Redacted, redactSecrets, TAKEN_OUT } from './redaction.ts'
 export { type Author, createMemoryScopes, MAY_WRITE_GLOBAL, type MemoryScopes, type Reader } from './write.ts'

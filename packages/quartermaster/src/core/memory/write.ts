@@ -11,8 +11,8 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Clock, createFullness, type Digest, type Ids } from '../kernel/index.ts'
+import { mask } from '../secrets/index.ts'
 import { insertNext, mustNotExist, remove, type Store, update } from '../store/index.ts'
-import { redactSecrets } from './redaction.ts'
 import type { MemoryWords } from './words.ts'
 
 interface MemoryWriterDeps {
@@ -86,7 +86,7 @@ export function createMemoryWriter({
   async function keep({ workspace, operationId = undefined }: Author, wish: MemoryWish): Promise<CommittedMemory> {
     const { scope = 'LOCAL', conversationId = null } = wish
     const scopeKey = scopes.writable(workspace, scope)
-    const { text: content, count: redacted } = redactSecrets(wish.content)
+    const { text: content, count: redacted } = mask(wish.content)
     const hash = digest(content)
     const [there, before] = await Promise.all([
       sameContent(scopeKey, hash),
@@ -128,7 +128,7 @@ export function createMemoryWriter({
     // Checked for the present scope as well: a workspace that lost the right to write there changes nothing there.
     scopes.writable(workspace, row.scope)
     const scopeKey = scope === row.scope ? row.shelf : scopes.writable(workspace, scope)
-    const { text: content, count: redacted } = redactSecrets(wish.content)
+    const { text: content, count: redacted } = mask(wish.content)
     const hash = digest(content)
     // An update repeated because its answer got lost changes nothing.
     if (row.shelf === scopeKey && row.digest === hash) return { memory: memoryFacts(row), outcome: 'known', redacted }

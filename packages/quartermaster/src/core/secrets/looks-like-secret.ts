@@ -1,5 +1,3 @@
-import { REFERENCE } from '../shell/index.ts'
-
 /**
  * Whether a value that someone wrote down is probably a credential, by its name or by its form. A reference to one is none.
  * Being wrong costs little: a text that is no secret works from the secrets file as well.
@@ -17,11 +15,11 @@ export function isSecretName(name: string): boolean {
   return (SECRET_NAME.test(name) || SECRET_NAME.test(words)) && !NO_SECRET_NAME.test(words)
 }
 
-/** What takes the place, in a word of a script, of each character of what the shell puts there itself. */
-export const FILLER = '\u{1}'
+/** A reference, also an escaped one (`$${…}`). The length is bounded so that no search is long. */
+export const REFERENCE = String.raw`\$?\$\{[^}]{0,1000}\}`
 
-/** References, and what a shell fills in. */
-export const FILLED_IN = new RegExp(`${REFERENCE}|${FILLER}+`, 'u')
+/** Splits a text at its references. */
+export const FILLED_IN = new RegExp(REFERENCE, 'u')
 
 /** Those of the pieces beside what is filled in that hold the credential, in a text which has one. */
 export function secretPieces(name: string, pieces: readonly string[]): string[] {
@@ -112,7 +110,7 @@ function hasSecretForm(text: string): boolean {
   return FORMS.some(form => form.test(text)) || isConnectionString(text) || hasSecretPair(text)
 }
 
-/** The same of what stands beside what is filled in: of `user=${ME} password=pw` each name keeps its own value. */
+/** The text beside the references: of `user=${ME} password=pw` each name keeps its own value. */
 function hasFormBesides(pieces: readonly string[]): boolean {
   const text = pieces.join('')
   return FORMS.some(form => form.test(text)) || isConnectionString(text) || hasSecretPair(pieces.join(FILLER))
@@ -123,7 +121,10 @@ function hasSecretPair(text: string): boolean {
   return pairsIn(own).some(([name, value]) => !isHarmless(value) && isNamedSecret(name, value))
 }
 
-/** Without it a name is no pair. */
+/** Stands for a reference, so that the name before it does not get the value behind it. */
+const FILLER = '\u{1}'
+
+/** A name whose value is a reference alone. */
 const FILLED_VALUE = new RegExp(String.raw`[=:]\s*["']?${FILLER}+(?=[\s;&#"',}?]|$)`, 'gu')
 
 /** `Server=db;Pwd=abc`: by itself that name is the working folder. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { doubtfulOptions, separateSecrets } from './index.ts'
+import { separateSecrets } from './index.ts'
 
 const GITHUB = 'ghp_0123456789abcdefghij'
 
@@ -226,7 +226,6 @@ describe('the secrets of an entry', () => {
     const written = [key, name].map(entry => separateSecrets('a', entry, { isToRun: true }).secrets)
     expect(written).toEqual([{ A_K: 'a8Kd03mZq91x4T7w' }, {}])
     expect(separateSecrets('a', name).secrets).toEqual({ A_C: 'n8n-k8s-prod1' })
-    expect(doubtfulOptions(name.args)).toEqual(['-c'])
   })
 
   it.each([

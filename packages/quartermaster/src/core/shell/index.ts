@@ -1,25 +1,19 @@
 export {
-  firstScript,
-  type PlacedWord,
   type ProgramLine,
   programIn,
   programLines,
   programName,
-  scriptIn,
+  scriptIndex,
+  scriptLines,
   withShellVariables,
 } from './command-line.ts'
+export { firstOperand, type PackageRun, packageRunIn, packageRunsOf, WITH_VALUE } from './package-runs.ts'
 export {
   findUnpinned,
-  firstOperand,
   isFilledIn,
-  type PackageRun,
   type ProgramCall,
-  packageRunIn,
-  packageRunsOf,
   programIdentity,
   type Unpinned,
-  WITH_VALUE,
   withTexts,
   withVersionsOf,
-} from './package-runs.ts'
-export { type FilledWord, REFERENCE, type Script, scriptWords, shellCommands } from './script.ts'
+} from './package-versions.ts'

@@ -105,7 +105,7 @@ function isPinnable({ runner, place }: Unpinned): boolean {
 function leftNote(one: Unpinned, isElsewhere: boolean): string {
   const why = isElsewhere
     ? 'Not pinned, because the entry names a registry of its own, which is not asked.'
-    : 'Not pinned, because it is not written as one name with its version.'
+    : 'Not pinned, because it is inside a script, or is not written as one name with its version.'
   return `${one.runner === 'npm' ? why : 'Only packages of npm can be pinned by --pin.'} ${unpinnedWarning(one)}`
 }
 

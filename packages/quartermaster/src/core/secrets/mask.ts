@@ -1,41 +1,35 @@
-import { SECRET_FORMS } from '../secrets/index.ts'
+import { SECRET_FORMS } from './looks-like-secret.ts'
 
-/** A text without its secrets, and how many there were. */
-export interface Redacted {
-  readonly text: string
-  readonly count: number
-}
-
-/** What stands where a secret stood. */
-export const TAKEN_OUT = '[redacted]'
+/** Stands in a text where a secret stood. */
+export const REDACTED = '[redacted]'
 
 /**
- * Takes credentials out of a text before it is kept. Only what has the form of one, or stands where one is named: hashes, paths,
- * UUIDs and long words mean something to the reader of the memory, and what is taken out is lost.
+ * A text without credentials, and how many there were. Masks only what has the form of a credential or stands where one is named:
+ * hashes, paths, UUIDs, names and long words mean something to the reader, and what is masked is lost.
  */
-export function redactSecrets(text: string): Redacted {
+export function mask(text: string): { readonly text: string; readonly count: number } {
   let { text: left, count } = withoutKeyBlocks(text)
-  for (const { form, hint, spares = isSpared } of PLACES) {
+  for (const { form, hint, spares = isSpared } of FORMS) {
     if (hint && !hint.test(left)) continue
     left = left.replace(form, (whole: string, ...groups: unknown[]) => {
       const { before = '', after = '' } = (groups.at(-1) ?? {}) as { before?: string; after?: string }
       const value = whole.slice(before.length, whole.length - after.length)
-      if (value.includes(TAKEN_OUT) || spares(before, value)) return whole
+      if (value.includes(REDACTED) || spares(before, value)) return whole
       count++
-      return `${before}${TAKEN_OUT}${after}`
+      return `${before}${REDACTED}${after}`
     })
   }
   return { text: left, count }
 }
 
-/** Private keys span much and come first: what is taken with them is not looked through for less. */
-function withoutKeyBlocks(text: string): Redacted {
+/** Private keys come first, because they span much text that other forms would match in part. */
+function withoutKeyBlocks(text: string): ReturnType<typeof mask> {
   const blocks = text.includes('PRIVATE KEY') ? keyBlocksIn(text) : []
   const kept = blocks.map(({ from }, i) => text.slice(blocks[i - 1]?.to ?? 0, from))
-  return { text: [...kept, text.slice(blocks.at(-1)?.to ?? 0)].join(TAKEN_OUT), count: blocks.length }
+  return { text: [...kept, text.slice(blocks.at(-1)?.to ?? 0)].join(REDACTED), count: blocks.length }
 }
 
-/** Basic credentials are a name and a password in base64. "Basic JavaScript" is neither. */
+/** Whether a word behind "Basic" is no name and password in base64: "Basic JavaScript". */
 function isNoLogin(_before: string, value: string): boolean {
   try {
     return !/^[\x20-\x39\x3b-\x7e]+:\P{Cc}*$/u.test(atob(value))
@@ -44,26 +38,25 @@ function isNoLogin(_before: string, value: string): boolean {
   }
 }
 
-/** A place in a text where a secret may stand. */
-interface SecretPlace {
-  /** Everything but the groups `before` and `after` is the secret. */
+interface SecretForm {
+  /** The secret is everything but the groups `before` and `after`. */
   readonly form: RegExp
-  /** A text without it is not looked through: most have none of it, and a look for a word costs little. */
+  /** Cheap test: the form is tried only in texts that have this. */
   readonly hint?: RegExp
-  /** Whether it is none after all, by what stands before it and by itself. */
+  /** Whether a match is no secret after all; `isSpared` unless given. */
   readonly spares?: (before: string, value: string) => boolean
 }
 
-/** As passwords are called, and what else is named like a secret. What stands before it in a name may say whose it is. */
+/** Words for passwords and other secrets; a name may begin with more, such as `dbPassword`. */
 const SPACED_PASSWORD = 'pass(?:word|wd|phrase|code|wort)|kennwort|pwd|contraseña|senha|mot de passe|пароль'
-/** In languages without spaces, and in one that writes nouns together, it stands right behind what it is for. */
+/** In these languages the word is not set apart from the one before it. */
 const JOINED_PASSWORD = 'パスワード|密码|密碼|비밀번호'
 const PASSWORD = `${SPACED_PASSWORD}|${JOINED_PASSWORD}`
 const SECRET = String.raw`secret|(?:api|access|auth|private|secret|signing|encryption|account)[ _-]?key|token|credentials?`
 const NAME = String.raw`(?:${PASSWORD}|${SECRET})`
-/** What is also a word, but not behind one of these: a boarding pass, and the first pass of a compiler. */
+/** `pass` and `pw` only behind one of these: a boarding pass is no password. */
 const SHORT_NAME = String.raw`(?:\b(?:my|our|your|his|her|their|user|login|root|admin|wi-?fi) |[A-Za-z0-9]_)(?:pass|pw)`
-/** Unquoted it ends where a setting or a part of an address does; in quotes it is all that is in them. */
+/** An unquoted value ends where a setting or a part of an address ends. */
 const PLAIN = String.raw`(?![\s"'\x60])(?:[^\s"'\x60;,&<>()]|&(?!\w{1,64}=)){4,512}`
 const SET = String.raw`["'\x60]?\s{0,4}(?::=|=>|[=:：])\s{0,4}`
 const SAID = String.raw`(?:is|ist|est|es|was|war|lautet):? (?:now |still |currently )?["'\x60]?`
@@ -72,11 +65,10 @@ const SAID = String.raw`(?:is|ist|est|es|was|war|lautet):? (?:now |still |curren
 const WORD_START = String.raw`(?<![\p{L}\p{N}_])`
 const WHOLE_PASSWORD = `(?:${WORD_START}(?:${SPACED_PASSWORD})|${JOINED_PASSWORD})`
 
-/** In nearly every text there is none of these words. */
 const NAMED = /pass|kennwort|pwd|pw\b|secret|key|token|credential|contrase|senha|парол|パスワード|密|비밀/i
 
 /** What is named as a secret: in a setting, in a command, in a header, or in a sentence. */
-const NAMED_SECRETS: readonly SecretPlace[] = [
+const NAMED_SECRETS: readonly SecretForm[] = [
   // `password=…`, `"apiKey": "…"`, `DB_PASSWORD: …`.
   {
     form: new RegExp(
@@ -140,7 +132,7 @@ const NAMED_SECRETS: readonly SecretPlace[] = [
   },
 ]
 
-/** Whether the value where a secret is named is none: a placeholder, a path, a reference to one, or a word about it. */
+/** Whether a value behind the name of a secret is a placeholder, a path, a reference, or a word about the secret. */
 function isSpared(before: string, value: string): boolean {
   const bare = bareOf(value)
   if (isNoValue(bare)) return true
@@ -148,8 +140,8 @@ function isSpared(before: string, value: string): boolean {
 }
 
 /**
- * Whether what follows a secret's name in a sentence, with nothing that says it is its value, is none. Only what is never a word of
- * a sentence is a secret: letters and digits mixed, or long and of one piece.
+ * Whether what follows a secret's name in a sentence is prose. Only what is never a word of a sentence is a secret: letters and
+ * digits mixed, or long and of one piece.
  */
 function isProse(_before: string, value: string): boolean {
   const bare = bareOf(value)
@@ -158,7 +150,7 @@ function isProse(_before: string, value: string): boolean {
   return !isMixed && !(bare.length >= LONG && /^[\x21-\x7e]+$/.test(bare) && isRandomCase(bare))
 }
 
-/** As `isProse`, where not even "is" stands between: what is short may be anything, and a name may have a number. */
+/** As `isProse`, where not even "is" stands between: a short text may be anything, and a name may have a number. */
 function isProseBehindKey(before: string, value: string): boolean {
   const bare = bareOf(value)
   return bare.length < LONG || isProse(before, value) || bare.split(/[-_./:=]/).every(isWordOrNumber)
@@ -192,7 +184,7 @@ function isNoValue(bare: string): boolean {
   return PLACEHOLDER.test(bare) || REFERENCE.test(bare) || isPath(bare)
 }
 
-/** What people write where a secret would be, what is said of one, and what one was made by. */
+/** What people write in place of a secret, words about one, and names of algorithms. */
 const PLACEHOLDER =
   /^(?:\$\{?\w+\}?|\$\([^)]*\)|<[^>]*>|\{\{[^}]*\}\}|%\w+%|\*+|x+|\.{3}|…|\[[^\]]*\]|(?:your|my|the)[-_].*|true|false|yes|no|none|null|undefined|required|optional|string|empty|changed|unknown|wrong|invalid|missing|(?:sha-?\d+|md5|argon2\w*|bcrypt|scrypt|pbkdf2)(?:-\w+)?)$/i
 
@@ -200,7 +192,7 @@ const PLACEHOLDER =
 const REFERENCE =
   /^(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|env|secrets|vars|config|settings|options|args|self|this)[.[]/i
 
-/** Where it lies. What is random between two slashes is a key that has slashes. */
+/** The place of a secret. A random piece between two slashes means a key that has slashes. */
 function isPath(value: string): boolean {
   const isRooted = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w.@\\/-]*$/.test(value)
   const isRelative = /^[a-z][a-z0-9_.-]*(?:\/[a-z0-9_.-]+)+$/.test(value)
@@ -211,12 +203,12 @@ function isRandom(piece: string): boolean {
   return piece.length >= 12 && isRandomCase(piece) && /\d/.test(piece)
 }
 
-/** Capitals and small letters, and not as names of several words have them. */
+/** Capitals and small letters mixed, but not as in names of several words. */
 function isRandomCase(value: string): boolean {
   return /[a-z]/.test(value) && /[A-Z]/.test(value) && !value.split(/[-_./]/).every(word => WORD.test(word))
 }
 
-/** A password may be a word. These never are: what follows them in prose, or in a setting, says something about them. */
+/** A password may be a word. These never are: a word behind them in prose, or in a setting, says something about them. */
 const NEVER_A_WORD = /(?:token|key|secret|credentials?|bearer|basic|bot)\W*$/i
 
 const WORD = /^(?:[a-z]{1,20}|[A-Z]{1,12}|(?:[A-Z][a-z]{2,20})+|[a-z]{2,20}(?:[A-Z][a-z]{2,20})+)[!?]?$/
@@ -228,7 +220,7 @@ function isWords(value: string): boolean {
   return words.length <= MOST_WORDS && words.every(word => WORD.test(word))
 }
 
-/** Names of our trade that have digits. */
+/** Technical terms that have digits. */
 const TERM =
   /^(?:oauth[12]?|saml2?|base(?:16|32|58|62|64)(?:url)?|utf-?(?:8|16|32)|k8s|i18n|l10n|s3|ec2|ipv[46]|http[123]|tls1|2fa|u2f|fido2|web3|x509|(?:rs|es|hs|ps)\d{3}|aes-?\d{3}|rsa-?\d{4}|p-?\d{3}|(?:ed|x|curve)25519|ed448|gpt-?\d\w?|v\d{1,4})$/i
 
@@ -244,7 +236,7 @@ function isTermWith(term: string, word: string): boolean {
   return /^[a-z]{4,20}$/.test(word) && (TERM.test(term) || /^[a-z]{1,2}\d{1,3}[a-z]$/.test(term))
 }
 
-/** `step2`, `Q3`, `TASK-2026-000123`, `release-2024`: what is counted. */
+/** `step2`, `Q3`, `TASK-2026-000123`, `release-2024`. */
 function isNumbered(value: string): boolean {
   if (/^[A-Z]{2,10}(?:-\d{1,8}){1,3}$/.test(value) || /^[A-Z]\d{1,2}$/.test(value)) return true
   return /^(?:case|chapter|day|field|form|input|item|level|line|no|number|option|page|part|phase|policy|release|round|rule|section|step|table|test|type|user|version|week|year)[-_#]?\d{1,8}$/i.test(
@@ -252,13 +244,12 @@ function isNumbered(value: string): boolean {
   )
 }
 
-/** Where a private key begins and ends, as PEM, PGP and SSH2 write it. */
+/** The first and last line of a private key in PEM, PGP and SSH2. */
 const HEAD = /-{4,5} ?BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g
 const TAIL = /-{4,5} ?END (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g
-/** No private key is longer. What stands further away belongs to something else. */
+/** No private key is longer. */
 const LONGEST = 65_536
 
-/** From where to where the private keys of a text reach. */
 function keyBlocksIn(text: string): { readonly from: number; readonly to: number }[] {
   const tails = [...text.matchAll(TAIL)].map(found => ({ from: found.index, to: found.index + found[0].length }))
   const heads = [...text.matchAll(HEAD)].map(found => ({ from: found.index, to: found.index + found[0].length }))
@@ -282,7 +273,7 @@ const CUT = /\s{0,4}-{1,5} ?[A-Z0-9 -]{0,64}$/y
 const LONG_PIECE = 16
 const A_WORD = /^[A-Z]?[a-z]+$|^[A-Z]+$/
 
-/** How far a key reaches that has no end: as long as there are lines of one. What was said after it stays. */
+/** The end of a key without a last line: it reaches as far as its lines do. */
 function endOfPieces(text: string, start: number, limit: number): number {
   let end = start
   for (;;) {
@@ -307,7 +298,7 @@ function after(form: RegExp, text: string, at: number): number {
   return form.test(text) ? form.lastIndex : at
 }
 
-const PLACES: readonly SecretPlace[] = [
+const FORMS: readonly SecretForm[] = [
   {
     form: /(?<before>\bPrivate-Lines: \d{1,3}\r?\n)(?:[A-Za-z0-9+/=]{1,128}\r?\n){0,128}[A-Za-z0-9+/=]{1,128}(?![^\r\n])/g,
     hint: /Private-Lines/,
@@ -323,18 +314,18 @@ const PLACES: readonly SecretPlace[] = [
     form: /(?<before>[?&](?:sig|signature|x-(?:amz|goog)-(?:signature|security-token|credential))=)[\w%.~+/=-]{6,2048}/gi,
     hint: /[?&](?:sig|x-)/i,
   },
-  // As credentials travel in a header, which may go on in the next line.
+  // A header, which may go on in the next line.
   {
     form: /(?<before>\bauthorization["'`]?\s{0,4}[:=]\s{0,32}["'`]?(?:bearer|basic|token|bot|apikey)\s{1,32})[\w.~+/=-]{4,4096}/gi,
     hint: /authorization/i,
   },
-  // Where nothing follows it in its line it is no sentence about tokens.
+  // At the end of a line it is no sentence about tokens.
   {
     form: /(?<before>\bauthorization["'`]?\s{0,4}:\s{0,4}["'`]?bearer )(?!tokens?\b|auth|scheme|header)[\w.~+/=-]{4,4096}(?=["'`]{0,2}(?:\r?\n|$))/gi,
     hint: /authorization/i,
     spares: () => false,
   },
-  // And elsewhere. "bearer of bad news" is none: these have a digit or are long.
+  // Elsewhere a token has a digit or is long, unlike "bearer of bad news".
   {
     form: /(?<before>\bbearer(?:\s{1,32}|[:=]\s{0,32})["'`]?)(?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{32})[\w.~+/=-]{8,4096}/gi,
     hint: /bearer/i,
