@@ -1,250 +1,234 @@
 import { type Problem } from '../../contracts/index.ts'
 import { type Generation, type Knowledge } from '../catalogue/index.ts'
 import { type Clock, didYouMean, inTurns, type Steps } from '../kernel/index.ts'
-import {
-  type Fault,
-  type LocalLink,
-  localLinks,
-  toolPath,
-  toolText,
-  toProblem,
-  unitText,
-  type WrittenText,
-} from './entry.ts'
-import { includesIn, libraryOf, strayIncludes, withIncludes } from './library.ts'
-import { anchorsOf, plainAnchor, unendedIn } from './markdown.ts'
+import { grouped, toolPath } from './entry.ts'
+import { includesIn, withIncludes } from './includes.ts'
+import { libraryOf } from './library.ts'
+import { type LocalLink, type ParsedPage } from './markdown.ts'
 import { type Directions, isDirections } from './skill.ts'
 
-/** Those who know what a check has to ask. */
-export interface CheckParts extends Asked {
-  readonly files: KnowledgeFiles
+/** The facts that a check has to ask for. */
+export interface CheckParts {
+  /** The most bytes that an answer may have. */
+  readonly maxResultBytes: number
+  /** Whether an agent is offered these directions; `undefined` where there are no agents. */
+  isOffered(directions: Directions): boolean | undefined
+  readonly files: {
+    /** Whether there is a file or folder at this path below the project folder. */
+    exists(path: string): Promise<boolean>
+  }
 }
 
-interface CheckDeps extends CheckParts {
-  readonly clock: Pick<Clock, 'now' | 'breathe'>
+/** A text that a person wrote: a unit, or the text of a declared tool. */
+interface WrittenText extends Pick<Knowledge, 'path' | 'unit' | 'lines' | 'body' | 'isBuiltin'> {
+  /** The unit; nothing for a tool, whose name is the path. */
+  readonly knowledge: Knowledge | undefined
+  readonly page: ParsedPage
 }
+
+interface Fault {
+  readonly severity: Problem['severity']
+  readonly text: WrittenText
+  readonly field?: string
+  /** The line of its body. */
+  readonly bodyLine?: number
+  readonly message: string
+}
+
+type Parse = (text: string) => ParsedPage
 
 /**
- * What is wrong between the units of a generation, and between them and everything else: each by itself was right, or it
- * would not be among them. There may be ten thousand, so others have their turn meanwhile.
+ * Finds what is wrong between the units of a generation, and between them and tools, agents and files. Each unit was validated on
+ * load. There may be ten thousand, so the check yields to other work.
  */
-export async function checkLibrary(generation: Generation, deps: CheckDeps): Promise<Problem[]> {
-  const units = [...generation.knowledge.values()]
-  const declared = [...generation.tools.values()].filter(({ body }) => body !== undefined).map(toolText)
-  const faults = [
-    ...(await inTurns(unitFaults(generation, units, deps), deps.clock)),
-    ...declared.flatMap(declaredFaults),
-    ...(await checkLinks(generation, { texts: [...units.map(unitText), ...declared], ...deps })),
-  ]
-  return faults.map(toProblem)
+export async function checkLibrary(
+  generation: Generation,
+  { clock, ...parts }: CheckParts & { readonly clock: Pick<Clock, 'now' | 'breathe'> },
+): Promise<Problem[]> {
+  const { parsePage } = await import('./markdown.ts')
+  const texts = await inTurns(parsedTexts(generation, parsePage), clock)
+  const faults = await inTurns(textFaults(generation, texts, parts), clock)
+  const links = await inTurns(linkFaults(generation, texts, parsePage), clock)
+  return [...faults, ...links.faults, ...(await missingFiles(links.toFiles, parts))].map(toProblem)
 }
 
-function* unitFaults(generation: Generation, units: readonly Knowledge[], deps: CheckDeps): Steps<Fault[]> {
-  const faults: Fault[] = []
-  const included = new Set<string>()
-  for (const unit of units) {
-    faults.push(
-      ...includeFaults(unit, generation, included),
-      ...textFaults(unitText(unit)),
-      ...pathFaults(unit, generation),
-      ...circleFaults(unit, generation),
-      ...toolFaults(unit, generation),
-      ...checkDirections(unit, generation, deps),
-    )
+function* parsedTexts({ knowledge, tools }: Generation, parse: Parse): Steps<WrittenText[]> {
+  const texts: WrittenText[] = []
+  for (const one of knowledge.values()) {
+    const { path, unit, lines, body, isBuiltin } = one
+    texts.push({ path, unit, lines, body, isBuiltin, knowledge: one, page: parse(body) })
     yield
   }
-  faults.push(...commandFaults(generation, units), ...aliasFaults(generation, units))
-  return faults
+  for (const { name: path, unit, lines, body } of tools.values()) {
+    if (body === undefined) continue
+    texts.push({ path, unit, lines, body, isBuiltin: false, knowledge: undefined, page: parse(body) })
+    yield
+  }
+  return texts
 }
 
-/** Each line once, however many units include its unit. */
-function includeFaults(unit: Knowledge, { knowledge }: Generation, told: Set<string>): Fault[] {
-  return withIncludes(unit, one => knowledge.get(one)).faults.flatMap(({ unit: path, line, message }): Fault[] => {
-    const place = knowledge.get(path)
-    if (!place || told.has(`${path}\n${line}`)) return []
-    told.add(`${path}\n${line}`)
-    const text = unitText(place)
-    return [{ severity: 'error', text, bodyLine: line, message: `It is not included: ${message}` }]
-  })
+function* textFaults(generation: Generation, texts: readonly WrittenText[], parts: CheckParts): Steps<Fault[]> {
+  const faults: Fault[] = []
+  const findIncludeFaults = createIncludeCheck(generation, texts)
+  for (const text of texts) {
+    const unit = text.knowledge
+    faults.push(...(unit ? findIncludeFaults(unit) : toolIncludeFaults(text)), ...pageFaults(text))
+    if (unit)
+      faults.push(
+        ...pathFaults(unit, text, generation),
+        ...cycleFaults(unit, text, generation),
+        ...toolFaults(unit, text, generation),
+        ...directionsFaults(unit, text, { generation, ...parts }),
+      )
+    yield
+  }
+  return [...faults, ...commandFaults(generation, texts), ...aliasFaults(generation, texts)]
 }
 
-function textFaults(text: WrittenText): Fault[] {
-  const message = 'An include stands on a line of its own; here it is shown as it is.'
-  const stray = strayIncludes(text.body).map((bodyLine): Fault => ({ severity: 'warning', text, bodyLine, message }))
-  return [...stray, ...unendedFaults(text)]
+/** Reports each line once, however many units include its unit. */
+function createIncludeCheck({ knowledge }: Generation, texts: readonly WrittenText[]): (unit: Knowledge) => Fault[] {
+  const byPath = new Map(texts.flatMap(text => (text.knowledge ? [[text.path, text] as const] : [])))
+  const reported = new Set<string>()
+  return unit =>
+    withIncludes(unit, path => knowledge.get(path)).faults.flatMap(({ unit: path, line, message }): Fault[] => {
+      const text = byPath.get(path)
+      const place = `${path}\n${line}`
+      if (!text || reported.has(place)) return []
+      reported.add(place)
+      return [{ severity: 'error', text, bodyLine: line, message: `It is not included: ${message}` }]
+    })
 }
 
-function unendedFaults(text: WrittenText): Fault[] {
-  const unended = unendedIn(text.body)
-  if (!unended) return []
-  const message = `"${unended.mark}" begins here and never ends: nothing below it is read as Markdown.`
-  return [{ severity: 'warning', text, bodyLine: unended.line, message }]
-}
-
-/** The page of a tool is about that tool alone. */
-function declaredFaults(text: WrittenText): Fault[] {
+function toolIncludeFaults(text: WrittenText): Fault[] {
   const message = 'The text of a tool includes nothing; the line is shown as it is.'
-  const whole = includesIn(text.body).map(
-    ({ line: bodyLine }): Fault => ({ severity: 'warning', text, bodyLine, message }),
-  )
-  return [...whole, ...textFaults(text)]
+  return includesIn(text.body).map(({ line: bodyLine }) => ({ severity: 'warning', text, bodyLine, message }))
 }
 
-function pathFaults(unit: Knowledge, generation: Generation): Fault[] {
+function pageFaults(text: WrittenText): Fault[] {
+  const { includeLines, unclosed } = text.page
+  const includes = new Set(includesIn(text.body).map(({ line }) => line))
+  const message = 'An include stands on a line of its own; here it is shown as it is.'
+  const stray = includeLines
+    .filter(line => !includes.has(line))
+    .map((bodyLine): Fault => ({ severity: 'warning', text, bodyLine, message }))
+  if (!unclosed) return stray
+  const unclosedMessage = `"${unclosed.mark}" begins here and never ends: nothing below it is read as Markdown.`
+  return [...stray, { severity: 'warning', text, bodyLine: unclosed.line, message: unclosedMessage }]
+}
+
+function pathFaults(unit: Knowledge, text: WrittenText, generation: Generation): Fault[] {
   const { entries } = libraryOf(generation)
   return (['parents', 'seeAlso'] as const).flatMap(field =>
     unit[field]
       .filter(path => !entries.has(path))
-      .map(path => ({
-        severity: 'warning',
-        text: unitText(unit),
-        field,
-        message: `It names "${path}", and there is nothing there.${didYouMean(path, entries.keys())}`,
-      })),
+      .map(path => {
+        const message = `It names "${path}", and there is nothing there.${didYouMean(path, entries.keys())}`
+        return { severity: 'warning', text, field, message }
+      }),
   )
 }
 
-function circleFaults(unit: Knowledge, { knowledge }: Generation): Fault[] {
-  const seen = new Set<string>()
-  const waiting = [...unit.parents]
-  for (const path of waiting) {
-    if (path === unit.path)
-      return [{ severity: 'warning', text: unitText(unit), field: 'parents', message: 'It lies below itself.' }]
-    if (seen.has(path)) continue
-    seen.add(path)
-    waiting.push(...(knowledge.get(path)?.parents ?? []))
-  }
-  return []
+function cycleFaults({ path, parents }: Knowledge, text: WrittenText, { knowledge }: Generation): Fault[] {
+  const above = new Set(parents)
+  for (const one of above) for (const parent of knowledge.get(one)?.parents ?? []) above.add(parent)
+  return above.has(path) ? [{ severity: 'warning', text, field: 'parents', message: 'It lies below itself.' }] : []
 }
 
-/** A server that has not been seen yet may still bring it, so it is no error. */
-function toolFaults(unit: Knowledge, generation: Generation): Fault[] {
+/** Unknown tools are warnings: a server that has not connected yet may bring them. */
+function toolFaults({ tools, kind }: Knowledge, text: WrittenText, generation: Generation): Fault[] {
   const { entries } = libraryOf(generation)
-  const { tools } = generation
-  return unit.tools.flatMap((name): Fault[] => {
-    if (tools.has(name)) return []
+  return tools.flatMap((name): Fault[] => {
+    if (generation.tools.has(name)) return []
     const { of } = entries.get(toolPath(name)) ?? {}
-    const what =
+    const consequence = kind === 'directions' ? ' No agent is offered these directions.' : ''
+    const why =
       of && 'withheld' in of
         ? `which is held back: ${of.withheld.reason}`
-        : `which does not exist.${didYouMean(name, tools.keys())}${unit.kind === 'directions' ? ' No agent is offered these directions.' : ''}`
-    const message = `It names the tool "${name}", ${what}`
-    return [{ severity: 'warning', text: unitText(unit), field: 'tools', message }]
+        : `which does not exist.${didYouMean(name, generation.tools.keys())}${consequence}`
+    return [{ severity: 'warning', text, field: 'tools', message: `It names the tool "${name}", ${why}` }]
   })
 }
 
-/** A project may put directions of its own in the place of ours. */
-function commandFaults({ prompts }: Generation, units: readonly Knowledge[]): Fault[] {
-  const own = new Map<string, Knowledge>()
-  return units
-    .filter(({ isBuiltin }) => !isBuiltin)
-    .flatMap((unit): Fault[] => {
-      const { command } = unit
-      if (command === undefined) return []
-      if (unit.kind !== 'directions') return [uncalled(unit)]
-      const at = { text: unitText(unit), field: 'command' }
-      const first = own.get(command)
-      if (first)
-        return [{ ...at, severity: 'error', message: `"${command}" is the command of "${first.path}" already.` }]
-      own.set(command, unit)
-      const message = `"${command}" is also a prompt of a capability, which agents with that capability get instead.`
-      return prompts.has(command) ? [{ ...at, severity: 'warning', message }] : []
-    })
+/** Directions of the project may take the command of built-in ones. */
+function commandFaults({ prompts }: Generation, texts: readonly WrittenText[]): Fault[] {
+  const taken = new Map<string, WrittenText>()
+  return texts.flatMap((text): Fault[] => {
+    const { kind, command } = text.knowledge ?? {}
+    if (command === undefined || text.isBuiltin) return []
+    const fault = (severity: Fault['severity'], message: string) => [{ severity, text, field: 'command', message }]
+    if (kind !== 'directions')
+      return fault('warning', `Only directions are called by a command; this is of kind "${kind}".`)
+    const first = taken.get(command)
+    if (first) return fault('error', `"${command}" is the command of "${first.path}" already.`)
+    taken.set(command, text)
+    const message = `"${command}" is also a prompt of a capability, which agents with that capability get instead.`
+    return prompts.has(command) ? fault('warning', message) : []
+  })
 }
 
-function uncalled(unit: Knowledge): Fault {
-  const message = `Only directions are called by a command; this is of kind "${unit.kind}".`
-  return { severity: 'warning', text: unitText(unit), field: 'command', message }
-}
-
-function aliasFaults({ knowledge, tools }: Generation, units: readonly Knowledge[]): Fault[] {
+function aliasFaults({ knowledge, tools }: Generation, texts: readonly WrittenText[]): Fault[] {
   const taken = new Map<string, Knowledge>()
-  return units.flatMap(unit =>
-    unit.aliases.flatMap((alias): Fault[] => {
+  return texts.flatMap(text => {
+    const unit = text.knowledge
+    if (!unit) return []
+    return unit.aliases.flatMap((alias): Fault[] => {
       const word = alias.trim().toLowerCase()
       const first = taken.get(word) ?? knowledge.get(alias.trim())
       if (!first) taken.set(word, unit)
-      const at = { severity: 'warning', text: unitText(unit), field: 'aliases' } as const
-      if (first !== undefined && first !== unit)
-        return [{ ...at, message: `"${alias}" is also what "${first.path}" is called.` }]
-      return tools.has(alias.trim()) ? [{ ...at, message: `"${alias}" is the name of a tool.` }] : []
-    }),
-  )
+      const fault = (message: string): Fault[] => [{ severity: 'warning', text, field: 'aliases', message }]
+      if (first !== undefined && first !== unit) return fault(`"${alias}" is also what "${first.path}" is called.`)
+      return tools.has(alias.trim()) ? fault(`"${alias}" is the name of a tool.`) : []
+    })
+  })
 }
 
-/** What is asked of those who offer directions and answer with them. */
-interface Asked {
-  /** How many bytes an answer may have. */
-  readonly maxResultBytes: number
-  /** Whether some agent is offered these directions; `undefined` where there is no agent that could be. */
-  isOffered(directions: Directions): boolean | undefined
-}
-
-/** Valid directions that no agent can follow. */
-function checkDirections(unit: Knowledge, generation: Generation, asked: Asked): Fault[] {
+/** Directions that are valid, but that no agent can follow. */
+function directionsFaults(
+  unit: Knowledge,
+  text: WrittenText,
+  { generation: { knowledge, tools }, maxResultBytes, isOffered }: CheckParts & { readonly generation: Generation },
+): Fault[] {
   if (!isDirections(unit)) return []
-  return [...sizeFault(unit, generation, asked), ...offerFault(unit, generation, asked)]
+  const faults: Fault[] = []
+  const whole = withIncludes(unit, path => knowledge.get(path)).text
+  const bytes = new TextEncoder().encode(JSON.stringify([whole, unit.summary, unit.whenToUse])).length + ENVELOPE_BYTES
+  if (bytes > maxResultBytes) {
+    const message = `With what they include, these directions make an answer of ${bytes} bytes, and ${maxResultBytes} is the most there may be ("maxResultBytes"): no agent can read them as a prompt or a skill. Part them.`
+    faults.push({ severity: 'error', text, message })
+  }
+  // A tool that does not exist has its own fault.
+  if (!unit.isBuiltin && unit.tools.every(name => tools.has(name)) && isOffered(unit) === false) {
+    const needed = unit.tools.map(name => `"${name}" (capability "${tools.get(name)?.capability}")`)
+    const message = `No agent is offered these directions: none has all of ${needed.join(', ')}.`
+    faults.push({ severity: 'warning', text, field: 'tools', message })
+  }
+  return faults
 }
 
-/** They are read as a whole or not at all, so what is too long is an error. */
-function sizeFault(unit: Directions, { knowledge }: Generation, { maxResultBytes }: Asked): Fault[] {
-  const { text } = withIncludes(unit, path => knowledge.get(path))
-  const bytes = new TextEncoder().encode(JSON.stringify([text, unit.summary, unit.whenToUse])).length + AROUND_BYTES
-  if (bytes <= maxResultBytes) return []
-  const message = `With what they include, these directions make an answer of ${bytes} bytes, and ${maxResultBytes} is the most there may be ("maxResultBytes"): no agent can read them as a prompt or a skill. Part them.`
-  return [{ severity: 'error', text: unitText(unit), message }]
-}
+/** The part of an answer that is not the text. */
+const ENVELOPE_BYTES = 512
 
-/** What an answer has beside the text. */
-const AROUND_BYTES = 512
-
-function offerFault(unit: Directions, { tools }: Generation, { isOffered }: Asked): Fault[] {
-  // Of a tool that does not exist it is told by itself.
-  if (unit.isBuiltin || unit.tools.some(name => !tools.has(name)) || isOffered(unit) !== false) return []
-  const needed = unit.tools.map(name => `"${name}" (capability "${tools.get(name)?.capability}")`)
-  const message = `No agent is offered these directions: none has all of ${needed.join(', ')}.`
-  return [{ severity: 'warning', text: unitText(unit), field: 'tools', message }]
-}
-
-/** The files of the project, as far as links lead to them. */
-interface KnowledgeFiles {
-  /** Whether there is a file or folder at this path, which begins at the project's folder. */
-  exists(path: string): Promise<boolean>
-}
-
-interface LinkDeps {
-  readonly texts: readonly WrittenText[]
-  readonly files: KnowledgeFiles
-  readonly clock: Pick<Clock, 'now' | 'breathe'>
-}
-
-/** Links that lead nowhere. */
-async function checkLinks(generation: Generation, { texts, files, clock }: LinkDeps): Promise<Fault[]> {
-  const { faults, toFiles } = await inTurns(followed(generation, texts), clock)
-  const absent = new Set<string>()
-  for (const path of new Set(toFiles.map(({ path: one }) => one))) if (!(await files.exists(path))) absent.add(path)
-  const missing = toFiles.filter(({ path }) => absent.has(path)).map(({ fault }) => fault)
-  return [...faults, ...missing]
-}
-
-interface Followed {
+interface LinkFaults {
   readonly faults: Fault[]
-  /** Those that lead to no text that was read: whether there is such a file has to be looked at. */
+  /** Links to files that are no texts, and their fault if there is no such file. */
   readonly toFiles: { readonly path: string; readonly fault: Fault }[]
 }
 
-function* followed(generation: Generation, texts: readonly WrittenText[]): Steps<Followed> {
-  const found: Followed = { faults: [], toFiles: [] }
+function* linkFaults(generation: Generation, texts: readonly WrittenText[], parse: Parse): Steps<LinkFaults> {
+  const found: LinkFaults = { faults: [], toFiles: [] }
   const byFile = new Map(texts.map(text => [text.unit.normalize('NFC'), text]))
-  const anchors = anchorsIn(generation)
+  const hasAnchor = createAnchorCheck(generation, parse)
   for (const text of texts) {
-    for (const link of localLinks(text.body)) {
+    for (const link of text.page.links) {
       const { target } = link
-      const path = target === '' ? text.unit : resolved(text.unit, target)
+      const path = target === '' ? text.unit : resolvePath(text.unit, target)
       const linked = target === '' ? text : path && byFile.get(path.normalize('NFC'))
       const fault = (message: string): Fault => ({ severity: 'warning', text, bodyLine: link.line, message })
       if (path === undefined) found.faults.push(fault(`The link "${target}" leads out of the project.`))
-      else if (linked) found.faults.push(...headingFault(link, linked, anchors).map(fault))
+      else if (linked) {
+        if (!hasAnchor(linked, link))
+          found.faults.push(fault(`The link "${target}#${link.anchor}" leads to no heading of "${linked.path}".`))
+      }
       // Links of the built-in pages to files are not checked: those files are not installed.
       else if (!text.isBuiltin) found.toFiles.push({ path, fault: fault(`The link "${target}" leads to no file.`) })
     }
@@ -253,30 +237,29 @@ function* followed(generation: Generation, texts: readonly WrittenText[]): Steps
   return found
 }
 
-function headingFault({ target, anchor = '' }: LocalLink, linked: WrittenText, anchors: Anchors): string[] {
-  if (anchor === '' || ALWAYS.test(anchor) || anchors(linked).has(plainAnchor(anchor))) return []
-  return [`The link "${target}#${anchor}" leads to no heading of "${linked.path}".`]
-}
+/** The top of a page, and lines of its file. */
+const ALWAYS_THERE = /^(?:top|L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?)$/i
 
-/** The beginning of a page, and lines of its file. */
-const ALWAYS = /^(?:top|L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?)$/i
-
-type Anchors = (text: WrittenText) => ReadonlySet<string>
-
-/** What stands in a text counts wherever it was written. */
-function anchorsIn({ knowledge }: Generation): Anchors {
-  const known = new Map<WrittenText, ReadonlySet<string>>()
-  return text => {
-    const before = known.get(text)
-    if (before) return before
-    const found = anchorsOf(text.of === 'unit' ? withIncludes(text, path => knowledge.get(path)).text : text.body)
-    known.set(text, found)
-    return found
+/** Whether a text has the anchor of a link, in itself or in what it includes. */
+function createAnchorCheck({ knowledge }: Generation, parse: Parse): (text: WrittenText, link: LocalLink) => boolean {
+  const withIncluded = new Map<WrittenText, ParsedPage>()
+  const wholePage = (text: WrittenText) => {
+    if (!text.knowledge || includesIn(text.body).length === 0) return text.page
+    const page = withIncluded.get(text) ?? parse(withIncludes(text.knowledge, path => knowledge.get(path)).text)
+    withIncluded.set(text, page)
+    return page
   }
+  return (text, { anchor = '' }) => anchor === '' || ALWAYS_THERE.test(anchor) || wholePage(text).hasAnchor(anchor)
 }
 
-/** A path beside a file, or nothing where it would lead above all. One that begins with `/` counts from the top. */
-function resolved(file: string, target: string): string | undefined {
+async function missingFiles(toFiles: LinkFaults['toFiles'], { files }: CheckParts): Promise<Fault[]> {
+  const missing = new Set<string>()
+  for (const path of new Set(toFiles.map(one => one.path))) if (!(await files.exists(path))) missing.add(path)
+  return toFiles.filter(({ path }) => missing.has(path)).map(({ fault }) => fault)
+}
+
+/** A path relative to a file, or to the project if it begins with `/`; nothing where it leads out of the project. */
+function resolvePath(file: string, target: string): string | undefined {
   const names = target.startsWith('/') ? [] : file.split('/').slice(0, -1)
   for (const name of target.split('/')) {
     if (name === '' || name === '.') continue
@@ -284,4 +267,49 @@ function resolved(file: string, target: string): string | undefined {
     else if (names.pop() === undefined) return undefined
   }
   return names.join('/')
+}
+
+/** With file and line as editors and terminals recognise them. */
+function toProblem({ severity, text, field, bodyLine, message }: Fault): Problem {
+  const { unit, lines, path } = text
+  const fieldLine = field === undefined ? undefined : lines?.fields[field]
+  const line = lines && bodyLine !== undefined ? lines.body + bodyLine - 1 : fieldLine
+  return {
+    severity,
+    code: 'DEFINITION_INVALID',
+    where: line === undefined ? unit : `${unit}:${line}`,
+    subject: `${text.knowledge ? 'unit' : 'tool'}:${path}`,
+    ...(field === undefined ? {} : { field }),
+    message,
+  }
+}
+
+/** The source of the project's Markdown files, under which problems with all of them are reported. */
+export const KNOWLEDGE_SOURCE = 'knowledge'
+
+/** The problems that are about Markdown files. */
+export function writtenProblems(problems: readonly Problem[]): Problem[] {
+  return problems.filter(({ where }) => where === KNOWLEDGE_SOURCE || /\.md(?::\d+)?$/i.test(where))
+}
+
+/** The file of a place, without the line. */
+export const fileOf = (where: string): string => where.replace(/:\d+$/, '')
+
+/** More problems of one file are not fixed at once. */
+const MOST_OF_FILE = 20
+
+/** Problems in order of file and line, and at most a readable number per file. */
+export function fewOfEach(problems: readonly Problem[]): Problem[] {
+  // By number where there are numbers: line 5 comes before line 10.
+  const inOrder = problems.toSorted((a, b) => a.where.localeCompare(b.where, 'en', { numeric: true }))
+  return [...grouped(inOrder.map(problem => [fileOf(problem.where), problem] as const))].flatMap(([file, group]) => {
+    const more = group.slice(MOST_OF_FILE)
+    return more.length === 0 ? group : [...group.slice(0, MOST_OF_FILE), summaryOf(file, more)]
+  })
+}
+
+function summaryOf(file: string, more: readonly Problem[]): Problem {
+  const severity = more.some(one => one.severity === 'error') ? 'error' : 'warning'
+  const message = `There are ${more.length} more things that are wrong with it. Fix these first.`
+  return { severity, code: 'DEFINITION_INVALID', where: file, message }
 }

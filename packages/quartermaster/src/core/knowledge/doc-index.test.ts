@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Generation, Knowledge, Tool } from '../catalogue/index.ts'
-import { createDocIndex } from './doc-index.ts'
+import { createDocs } from './index.ts'
 
 const CLOCK = { now: () => 0, breathe: async () => {} }
 
@@ -45,31 +45,31 @@ const generation = (number: number, tools: readonly Tool[], units: readonly Know
 
 const ALL = { limit: 10, filter: () => true }
 
-/** What a question finds once the index knows a generation. */
-async function finder(known: Generation, docs = createDocIndex(CLOCK)) {
-  const index = await docs.upTo(known)
-  return (query: string) => index.search(query, ALL).map(({ value }) => value)
+/** Updates the index to a generation and returns a search in it. */
+async function finder(known: Generation, index = createDocs(CLOCK).index) {
+  const found = await index.upTo(known)
+  return (query: string) => found.search(query, ALL).map(({ value }) => value)
 }
 
-describe('the index of the docs', () => {
-  it('finds a tool whose words cannot be read by its name, and all others as ever', async () => {
+describe('the search index of the docs', () => {
+  it('finds a tool with broken fields by its name, and all others as usual', async () => {
     const find = await finder(generation(1, [tool('fixes', { examples: null }), tool('prints')]))
     expect(find('prints')).toEqual(['tool:prints'])
     expect(find('fixes')).toEqual(['tool:fixes'])
   })
 
-  it('reads a parameter that says nothing about itself', async () => {
+  it('indexes parameters without a description', async () => {
     const silent = tool('prints', { inputSchema: { properties: { page: null, size: true } } })
     const find = await finder(generation(1, [silent]))
     expect(find('page')).toEqual(['tool:prints'])
   })
 
-  it('finds a tool by words that its declaration is to be found by', async () => {
+  it('finds a tool by the search words of its declaration', async () => {
     const find = await finder(generation(1, [tool('prints', { search: ['hardcopy'] })]))
     expect(find('hardcopy')).toEqual(['tool:prints'])
   })
 
-  it('finds a unit by every part of it, its text to the end included', async () => {
+  it('finds a unit by each of its fields and by its whole text', async () => {
     const body = `# Colour\n\n${'Plain words about nothing. '.repeat(400)}\n\nThe last is a zebra.`
     const facts = { aliases: ['tinting'], tags: ['paintwork'], summary: 'On dyes.', whenToUse: 'For fabrics.', body }
     const find = await finder(generation(1, [tool('prints')], [unit('guides/colour', facts)]))
@@ -77,8 +77,8 @@ describe('the index of the docs', () => {
       expect(find(query)).toEqual(['guides/colour'])
   })
 
-  it('follows what was added, changed and removed, and reads nothing else again', async () => {
-    const docs = createDocIndex(CLOCK)
+  it('indexes added, changed and removed units, and reads no other again', async () => {
+    const index = createDocs(CLOCK).index
     let reads = 0
     const counted = Object.defineProperty(unit('kept'), 'tags', {
       get() {
@@ -86,25 +86,25 @@ describe('the index of the docs', () => {
         return ['walrus']
       },
     })
-    await finder(generation(1, [], [counted, unit('gone', { body: 'ibex' }), unit('edited', { body: 'lynx' })]), docs)
+    await finder(generation(1, [], [counted, unit('gone', { body: 'ibex' }), unit('edited', { body: 'lynx' })]), index)
     const once = reads
     const edited = unit('edited', { body: 'otter', hash: 'new' })
-    const find = await finder(generation(2, [], [counted, edited]), docs)
-    // Every generation makes an entry of it, which reads them once; the first one's words were read too.
+    const find = await finder(generation(2, [], [counted, edited]), index)
+    // Each generation reads the tags for the entry; only the first also for the index.
     expect([once, reads]).toEqual([2, 3])
     expect([find('walrus'), find('ibex'), find('lynx'), find('otter')]).toEqual([['kept'], [], [], ['edited']])
   })
 
-  it('is brought up to date by the next who asks when it could not be once', async () => {
-    const docs = createDocIndex(CLOCK)
+  it('is updated by the next search when an update failed', async () => {
+    const index = createDocs(CLOCK).index
     const broken = {
       number: 1,
       get tools(): never {
         throw new Error('gone')
       },
     }
-    await expect(docs.upTo(broken as never)).rejects.toThrow('gone')
-    const find = await finder(generation(2, [tool('prints')]), docs)
+    await expect(index.upTo(broken as never)).rejects.toThrow('gone')
+    const find = await finder(generation(2, [tool('prints')]), index)
     expect(find('prints')).toEqual(['tool:prints'])
   })
 })

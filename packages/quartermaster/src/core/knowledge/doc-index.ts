@@ -3,10 +3,10 @@ import { type Generation, isDeprecated, type Knowledge, type Tool } from '../cat
 import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
 import { createSearchIndex, type SearchDocument, type SearchIndex } from '../search/index.ts'
 import { type Entry } from './entry.ts'
+import { headingsOf } from './includes.ts'
 import { libraryOf } from './library.ts'
-import { headingsOf } from './markdown.ts'
 
-/** What can be searched of an entry: everything it says about itself in words. */
+/** An entry as a document of the search index. */
 export function searchDocument(entry: Entry): SearchDocument {
   const { of } = entry
   if ('tool' in of) return { ...toolDocument(of.tool), id: entry.path }
@@ -32,7 +32,7 @@ function toolDocument(tool: Tool): Omit<SearchDocument, 'id'> {
   }
 }
 
-/** Its other names count as much as what people ask: they are what people call it. */
+// Aliases count as much as examples: both are the words that people use.
 function unitDocument(unit: Knowledge): Omit<SearchDocument, 'id'> {
   const { path, title, kind, summary = '', whenToUse = '', body, tags, aliases, tools, command } = unit
   return {
@@ -43,7 +43,7 @@ function unitDocument(unit: Knowledge): Omit<SearchDocument, 'id'> {
     body,
     examples: [...aliases, ...(command === undefined ? [] : [command])],
     tags,
-    // A reader who sees directions has their tools. Units of other kinds may mention tools that the reader does not have.
+    // A reader who sees directions has their tools; units of other kinds may name tools that the reader does not have.
     group: [kind, ...(kind === 'directions' ? tools : [])].join(' '),
   }
 }
@@ -57,13 +57,12 @@ function descriptionOf(schema: JsonSchema | boolean): string {
   return typeof schema === 'object' && typeof schema?.description === 'string' ? schema.description : ''
 }
 
-/** A search index over all tools, capabilities and units, by path. Updated only when a search needs it. */
+/** A search index over all entries, by path. It is updated when a search needs it. */
 export interface DocIndex {
-  /** The index, once it knows this generation or a later one. */
+  /** The index, updated to this generation or a later one. */
   upTo(generation: Generation): Promise<SearchIndex<string>>
 }
 
-/** An empty index. Reading ten thousand entries takes long, so the update yields to other work. */
 export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex {
   const index = createSearchIndex<string>()
   const indexed = new Map<string, string>()
@@ -88,9 +87,9 @@ export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex 
   return {
     async upTo(generation) {
       if (generation.number > known) {
-        // One update after the other: searches that come meanwhile wait for the same one.
+        // One update at a time: concurrent searches wait for it. It yields, as there may be ten thousand entries.
         const work = updating.then(() => inTurns(update(generation), clock))
-        // The callers of this update get its error; the next update starts again.
+        // The error goes to the callers of this update; the next one starts again.
         updating = work.catch(() => {})
         await work
       }
@@ -99,7 +98,7 @@ export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex 
   }
 }
 
-/** An entry that cannot be read is found by its name, so that it does not break the search for the others. */
+/** An entry with broken fields is indexed by name, so that it does not break the search for the others. */
 function documentOf(entry: Entry): SearchDocument {
   try {
     return searchDocument(entry)

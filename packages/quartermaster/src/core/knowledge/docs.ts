@@ -15,12 +15,12 @@ import { type Entry } from './entry.ts'
 import { type Library, libraryOf, type Reader } from './library.ts'
 import { pageOf, pageText } from './page.ts'
 
-/** Everything to read. All readers share one index; each question decides what its reader sees. */
+/** The docs of a project. All readers share one index; each question filters by its reader. */
 export interface Docs {
   /** Rejects with `NAME_UNKNOWN` for a path that leads nowhere. */
   answer(question: DocsQuestion, asking: Pick<ConsultParts, 'generation' | 'reader' | 'isWhole'>): Promise<DocsAnswer>
   readonly index: DocIndex
-  /** What is wrong with it. */
+  /** Finds what is wrong with them. */
   check(generation: Generation, parts: CheckParts): Promise<Problem[]>
 }
 
@@ -33,23 +33,21 @@ export function createDocs(clock: Pick<Clock, 'now' | 'breathe'>): Docs {
   }
 }
 
-/** Who asks, and about what. */
 interface ConsultParts {
   readonly generation: Generation
   readonly reader: Reader
   readonly index: DocIndex
   readonly clock: Pick<Clock, 'now' | 'breathe'>
-  /** Whether a text is wanted to its end: for people. What a model reads with care is less. */
+  /** Whether to return much longer texts: for people. A model reads less with care. */
   readonly isWhole?: boolean
 }
 
-/** How many entries are shown at once by default. */
+/** Default lengths of lists and of search results. */
 const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
-/** However many are asked for: each page is made to know where the next begins. */
-export const MOST_PAGES = 50
 const FOUND = { index: 20, summary: 10, full: 3 } as const satisfies Record<DocDepth, number>
+/** The most pages in one answer: every page is built, to know where the next begins. */
+export const MOST_PAGES = 50
 
-/** Answers a question about what there is to read. Throws `NAME_UNKNOWN` for a path that leads nowhere. */
 async function consult(question: DocsQuestion, parts: ConsultParts): Promise<DocsAnswer> {
   const library = libraryOf(parts.generation)
   const consulting = { ...parts, library }
@@ -64,7 +62,7 @@ async function consult(question: DocsQuestion, parts: ConsultParts): Promise<Doc
   return { depth, entries, ...more, ...(await pageText(pages, { ...question, ...parts })) }
 }
 
-/** How much of each is shown by default. */
+/** The default depth of an answer. */
 export function usualDepth({ path, query }: DocsQuestion): DocDepth {
   if (path !== undefined) return 'full'
   return query === undefined || isWordless(query) ? 'index' : 'summary'
@@ -116,7 +114,7 @@ async function pick(
   })
   const ranked = hits.flatMap(({ value, score }) => {
     const entry = library.entries.get(value)
-    // Whole is what was named.
+    // A score of 1 means that the query named the entry.
     return entry ? [{ entry, score: Math.min(0.999, Math.round(score * 1000) / 1000) }] : []
   })
   return { found: [...exact.map(entry => ({ entry, score: 1 })), ...ranked].slice(0, most) }
@@ -139,7 +137,7 @@ function named(path: string, { library, reader }: Consulting, isWanted: (entry: 
   throw unknownPath(path, seen)
 }
 
-/** Whether it is there for others is not said. */
+/** The same for an unknown path and for one that only others see. */
 function unknownPath(path: string, seen: readonly Entry[]): AppError {
   const names = seen.flatMap(({ path: one, aliases, of }) => [one, ...aliases, ...('tool' in of ? [of.tool.name] : [])])
   const hint = didYouMean(path, names)
@@ -163,7 +161,6 @@ function mostOf(wanted: number, depth: DocDepth): number {
   return depth === 'full' ? Math.min(wanted, MOST_PAGES) : wanted
 }
 
-/** Behind the last entry of the page before. */
 function startAfter(cursor: string, all: readonly Entry[]): number {
   const at = all.findIndex(({ path }) => path === cursor)
   if (at >= 0) return at + 1

@@ -2,16 +2,16 @@ import { AppError } from '../../contracts/index.ts'
 import { type CatalogueCapability, type Tool } from '../catalogue/index.ts'
 import { type Clock, commandUsage, inTurns, line, paragraphs, type Steps } from '../kernel/index.ts'
 import { type Entry } from './entry.ts'
-import { type Library, type Reader, withIncludes } from './library.ts'
+import { withIncludes } from './includes.ts'
+import { type Library, type Reader } from './library.ts'
 import { schemaTable } from './schema-table.ts'
 
-/** What a page is made from beside its entry. */
 interface PageParts {
   readonly library: Library
   readonly reader: Reader
 }
 
-/** All there is about an entry, in Markdown, as this reader may see it. */
+/** The page of an entry in Markdown, as this reader may see it. */
 export function pageOf(entry: Entry, parts: PageParts): string {
   const blocks = [...bodyOf(entry, parts), relatedLines(entry, parts).join('\n')]
   return `${blocks.filter(block => block !== '').join('\n\n')}\n`
@@ -28,19 +28,18 @@ function bodyOf(entry: Entry, { library, reader }: PageParts): string[] {
     const found = library.entries.get(path)
     return found && 'unit' in found.of && reader.sees(found) ? found.of.unit : undefined
   })
-  const [head, rest] = partTitle(text) ?? [`# ${line(title)}`, text]
+  const [head, rest] = splitTitle(text) ?? [`# ${line(title)}`, text]
   return [head, ...factsOf(entry, reader), rest]
 }
 
-/** A text that begins with a title of its own, and what comes below it. */
-function partTitle(text: string): [string, string] | undefined {
+/** The title that a text begins with, if any, and the rest. */
+function splitTitle(text: string): [string, string] | undefined {
   const whole = text.trimStart()
   if (!whole.startsWith('# ')) return undefined
   const end = whole.indexOf('\n')
   return end < 0 ? [whole, ''] : [whole.slice(0, end).trimEnd(), whole.slice(end + 1).replace(/^(?:[ \t]*\r?\n)+/, '')]
 }
 
-/** The configuration is for the authors of agents' files. */
 function configOf({ configSchema }: CatalogueCapability, { isOwner }: Reader): string {
   return isOwner && configSchema ? `## Configuration\n\n${schemaTable(configSchema)}` : ''
 }
@@ -62,7 +61,6 @@ function stateLine(entry: Entry, reader: Reader): string {
   return `State: ${state}.${reason === undefined ? '' : ` ${line(reason)}`}`
 }
 
-/** Where to read on. A capability's tools are below it. */
 function relatedLines(entry: Entry, { library, reader }: PageParts): string[] {
   const listed = (label: string, entries: readonly Entry[]) => {
     const seen = entries.filter(one => one !== entry && reader.sees(one))
@@ -86,63 +84,52 @@ function note(entry: Entry, reader: Reader): string {
   return reader.stateOf(entry)?.state === 'disabled' ? ' [disabled]' : ''
 }
 
-/** About 10,000 tokens: as much as is read with care. */
+/** About 10,000 tokens: as much as a model reads with care. */
 export const MOST_PAGE_CHARACTERS = 40_000
-/** Few pages are longer, and an answer of this size is nothing to a person's machine. */
+/** For people. Few pages are longer. */
 const MOST_WHOLE_CHARACTERS = 1_000_000
 
-/** As much of several pages as is shown at once. */
 interface PageText {
   readonly text: string
-  /** There: it goes on. */
+  /** Absent at the end of the text. */
   readonly nextOffset?: number
 }
 
 const BETWEEN = '\n---\n\n'
 
 /**
- * Puts pages together from an offset on, counted over all of them. Each is made when it is its turn and forgotten again, and
- * none beyond what is shown: with what they include there may be more of them than memory. Others have their turn meanwhile.
+ * Joins pages, from an offset into the whole text on. Pages are built one at a time and no further than shown, because all of them
+ * with their includes may not fit into memory. Yields to other work.
  */
 export function pageText(
   pages: Iterable<() => string>,
-  { offset = 0, isWhole = false, clock }: PageTextOptions,
+  options: {
+    readonly offset?: number | undefined
+    readonly isWhole?: boolean | undefined
+    readonly clock: Pick<Clock, 'now' | 'breathe'>
+  },
 ): Promise<PageText> {
-  return inTurns(cutFrom(pages, { offset, most: isWhole ? MOST_WHOLE_CHARACTERS : MOST_PAGE_CHARACTERS }), clock)
+  const { offset = 0, isWhole = false, clock } = options
+  return inTurns(cutFrom(pages, offset, isWhole ? MOST_WHOLE_CHARACTERS : MOST_PAGE_CHARACTERS), clock)
 }
 
-interface PageTextOptions {
-  readonly offset?: number | undefined
-  readonly isWhole?: boolean | undefined
-  readonly clock: Pick<Clock, 'now' | 'breathe'>
-}
-
-interface Cut {
-  readonly offset: number
-  readonly most: number
-}
-
-function* cutFrom(pages: Iterable<() => string>, cut: Cut): Steps<PageText> {
-  const { offset, most } = cut
+function* cutFrom(pages: Iterable<() => string>, offset: number, most: number): Steps<PageText> {
   let shown = ''
   let length = 0
   for (const page of pages) {
     const piece = length === 0 ? page() : `${BETWEEN}${page()}`
     shown += piece.slice(Math.max(0, offset - length), Math.max(0, offset + most + 1 - length))
     length += piece.length
-    if (shown.length > most) return firstOf(shown, cut)
+    if (shown.length > most) {
+      // A cut never splits a surrogate pair.
+      const end = /[\ud800-\udbff]/.test(shown.charAt(most - 1)) ? most - 1 : most
+      return { text: shown.slice(0, end), nextOffset: offset + end }
+    }
     yield
   }
   if (offset > 0 && offset >= length)
     throw new AppError('INPUT_INVALID', `The text has ${length} characters, and none from offset ${offset} on.`)
   return { text: shown }
-}
-
-/** It never ends in the middle of a character. */
-function firstOf(text: string, { offset, most }: Cut): PageText {
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(most - 1))
-  const end = isHalf ? most - 1 : most
-  return { text: text.slice(0, end), nextOffset: offset + end }
 }
 
 /** The reference page of a tool, in Markdown, made from its definition. */
@@ -167,7 +154,7 @@ function safetyLines(tool: Tool): string[] {
     `- ${changes(tool)}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
     `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes.toLocaleString('en')} bytes at once.`,
     ...RETRIES[tool.retry],
-    ...tool.effects.map(({ name, kind }) => `- leaves something behind that is looked at: ${line(name)} (${kind}).`),
+    ...tool.effects.map(({ name, kind }) => `- has an effect that is checked: ${line(name)} (${kind}).`),
     ...TASKS[tool.asTask],
     ...(tool.requires.length === 0
       ? []
@@ -182,14 +169,14 @@ function changes({ mutates, mcp }: Tool): string {
 
 const RETRIES: Readonly<Record<Tool['retry'], readonly string[]>> = {
   manual: [],
-  replay: ['- is tried again by itself where its end is not known.'],
-  verifyFirst: ['- where its end is not known, it is looked at what it has left behind before it is tried again.'],
+  replay: ['- is retried automatically when its outcome is unknown.'],
+  verifyFirst: ['- when its outcome is unknown, its effects are checked before it is retried.'],
 }
 
 const TASKS: Readonly<Record<Tool['asTask'], readonly string[]>> = {
   never: [],
   whenPossible: ['- may take long: a caller that can follow tasks gets one instead of waiting.'],
-  always: ['- takes long: it is called as a task, by callers that can follow one.'],
+  always: ['- takes long: callers that can follow tasks call it as one.'],
 }
 
 function commandText(tool: Tool): string {

@@ -5,22 +5,27 @@ import { alternatives, fieldsOf, isSchema, line, listAt, referredBy } from '../k
 export function schemaTable(root: JsonSchema): string {
   const fields = fieldsOf(root, root)
   if (fields.length === 0) return '_Nothing in particular._'
-  const room = { left: MOST_TOLD }
+  const budget = { left: MOST_FIELDS }
   const rows = fields.map(({ key, schema, isRequired }) => {
     const all = alternatives(root, schema)
     const meaning = String(all.find(one => typeof one.description === 'string')?.description ?? '')
-    const cells = [code(key), typeText({ root, schema, depth: 0, lists: 0, room }), presence(all, isRequired), meaning]
+    const cells = [
+      code(key),
+      typeText({ root, schema, depth: 0, lists: 0, budget }),
+      presence(all, isRequired),
+      meaning,
+    ]
     return `| ${cells.map(cell).join(' | ')} |`
   })
   return ['| name | type | required | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }
 
-/** A table cell ends at a bar or a line break, whatever the text meant by it. */
+/** Escapes bars and line breaks, which would end a cell of the table. */
 function cell(text: string): string {
   return line(text).replace(/\|/g, '\\|')
 }
 
-/** A name in ticks, which it cannot leave. */
+/** A name as code, without backticks that would end it. */
 function code(name: string): string {
   return `\`${name.replaceAll('`', "'")}\``
 }
@@ -31,31 +36,31 @@ function presence(all: readonly JsonSchema[], isRequired: boolean): string {
   return `no: \`${JSON.stringify(usual)}\``
 }
 
-/** A schema, and where it stands inside that of the table. */
+/** A schema inside that of the table. */
 interface Place {
   readonly root: JsonSchema
   readonly schema: JsonSchema
-  /** In how many objects. */
+  /** How many objects it is in. */
   readonly depth: number
-  /** In how many lists, since the last object. */
+  /** How many lists it is in, since the last object. */
   readonly lists: number
-  /** How much more is told in this table. */
-  readonly room: { left: number }
+  /** How many more fields this table may show. */
+  readonly budget: { left: number }
 }
 
-/** As deep as a reader still follows; what is deeper is told by its kind alone. */
+/** Deeper schemas are shown by their type alone. */
 const DEEPEST = 2
 
 /** A few references to one another can stand for millions of fields. */
-const MOST_TOLD = 5_000
+const MOST_FIELDS = 5_000
 
 function typeText(place: Place): string {
-  if (place.room.left-- <= 0) return '…'
-  const texts = waysOf(place.root, place.schema).map(schema => wayText({ ...place, schema }))
+  if (place.budget.left-- <= 0) return '…'
+  const texts = variantsOf(place.root, place.schema).map(schema => variantText({ ...place, schema }))
   return [...new Set(texts)].join(' or ')
 }
 
-function wayText(place: Place): string {
+function variantText(place: Place): string {
   const { schema } = place
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' or ')
   if (schema.const !== undefined) return literal(schema.const)
@@ -72,38 +77,38 @@ function plainType(place: Place): string {
   return typeof schema.type === 'string' ? `${schema.type}${bounds(schema)}` : 'any'
 }
 
-/** Lists of lists may go on for ever. */
+// Lists of lists may be endless.
 function entryText(place: Place): string {
   const { items } = place.schema
   if (place.lists >= DEEPEST) return ''
   return ` of ${isSchema(items) ? typeText({ ...place, schema: items, lists: place.lists + 1 }) : 'any'}`
 }
 
-/** `object (id, name?)`; one that may be left out has a question mark. */
-function objectText({ root, schema, depth, room }: Place): string {
+/** Such as `object (id, name?)`, with a question mark after optional fields. */
+function objectText({ root, schema, depth, budget }: Place): string {
   const fields = fieldsOf(root, schema)
-  const inside = fields.slice(0, Math.max(0, room.left)).map(({ key, schema: one, isRequired }) => {
-    room.left--
-    const text = isPlain(root, one) ? '' : `: ${typeText({ root, schema: one, depth: depth + 1, lists: 0, room })}`
+  const inside = fields.slice(0, Math.max(0, budget.left)).map(({ key, schema: one, isRequired }) => {
+    budget.left--
+    const text = isPlain(root, one) ? '' : `: ${typeText({ root, schema: one, depth: depth + 1, lists: 0, budget })}`
     return `${code(`${key}${isRequired ? '' : '?'}`)}${text}`
   })
   return inside.length === 0 ? 'object' : `object (${inside.join(', ')}${inside.length < fields.length ? ', …' : ''})`
 }
 
-/** Of fields inside others it is enough to know what they are called, unless they have fields themselves. */
+/** Whether the name of an inner field is enough, because it has no fields itself. */
 function isPlain(root: JsonSchema, schema: JsonSchema): boolean {
-  const [only, ...others] = waysOf(root, schema)
+  const [only, ...others] = variantsOf(root, schema)
   return others.length === 0 && only?.type !== 'object' && only?.type !== 'array'
 }
 
-/** `, 1 to 100`, where something is said. Numbers that only say that there is no bound are none. */
+/** Such as `, 1 to 100`. The largest safe integers are no bounds. */
 function bounds(schema: JsonSchema): string {
-  const [least, most, what] = boundsOf(schema)
+  const [least, most, unit] = boundsOf(schema)
   const low = typeof least === 'number' && least > -UNBOUNDED ? least : undefined
   const high = typeof most === 'number' && most < UNBOUNDED ? most : undefined
-  if (low !== undefined && high !== undefined) return `, ${number(low)} to ${number(high)}${what}`
-  if (high !== undefined) return `, at most ${number(high)}${what}`
-  return low === undefined || (what !== '' && low === 0) ? '' : `, at least ${number(low)}${what}`
+  if (low !== undefined && high !== undefined) return `, ${number(low)} to ${number(high)}${unit}`
+  if (high !== undefined) return `, at most ${number(high)}${unit}`
+  return low === undefined || (unit !== '' && low === 0) ? '' : `, at least ${number(low)}${unit}`
 }
 
 const UNBOUNDED = Number.MAX_SAFE_INTEGER
@@ -122,34 +127,34 @@ function literal(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** More alternatives than this do not fit into one cell of a table. */
-const MOST_WAYS = 16
+/** More variants do not fit into one cell of a table. */
+const MOST_VARIANTS = 16
 
-/** The ways in which a place can be filled, each a schema that refers to nothing and leaves nothing open. */
-function waysOf(root: JsonSchema, schema: JsonSchema, known = new Map<JsonSchema, JsonSchema[]>()): JsonSchema[] {
+/** The alternatives of a schema, each without references and choices. */
+function variantsOf(root: JsonSchema, schema: JsonSchema, known = new Map<JsonSchema, JsonSchema[]>()): JsonSchema[] {
   const before = known.get(schema)
   if (before) return before
-  // What refers to itself says nothing more the second time.
+  // A schema that refers to itself adds nothing the second time.
   known.set(schema, [{}])
   const { $ref: _ref, anyOf: _any, oneOf: _one, allOf: _all, ...own } = schema
-  const within = (one: JsonSchema) => waysOf(root, one, known)
+  const within = (one: JsonSchema) => variantsOf(root, one, known)
   const referred = referredBy(root, schema)
   const choices = [
     ...(referred ? [within(referred)] : []),
     ...listAt(schema, 'allOf').map(within),
     ...(['anyOf', 'oneOf'] as const).map(keyword => listAt(schema, keyword).flatMap(within)),
-  ].filter(ways => ways.length > 0)
-  const all = choices.reduce(eachWith, [own])
+  ].filter(variants => variants.length > 0)
+  const all = choices.reduce(combine, [own])
   known.set(schema, all)
   return all
 }
 
-function eachWith(ways: readonly JsonSchema[], more: readonly JsonSchema[]): JsonSchema[] {
-  return ways.flatMap(one => more.slice(0, MOST_WAYS).map(other => joined(one, other))).slice(0, MOST_WAYS)
+function combine(variants: readonly JsonSchema[], more: readonly JsonSchema[]): JsonSchema[] {
+  return variants.flatMap(one => more.slice(0, MOST_VARIANTS).map(other => merge(one, other))).slice(0, MOST_VARIANTS)
 }
 
-/** Both at once; for the same keyword the later one wins, which is the narrower one in practice. */
-function joined(one: JsonSchema, other: JsonSchema): JsonSchema {
+/** Both schemas in one. For the same keyword the later one wins, which is the narrower one in practice. */
+function merge(one: JsonSchema, other: JsonSchema): JsonSchema {
   const both = { ...one, ...other }
   if (one.properties !== undefined && other.properties !== undefined)
     both.properties = { ...(one.properties as JsonSchema), ...(other.properties as JsonSchema) }

@@ -1,39 +1,32 @@
 import { type Knowledge } from '../catalogue/index.ts'
 import { type Digest } from '../kernel/index.ts'
 
-/** Directions as a skill: the one file that it has, as the format of agent skills wants it. */
+/** Directions in the format of agent skills: one file, `SKILL.md`. */
 export interface Skill {
   readonly uri: string
-  /** What stands at the head of the file, and nothing else. */
   readonly frontmatter: { readonly name: string; readonly description: string }
-  /** The file, made on each read: most are never read. */
+  /** The file. Made on each read, because most are never read. */
   text(): string
+  /** What a client verifies the file with. The SHA-256 is in hexadecimal. */
   measure(): SkillMeasure
 }
 
-/** What a client holds the file against. */
 interface SkillMeasure {
-  /** SHA-256 of its bytes, in hexadecimal. */
   readonly sha256: string
   readonly bytes: number
 }
 
-/** As many characters as a description may have in that format. */
+/** The limit of the format. */
 const MOST_DESCRIPTION = 1_024
 
-interface SkillParts {
-  /** The text of the directions, with what it includes. */
-  body(): string
-  /** Another one when that text is another. */
-  readonly hash: string
-  readonly digest: Digest
-}
-
-/** Directions written down as `SKILL.md`. The hash is that of all it is made of. */
-export function createSkill(directions: Directions, { body, hash, digest }: SkillParts): Skill {
+/** Makes a skill of directions. `body` is their text with its includes, and `hash` changes with it. */
+export function createSkill(
+  directions: Directions,
+  { body, hash, digest }: { body(): string; readonly hash: string; readonly digest: Digest },
+): Skill {
   const { command: name } = directions
   const description = descriptionOf(directions)
-  // What JSON quotes is quoted in YAML too, whatever stands in it. Without quotes the word "true" would be no word.
+  // A JSON string is a YAML string too. Without quotes, the word "true" would be a boolean.
   const text = () =>
     `---\nname: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(description)}\n---\n\n${body()}\n`
   return {
@@ -51,9 +44,9 @@ export function createSkill(directions: Directions, { body, hash, digest }: Skil
   }
 }
 
-/** Kept from one generation to the next, and without the texts: these are read by few, and listed by all. */
+// Measures are kept across generations, because lists need them; texts are not.
 const measures = new WeakMap<Directions, Map<string, SkillMeasure>>()
-/** What some agents see of an include and others do not makes several of one; edits of includes make ever more. */
+// There are several for one unit, because agents see different includes, and more after each edit of an include.
 const MOST_MEASURES = 16
 
 function remember(directions: Directions, hash: string, measure: SkillMeasure): void {
@@ -62,13 +55,13 @@ function remember(directions: Directions, hash: string, measure: SkillMeasure): 
   measures.set(directions, known.set(hash, measure))
 }
 
-/** A model decides by it alone whether to read on. What does not fit as a whole is left out: half a condition is another one. */
+// A model decides by it whether to read on. "When to use" is left out if it does not fit: half a condition would mislead.
 function descriptionOf({ summary, whenToUse }: Directions): string {
   const whole = `${summary} ${whenToUse}`
   return whole.length <= MOST_DESCRIPTION ? whole : summary
 }
 
-/** Directions: a unit that is followed step by step, and called by a word. */
+/** A unit with steps to follow, called by a command. */
 export interface Directions extends Knowledge {
   readonly kind: 'directions'
   readonly command: string

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createHub, fakeService, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { toolPage } from './index.ts'
 
-it('says of a tool what it takes, what it gives, what it may do and how it is used', async () => {
+it('has the input, output, safety facts, command and examples of a tool', async () => {
   const tool = simpleTool('send_mail', {
     short: 'Sends a mail.',
     whenToUse: 'For a person who is not here.',
@@ -61,16 +61,16 @@ write to Bob
 `)
 })
 
-it('says so when there is nothing to give', async () => {
+it('says so when a tool takes nothing, and has no output without a schema', async () => {
   const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('now')])] } } })
   const page = toolPage(hub.catalogue.tool('now'))
   expect(page).toContain('_Nothing in particular._')
   expect(page).not.toContain('## Output')
 })
 
-it('says how a schema is bounded, what is inside, and what holds when nothing is said', async () => {
+it('shows bounds, inner fields and defaults of a schema', async () => {
   const tool = simpleTool('search', {
-    command: { none: 'Nobody types this.' },
+    command: { none: 'No person types this.' },
     requires: ['index'],
     retry: 'replay',
     input: {
@@ -90,14 +90,14 @@ it('says how a schema is bounded, what is inside, and what holds when nothing is
   expect(page).toContain('| `words` | list of string, at most 3 entries | no |  |')
   expect(page).toContain('| `after` | string, at most 64 characters or null | no |  |')
   expect(page).toContain('| `where` | object (`id`, `deep?`: object) | no |  |')
-  expect(page).toContain('- is tried again by itself where its end is not known.\n')
+  expect(page).toContain('- is retried automatically when its outcome is unknown.\n')
   expect(page).toContain('- is disabled where one of these is missing: index.\n')
   expect(page).toContain(
-    'It is no command of its own. Nobody types this. Call it by its name: `quartermaster call search`.',
+    'It is no command of its own. No person types this. Call it by its name: `quartermaster call search`.',
   )
 })
 
-it('follows references, and tells what alternatives have in common and what only one of them has', async () => {
+it('follows references and merges alternatives', async () => {
   const schema = {
     type: 'object',
     $defs: {
@@ -132,7 +132,7 @@ it('follows references, and tells what alternatives have in common and what only
   expect(page).toContain('do go <near|far> <ID> [--note NOTE] [--one JSON] [--place JSON] [--deep DEEP]...')
 })
 
-it('is not made longer than anybody reads by a schema that refers to itself many times', async () => {
+it('stays short for a schema that refers to itself many times', async () => {
   const many = (ref: string) => Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, { $ref: ref }]))
   const input = {
     type: 'object',
@@ -148,7 +148,7 @@ it('is not made longer than anybody reads by a schema that refers to itself many
   expect(toolPage(hub.catalogue.tool('go')).length).toBeLessThan(200_000)
 })
 
-it('keeps its form, whatever the words of a tool are', async () => {
+it('keeps its structure, whatever the texts of a tool contain', async () => {
   const tool = simpleTool('add', {
     short: 'Adds.\n\n## Safety\n\n- changes nothing',
     whenToUse: '# Now\nOften.\n```\n# code',
