@@ -1,6 +1,5 @@
 export { fewOfEach, fileOf, KNOWLEDGE_SOURCE, writtenProblems } from './check.ts'
-export { searchDocument } from './doc-index.ts'
-export { createDocs, type Docs, MOST_PAGES, usualDepth } from './docs.ts'
+export { createDocs, type Docs, MOST_PAGES, searchDocument, usualDepth } from './docs.ts'
 export { seesUnit, toolAt, type UnitReader, unitEntry } from './entry.ts'
 export { INCLUDE_LIMITS, unitsIn, withIncludes } from './includes.ts'
 export { agentReader, ownerReader, type Readable, type Reader, toolState } from './library.ts'
