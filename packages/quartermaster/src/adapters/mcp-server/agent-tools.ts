@@ -9,29 +9,27 @@ import {
 } from '../../core/agents/index.ts'
 import { notOffered } from '../../core/catalogue/index.ts'
 
-/** What one server offers: what an agent is shown, or what one capability gives it. */
+/** What one MCP server offers: all that an agent is shown, or the tools of one capability. */
 export interface AgentTools {
-  /** The server's name. */
   readonly name: string
   readonly session: AgentSession
-  /** Only this capability's, when given. */
+  /** Limits the server to this capability. */
   readonly capability?: string
-  /** Who is served by it, where that is one client alone. */
+  /** The client, for a server that has only one. */
   readonly client?: string
 }
 
-/** The tools the server lists now. */
 export function listTools({ session, capability }: AgentTools): View['tools'] {
   const { presented } = session.view()
   return capability === undefined ? presented : presented.filter(grant => grant.capability === capability)
 }
 
-/** The grant by this name, if the server has it; also one that is not working just now. */
+/** The grant of this name, including a tool that is disabled now. */
 export function findTool({ session, capability }: AgentTools, name: string): Grant | undefined {
   return own(session.grant(name), capability)
 }
 
-/** Why a tool cannot be called: the server does not have it, or it is held back now. */
+/** Why a tool cannot be called: the server does not have it, or withholds it now. */
 export function toolNotFound(agentTools: AgentTools, name: string): AppError {
   const { session, capability } = agentTools
   const why = own(session.withheld(name), capability)?.reason
@@ -43,7 +41,6 @@ export function toolNotFound(agentTools: AgentTools, name: string): AppError {
   return new AppError('TOOL_NOT_FOUND', `"${agentTools.name}" has no tool "${name}".${hint}`)
 }
 
-/** The prompts the server lists now. */
 export function listPrompts({ session, capability }: AgentTools): readonly PromptGrant[] {
   const { prompts } = session.view()
   return capability === undefined ? prompts : prompts.filter(grant => grant.capability === capability)
@@ -53,7 +50,7 @@ export function findPrompt({ session, capability }: AgentTools, name: string): P
   return own(session.prompt(name), capability)
 }
 
-/** The resources the server lists now, those of a template among them. */
+/** The resources the server lists now, templates included. */
 export function listResources({ session, capability }: AgentTools): readonly ResourceGrant[] {
   const { resources } = session.view()
   return capability === undefined ? resources : resources.filter(grant => grant.capability === capability)
@@ -67,19 +64,19 @@ function own<G extends { readonly capability: string }>(grant: G | undefined, ca
   return capability === undefined || grant?.capability === capability ? grant : undefined
 }
 
-/** The skills the server lists now: directions belong to an agent, not to one of its capabilities. */
+/** The skills the server lists now. Skills belong to an agent, not to a capability. */
 export function listSkills({ session, capability }: AgentTools): View['skills'] {
   return capability === undefined ? session.view().skills : []
 }
 
-/** What changes exactly when a client that listed should list again. */
+/** Versions of the lists: each changes exactly when a client should list again. */
 export interface AgentToolsVersions {
   readonly tools: string
   readonly prompts: string
   readonly resources: string
 }
 
-/** The versions of the lists. Every tool has its page among the resources, so their version has two parts. */
+/** Every tool also has a page among the resources, so their version has two parts. */
 export function versionsOf(agentTools: AgentTools): AgentToolsVersions {
   if (agentTools.capability === undefined) {
     const { version, promptsVersion, resourcesVersion } = agentTools.session.view()
@@ -91,16 +88,13 @@ export function versionsOf(agentTools: AgentTools): AgentToolsVersions {
   return { tools: tools.join(), prompts: prompts.join(), resources: resources.join() }
 }
 
-/** As many as a client can take in at once without harm; most agents have fewer. */
+/** Most agents have fewer; more in one answer is hard on clients. */
 const PAGE_SIZE = 200
 
-/** How long a listing may be used without asking again; a change is announced anyway. */
+/** How long a client may cache a list; changes are announced anyway. */
 export const LIST_HINT = { ttlMs: 60_000, cacheScope: 'private' } as const
 
-/**
- * One page of a list. The cursor carries the version of the list it was cut from: pages of two versions put together
- * would be a list that never was.
- */
+/** One page of a list. The cursor carries the list's version, so that pages of two versions are never mixed. */
 export function pageOf<T>(
   items: readonly T[],
   version: string,

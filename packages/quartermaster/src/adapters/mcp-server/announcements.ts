@@ -4,14 +4,13 @@ import type { Agents, ViewChange } from '../../core/agents/index.ts'
 import { type AgentTools, type AgentToolsVersions, versionsOf } from './agent-tools.ts'
 import { createSubscriptions, endText, type OperationNotifications, type Watches } from './subscriptions.ts'
 
-/** Receives list changes of one server. */
 interface Listeners {
   toolsChanged(): void
   promptsChanged(): void
   resourcesChanged(): void
 }
 
-/** Reports the lists of one server that changed since the last report. */
+/** Notifies of the lists of one server that changed since the last call. */
 export function createTeller(agentTools: AgentTools, listeners: Listeners): (change: ViewChange) => void {
   const changesIn = agentTools.capability === undefined ? ofWhole : createComparison(agentTools)
   return change => {
@@ -22,12 +21,12 @@ export function createTeller(agentTools: AgentTools, listeners: Listeners): (cha
   }
 }
 
-/** Every tool has its page among the resources. */
+/** Every tool also has a page among the resources. */
 function ofWhole(change: ViewChange): ViewChange {
   return { ...change, resources: change.resources || change.tools }
 }
 
-/** The agent may have other capabilities; only a change of this server's lists concerns its client. */
+/** The agent may have other capabilities; a client only learns of changes in its own server's lists. */
 function createComparison(agentTools: AgentTools): () => ViewChange {
   let told = versionsOf(agentTools)
   return () => {
@@ -50,14 +49,14 @@ interface AnnouncementsDeps {
   readonly watches: Watches
   readonly endNews: OperationNotifications
   follow: Agents['follow']
-  /** Whether its client has a stream open; always when absent. */
+  /** Whether the client has a notification stream open; always when absent. */
   canHear?: (() => boolean) | undefined
 }
 
-/** Tells the client of a session when its lists changed, and what it subscribed to. */
+/** Notifies a session's client of changed lists and of its subscriptions. */
 export function withAnnouncements(server: Server, agentTools: AgentTools, deps: AnnouncementsDeps): Server {
   const { follow, watches, endNews, canHear } = deps
-  // A client that has just gone away needs no news.
+  // The client may have disconnected; a lost notification is harmless.
   const send = (work: Promise<void>) => void work.catch(() => {})
   const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
   const subscriptions = createSubscriptions(agentTools, { watches, endNews, canHear, onUpdated })

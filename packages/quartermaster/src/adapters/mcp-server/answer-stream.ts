@@ -1,50 +1,44 @@
 import { INTERNAL_ERROR } from '@modelcontextprotocol/server'
 
-/**
- * An answer that is one short text. It is written out as it is: a `Response` and its body stream cost more than the call
- * they carry.
- */
+/** A short answer, written out directly: a `Response` and its body stream cost more than the call. */
 interface PlainAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
 
-/** An answer as it leaves the endpoint. */
 export type Served = Response | PlainAnswer
 
-/** An answer that something is held for until it has been sent. */
+/** An answer with a resource that is held until the answer has been sent. */
 export interface HeldAnswer {
   readonly served: Served
-  /** Lets go of it. */
   release(): void
 }
 
-/** The answer to one request: one JSON document, or a stream of messages when something is sent on the way. */
+/** The answer to one request: one JSON document, or an event stream when something is sent before the result. */
 export interface AnswerStream {
   readonly served: Promise<Served>
-  /** Sends something before the end. The first one makes it a stream. */
+  /** Sends a notification before the result. The first one turns the answer into a stream. */
   notify(method: string, params: Record<string, unknown>): void
   end(message: FinalMessage): void
-  /** Ends it as another answer goes on; what was sent before stays sent. */
+  /** Continues with another response; notifications sent so far stay sent. */
   goOnAs(response: Response): void
-  /** Ends it without a message: the client that waited for one does not want it any more. */
+  /** Ends without a message: the client cancelled the request. */
   drop(): void
 }
 
 interface AnswerOptions {
   readonly headers?: AnswerHeaders
-  /** Makes it a stream when it takes this long: one that is sent begins at once, and has signs of life in it. */
+  /** Turns the answer into a stream after this time, so that keep-alives can be sent. */
   readonly streamAfterMs?: number
 }
 
-/** What an answer's headers are, whichever way it goes. */
+/** The headers of an answer, as JSON and as an event stream. */
 export interface AnswerHeaders {
   readonly json: Readonly<Record<string, string>>
   readonly stream: Readonly<Record<string, string>>
 }
 
-/** How a request ends. */
 interface FinalMessage {
   readonly jsonrpc: '2.0'
   readonly id: string | number
@@ -52,10 +46,10 @@ interface FinalMessage {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown; readonly status: number }
 }
 
-/** Proxies cut a connection on which nothing happens. */
+/** Proxies close idle connections. */
 const KEEP_ALIVE_MS = 15_000
 
-/** The headers of answers, and more of them. */
+/** The default headers of answers, and additional ones. */
 export function answerHeaders(more: Readonly<Record<string, string>> = {}): AnswerHeaders {
   return {
     json: { 'content-type': 'application/json', ...more },
@@ -87,7 +81,7 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
     return stream
   }
 
-  /** Does the last that is to be done, unless something else was. */
+  /** Runs the last step, once. */
   function finish(last: () => void): void {
     if (hasEnded) return
     hasEnded = true
@@ -111,7 +105,7 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
   return {
     served,
     notify(method, params) {
-      // A tool that outlives its call may go on reporting; no client hears it.
+      // A tool may report progress after its call has ended; no client receives that.
       const text = hasEnded ? undefined : written({ jsonrpc: '2.0', method, params })
       if (text !== undefined) begin().send(text)
     },
@@ -132,7 +126,7 @@ function textOf(message: FinalMessage): { status: number; text: string } {
     const { status, ...body } = error
     return { status, text: JSON.stringify({ jsonrpc, id, error: body }) }
   } catch {
-    // Whatever cannot be written as JSON, the client must hear something, or it waits for ever.
+    // The client needs some answer even to a result that JSON cannot hold, or it waits forever.
     const unwritable = { code: INTERNAL_ERROR, message: 'The answer cannot be written as JSON.' }
     return { status: 200, text: JSON.stringify({ jsonrpc, id, error: unwritable }) }
   }
@@ -141,7 +135,7 @@ function textOf(message: FinalMessage): { status: number; text: string } {
 interface EventStream {
   readonly body: ReadableStream<Uint8Array>
   send(data: string): void
-  /** Sends what another stream has to say, and ends with it. */
+  /** Copies another stream, and ends with it. */
   pass(source: ReadableStream<Uint8Array>): Promise<void>
   end(): void
 }
@@ -175,11 +169,11 @@ function createEventStream(): EventStream {
     async pass(from) {
       source = from.getReader()
       try {
-        // Its reader may have gone before it came to this.
+        // The client may have disconnected before the other stream was attached.
         if (!controller) return await source.cancel()
         for (let part = await source.read(); !part.done; part = await source.read()) controller?.enqueue(part.value)
       } catch {
-        // A source that fails has no more to say; what it said before still goes out.
+        // A source stream that fails just ends; what it sent before is still delivered.
       }
       end()
     },
@@ -187,7 +181,7 @@ function createEventStream(): EventStream {
   }
 }
 
-/** A notice is a courtesy: one that JSON cannot hold must not fail the work that gave it. */
+/** A notification that cannot be serialised must not fail the call that sent it. */
 function written(message: object): string | undefined {
   try {
     return JSON.stringify(message)

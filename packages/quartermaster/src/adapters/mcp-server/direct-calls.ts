@@ -26,12 +26,11 @@ import type { ServerParts } from './server-parts.ts'
 import type { ToolCallResult } from './tool-calls.ts'
 
 /**
- * Our own way for what clients do most: a `tools/call` of the modern era about which nothing is out of the ordinary. The
- * SDK makes a server and a transport for each and looks at every message several times over; that costs ten times the
- * call itself. Whatever is not ordinary, and every mistake, goes the SDK's way, which knows all of it.
+ * The fast path for an ordinary modern `tools/call`. The SDK builds a server and a transport for each request and parses the
+ * message several times, which costs ten times the call itself. Everything unusual, and every mistake, is left to the SDK.
  */
 interface DirectCalls {
-  /** The answer, or nothing when the request is one for the SDK. The holder is the token it came with, by its id. */
+  /** The answer, or `undefined` when the SDK has to handle the request. The holder is the id of the bearer token. */
   serve(call: DirectCall, agentTools: AgentTools, holder: string): Promise<Served> | undefined
 }
 
@@ -39,7 +38,7 @@ interface DirectCalls {
 export interface DirectCall {
   readonly headers: HeaderReader
   readonly body: unknown
-  /** Given when the client went away. */
+  /** Aborted when the client disconnects. */
   readonly gone: CancelSignal
 }
 
@@ -66,7 +65,7 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
       signal: endedBy(gone, idempotencyKey),
       gone,
       notify,
-      // A client that wants to see logs says so, and goes the other way.
+      // A client that asks for log messages is not an ordinary call.
       log() {},
       sign: state => states.mint(state),
     }
@@ -74,7 +73,6 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
 
   const senders = new WeakMap<AgentTools, Sender>()
 
-  /** Made once for all answers. */
   function senderOf(agentTools: AgentTools): Sender {
     const known = senders.get(agentTools)
     if (known) return known
@@ -100,10 +98,9 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
 
-/** Who answers, as every answer says it. */
+/** The server info in every answer. */
 type Sender = Readonly<Record<string, unknown>>
 
-/** Every result says what kind it is and who it comes from. */
 function stamped(result: ToolCallResult, sender: Sender): object {
   const meta = '_meta' in result ? result._meta : undefined
   return Object.assign({ resultType: 'complete' }, result, { _meta: Object.assign({}, meta, sender) })
@@ -111,26 +108,25 @@ function stamped(result: ToolCallResult, sender: Sender): object {
 
 type OrdinaryCall = CallMessage & { readonly params: { readonly _meta: Record<string, unknown> } }
 
-/** Whether a request may be an ordinary call, as far as its headers tell. */
 export function announcesCall(headers: HeaderReader): boolean {
   return headers.get('mcp-protocol-version') === REVISION && headers.get('mcp-method') === 'tools/call'
 }
 
-/** The headers of a modern request repeat its body, letter for letter. */
+/** Headers of a modern request must repeat its body exactly. */
 function isOrdinaryPost(headers: HeaderReader, { params }: OrdinaryCall): boolean {
   return announcesCall(headers) && headers.get('mcp-name') === params.name && speaksJson(headers)
 }
 
 function isOrdinaryCall(body: unknown): body is OrdinaryCall {
   if (!isCallMessage(body)) return false
-  // A repeat with answers belongs to what waits for them.
+  // A request with answers belongs to a round that waits for them.
   if ('inputResponses' in body.params || 'requestState' in body.params) return false
   return isOrdinaryMeta(body.params._meta)
 }
 
 const PROTOCOL_META = new Set<string>([PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY])
 
-/** The protocol's own keys are those we know, and no others; whatever else a client writes there is its own affair. */
+/** Only known keys of the protocol's own namespace; other `_meta` keys belong to the client. */
 function isOrdinaryMeta(meta: unknown): boolean {
   if (!isObject(meta) || meta[PROTOCOL_VERSION_META_KEY] !== REVISION) return false
   const isUsual = (key: string) => PROTOCOL_META.has(key) || !key.startsWith('io.modelcontextprotocol/')
@@ -139,7 +135,7 @@ function isOrdinaryMeta(meta: unknown): boolean {
   return areCapabilities(meta[CLIENT_CAPABILITIES_META_KEY]) && isClientInfo(meta[CLIENT_INFO_META_KEY])
 }
 
-/** What clients can say they can do, and what they can say about it. */
+/** Client capabilities and what may stand inside each. */
 const CAPABILITIES = new Map([
   ['elicitation', new Set(['form', 'url'])],
   ['sampling', new Set(['tools', 'context'])],

@@ -4,12 +4,12 @@ import { isAppError, toAppError } from '../../contracts/index.ts'
 import { errorResult } from '../../core/kernel/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 
-/** What could not be run, as a result. */
+/** An error as a tool result. */
 export function toErrorResult(error: unknown, options: { isBare?: boolean } = {}): CallToolResult {
   return errorResult(toAppError(error), options) as CallToolResult
 }
 
-/** An error of the request itself: what does not exist is the client's mistake, and no tool's answer. */
+/** An error of the request itself. What does not exist is the client's mistake, not a tool's answer. */
 export function toProtocolError(thrown: unknown): ProtocolError {
   const error = toAppError(thrown)
   const isClients = error.kind === 'notFound' || error.kind === 'invalid' || error.kind === 'gone'
@@ -17,7 +17,7 @@ export function toProtocolError(thrown: unknown): ProtocolError {
   return new ProtocolError(code, error.message, error.toJSON())
 }
 
-/** From 2026-07-28 on, a question that the client cannot answer is told as what the client would have to be able to do. */
+/** A question the client cannot answer is, in the modern era, an error that names the missing client capability. */
 export function missingCapability(error: unknown, { isModern }: McpRequest): ProtocolError | undefined {
   if (error instanceof MissingRequiredClientCapabilityError) return error
   const needed = isAppError(error) && error.code === 'ANSWER_UNAVAILABLE' && error.details?.requiredCapabilities
@@ -25,12 +25,12 @@ export function missingCapability(error: unknown, { isModern }: McpRequest): Pro
   return new MissingRequiredClientCapabilityError({ requiredCapabilities: needed }, error.message)
 }
 
-/** What went wrong with a prompt or a resource. There is no result to carry it, so it is an error of the request. */
+/** A failed prompt or resource read. There is no result to carry the error, so it is an error of the request. */
 export function readingError(error: unknown, request: McpRequest): ProtocolError {
   return missingCapability(error, request) ?? (error instanceof ProtocolError ? error : toProtocolError(error))
 }
 
-/** Does it, and tells our errors as those of the request. */
+/** Runs the work and converts our errors to errors of the request. */
 export function orProtocolError<T>(work: () => T): T {
   try {
     return work()
@@ -39,11 +39,11 @@ export function orProtocolError<T>(work: () => T): T {
   }
 }
 
-/** An error as it stands in a JSON-RPC answer, with the status it is sent with. */
+/** An error in a JSON-RPC answer, with its HTTP status. */
 export function toJsonRpcError(thrown: unknown): { code: number; message: string; data?: unknown; status: number } {
   const error = thrown instanceof ProtocolError ? thrown : toProtocolError(thrown)
   const { code, message, data } = error
-  // What a client would have to be able to do is told before anything is done, and so refused as a request.
+  // A missing client capability is known before anything ran, so the request is rejected as a whole.
   const status = error instanceof MissingRequiredClientCapabilityError ? 400 : 200
   return data === undefined ? { code, message, status } : { code, message, data, status }
 }

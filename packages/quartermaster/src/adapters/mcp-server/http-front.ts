@@ -39,31 +39,31 @@ export interface HttpFrontDeps extends ServerParts {
   readonly log: Log
   readonly settings: Pick<Settings, 'directCalls'>
   follow: Agents['follow']
-  /** Who a bearer token belongs to, if it is one. */
+  /** The agent of a bearer token, if the token is valid. */
   authenticate(token: string): AuthenticatedAgent | undefined
   readonly limits?: Partial<FrontLimits>
 }
 
-/** A request that is there as a whole, and that no `Request` was made of. */
+/** A request whose body was read already, without a `Request` object. */
 interface WholeRequest {
   readonly headers: PlainHeaders
   readonly body: Uint8Array
 }
 
-/** The one MCP endpoint, for clients of both eras. The token decides the agent, and so what exists. */
+/** The MCP endpoint for clients of both eras. The token decides the agent, and so which tools exist. */
 export interface HttpFront {
   handle(request: Request): Promise<Response>
-  /** The same, for a server that can write a short answer without making a `Response` of it, and knows when its client is gone. */
+  /** Like `handle`, for a server that writes short answers without a `Response` and knows when its client disconnects. */
   answer(request: Request, gone?: CancelSignal): Promise<Served>
-  /** Whether a request may be one for `answerWhole`, as far as its headers tell. */
+  /** Whether the headers allow `answerWhole`. */
   mayBeOrdinary(headers: PlainHeaders): boolean
-  /** An ordinary call, for a server that has read its request already. Everything else is left to `answer`. */
+  /** Answers an ordinary call, or returns `undefined`: then `answer` has to handle it. */
   answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined
-  /** Ends what a token has open: it was revoked. */
+  /** Closes the streams and sessions of a revoked token. */
   end(tokenId: string): Promise<void>
-  /** Ends what the tokens of all other callers have open: those are gone. */
+  /** Closes the streams and sessions of all callers that no longer exist. */
   endAllBut(isThere: (caller: Caller) => boolean): Promise<void>
-  /** Begins nothing new, and ends the streams that only listen; what runs goes on and is answered. */
+  /** Accepts no new work and ends streams that only listen; running calls are still answered. */
   drain(): void
   counts(): { sessions: number; streams: number; requests: number }
   close(): Promise<void>
@@ -94,13 +94,13 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     onEnded: ({ id, who }) => clientGone({ holder: who.tokenId, sessionId: id }),
     calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
   })
-  /** From 2026-07-28 on, a client is its token. */
+  /** In the modern era a client is identified by its token alone. */
   async function clientGone(of: Parameters<typeof clientOf>[0]): Promise<void> {
     const client = clientOf(of)
     if (client !== undefined) await deps.clientGone?.(client)
   }
 
-  /** Whose the tokens are that were used: a caller that is taken away takes along what they have open. */
+  /** The callers of the tokens that were used, so that removing a caller closes what its tokens have open. */
   const callers = new Map<string, Caller>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
 
@@ -118,7 +118,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     const body = await readMessage(request, limits)
     if (isDraining && beginsSomething(body))
       return { mayHaveChanged: false, listens: false, served: problem(stopping(), 503, {}, idOf(body)), release() {} }
-    // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
+    // Reading the body may take a while; the token or the agent may have been removed meanwhile.
     if (!isStill(who, request.headers))
       return { mayHaveChanged: false, listens: false, served: UNAUTHORIZED(), release() {} }
     return {
@@ -140,13 +140,12 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     }
     const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
     if (ordinary) return ordinary
-    // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
+    // From here on the answer may be a stream, and work must not start when no stream may be opened.
     streams.refuseMore(who.tokenId)
     const isLegacy = await isLegacyRequest(request, body)
     return (isLegacy ? sessions : modern).handle(request, who, body)
   }
 
-  /** The answer to an ordinary call of either era. */
   function serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<HeldAnswer> | undefined {
     if (!announcesCall(call.headers)) return sessions.serveOrdinary(call, who)
     return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
@@ -156,7 +155,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     return callerOf(headers, authenticate)?.session === session
   }
 
-  /** A stream that was opened for a token which is gone by now would be there for ever. */
+  /** A stream for a token that was revoked meanwhile would stay open forever, so it is cancelled. */
   function send(
     { served, release, mayHaveChanged, listens }: BegunAnswer,
     who: AuthenticatedAgent,
@@ -176,7 +175,6 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     return mayHaveChanged ? CUT_SHORT() : UNAUTHORIZED()
   }
 
-  /** Ends everything that is open for a token. */
   async function close(tokenId: string): Promise<void> {
     callers.delete(tokenId)
     deps.exchanges.end(tokenId)
@@ -206,7 +204,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     const headers = readerOf(request.headers)
     const who = callerOf(headers, authenticate)
     const body = who && messageIn(request.body, limits)
-    // What is refused is refused the long way, which says why.
+    // Refusals take the full path, which explains them.
     if (!body || isDraining || !inFlight.hasPlace(who.tokenId)) return undefined
     const leave = inFlight.enter(who.tokenId)
     const quit = (error: unknown) => {
@@ -251,16 +249,15 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   }
 }
 
-/** An answer, and whether something may be different after it. */
+/** An answer, whether the request may have changed something, and whether it only opens a listening stream. */
 interface BegunAnswer extends HeldAnswer {
   readonly mayHaveChanged: boolean
-  /** Whether it is a stream on which the client only hears what it did not ask for. */
   readonly listens: boolean
 }
 
 const stopping = () => new AppError('STOPPING', 'Quartermaster is stopping. Send it again in a moment.')
 
-/** The key of a call that a client without a session does not want any more. */
+/** The idempotency key of a call that a client without a session cancels. */
 function cancelledKey({ headers }: Request, body: unknown): string | undefined {
   if (headers.has('mcp-session-id') || !isObject(body) || body.method !== 'notifications/cancelled') return undefined
   const meta = isObject(body.params) && isObject(body.params._meta) ? body.params._meta : {}
@@ -283,7 +280,7 @@ const UNAUTHORIZED = () =>
     { 'www-authenticate': 'Bearer realm="quartermaster"' },
   )
 
-/** Not 401 as for a first request: the client may send it again with another token. */
+/** Not 401: after 401 the client may repeat the call with another token. */
 const CUT_SHORT = () =>
   problem(
     new AppError(
@@ -293,7 +290,6 @@ const CUT_SHORT = () =>
     403,
   )
 
-/** The message in a request, read within the limits. */
 export async function readMessage(request: Request, limits: FrontLimits): Promise<unknown> {
   const bytes = await readBytes(request, limits.maxBodyBytes)
   const message = parseBoundedJson(textOfBody(bytes), limits)
@@ -303,18 +299,18 @@ export async function readMessage(request: Request, limits: FrontLimits): Promis
   return message
 }
 
-/** The message in a body that was read already; nothing where there is none that can be taken. */
+/** The message in a body that was read already, or `undefined` when it is invalid. */
 function messageIn(bytes: Uint8Array, limits: FrontLimits): unknown {
   try {
     return parseBoundedJson(textOfBody(bytes), limits)
   } catch {
-    // The full parser says what is wrong with it.
+    // The full path explains what is wrong.
     return undefined
   }
 }
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  // A body whose length is said cannot be longer than that, and is read at once; others are counted as they come.
+  // With a declared length the body is read at once; otherwise its chunks are counted.
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
   if (length > limit) throw tooLarge(`A request has at most ${limit} bytes.`, limit)
   try {
@@ -344,7 +340,7 @@ function tooLarge(message: string, limit: number): AppError {
   return new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
 }
 
-/** An error before MCP begins: a JSON-RPC error, because that is what such clients read, with our facts in its data. */
+/** A JSON-RPC error before MCP begins; such clients read nothing else. */
 function problem(
   error: AppError,
   status: number,
@@ -357,7 +353,7 @@ function problem(
   return Response.json(body, { status, headers: { ...retry, ...headers } })
 }
 
-/** The answer for whatever kept a request from being served. What is not the client's doing is not told to it. */
+/** The answer to a request that failed before MCP. Internal errors are logged, not shown to the client. */
 function failureResponse(error: unknown, onInternal: (error: AppError) => void): Response {
   const failure = toAppError(error)
   const status = failure.code === 'STOPPING' ? 503 : STATUS[failure.kind]

@@ -1,19 +1,18 @@
 import { AppError } from '../../contracts/index.ts'
 import type { JsonLimits } from '../../core/kernel/index.ts'
 
-/** What a client of the MCP endpoint may cost. Those of connections are in front of it, in the server. */
+/** Limits of one client of the MCP endpoint. Limits of connections belong to the HTTP server. */
 export interface FrontLimits extends JsonLimits {
-  /** Larger requests are no tool calls. */
   readonly maxBodyBytes: number
-  /** Messages in one request. Only the revision of 2025-03-26 knew such batches, and no client made long ones. */
+  /** Messages in one request. Only revision 2025-03-26 had batches. */
   readonly maxBatch: number
-  /** Requests of one token under way, open streams included. */
+  /** Concurrent requests of one token, open streams included. */
   readonly maxInFlight: number
-  /** Streams open to one token. A client keeps one or two, and each of its calls may be one more. */
+  /** Open streams of one token. A client keeps one or two, and each of its calls may be another one. */
   readonly maxStreams: number
   /** Sessions of one token; each holds a server and its client's stream. */
   readonly maxSessions: number
-  /** What may wait in one stream for a client that does not read, beside the last message. */
+  /** Bytes that may be queued in one stream for a client that does not read, besides the last message. */
   readonly maxBacklogBytes: number
 }
 
@@ -28,31 +27,31 @@ export const FRONT_LIMITS: FrontLimits = {
   maxBacklogBytes: 1024 * 1024,
 }
 
-/** The answers that are still being sent, by token, so that a revoked token ends them at once. */
+/** Open event streams by token, so that revoking a token ends them at once. */
 interface OpenStreams {
-  /** Throws `RATE_LIMITED` when this token has as many as it may: before anything is begun that could not be answered. */
+  /** Throws `RATE_LIMITED` at the limit, before work starts whose answer could not be sent. */
   refuseMore(tokenId: string): void
-  /** Follows a stream until it has been sent, and tells when. No one waits for the end of a stream that only listens. */
+  /** Tracks a stream until it has been sent. A stream that only listens can be ended early when the server drains. */
   follow(
     tokenId: string,
     response: Response,
     options: { readonly onSent: () => void; readonly listens: boolean },
   ): Response
-  /** Ends everything that is being sent to this token. */
   end(tokenId: string): void
-  /** Ends all that only listen. */
   endListening(): void
   count(): number
   close(): void
 }
 
-interface OpenStreamsDeps {
-  readonly limits: Pick<FrontLimits, 'maxStreams' | 'maxBacklogBytes'>
-  /** Told of the token whose client did not read. */
-  onCut(tokenId: string): void
-}
 
-export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStreams {
+export function createOpenStreams({
+  limits,
+  onCut,
+}: {
+  limits: Pick<FrontLimits, 'maxStreams' | 'maxBacklogBytes'>
+  /** Called with the token of a client that did not read. */
+  onCut(tokenId: string): void
+}): OpenStreams {
   const streams = new Map<string, Set<AbortController>>()
   const listening = new Set<AbortController>()
 
@@ -111,20 +110,17 @@ function tooMany(limit: number): AppError {
 }
 
 interface BoundedStreamOptions {
-  /** What may wait for the reader, beside the last chunk. */
   readonly maxBacklogBytes: number
-  /** Ends the stream at once. */
   readonly signal: AbortSignal
-  /** Told once: when the reader has had everything, or has gone, or the stream was ended. */
+  /** Called once: when everything was read, the reader disconnected, or the stream was aborted. */
   onEnd(): void
-  /** Told when the reader left so much that it gets no more. */
+  /** Called when the reader fell too far behind and gets no more. */
   onCut(): void
 }
 
 /**
- * The same bytes, taken from the source as they come. Sources here write without checking for a reader, so a
- * client that keeps a stream open and reads nothing would make us remember everything it was ever told. It gets what
- * waits for it and no more; it can come back and ask how things are.
+ * Copies a stream with a bounded queue. The sources here write without backpressure, so a client that keeps a stream open and
+ * never reads would make the process buffer everything. Such a client gets what is queued and then the end.
  */
 export function boundedStream(
   source: ReadableStream<Uint8Array>,
@@ -140,7 +136,7 @@ export function boundedStream(
   }
 
   function leave(): void {
-    // No reader is left for the outcome of the source.
+    // The source's own outcome has no reader any more.
     reader.cancel().catch(() => {})
     backlog.finish()
   }
@@ -166,7 +162,7 @@ export function boundedStream(
     },
     { once: true },
   )
-  // A source that fails has no more to say; what it said before still goes out.
+  // A source that fails just ends; what it sent before is still delivered.
   pump().catch(backlog.finish)
 
   return new ReadableStream<Uint8Array>(
@@ -186,13 +182,12 @@ export function boundedStream(
   )
 }
 
-/** What has come and was not read yet. */
+/** Chunks received but not read yet. */
 interface Backlog {
   add(chunk: Uint8Array): void
   bytes(): number
-  /** The next one, as soon as there is one; nothing when there will be none. */
+  /** Resolves with the next chunk, or `undefined` at the end. */
   next(): Promise<Uint8Array | undefined>
-  /** Nothing more will come. */
   finish(): void
   drop(): void
 }

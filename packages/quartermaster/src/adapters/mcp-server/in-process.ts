@@ -30,13 +30,13 @@ interface InProcessToolboxDeps {
   follow: Agents['follow']
 }
 
-/** What a host can be asked, as if it were a client elsewhere: a person, by a form or a page. */
+/** The questions a host program can be asked: forms and pages for a person. */
 const canAnswer = (kind: QuestionKind) => kind === 'person' || kind === 'url'
 
-/** A host program is as new as we are. */
+/** Host programs get results in the modern form. */
 const MODERN: Era = { isModern: true }
 
-/** The tools of an agent for a host program in this process: what its MCP clients get, without a message in between. */
+/** An agent's tools for a host program in this process: the same as its MCP clients get, without messages in between. */
 export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
   const agentTools: AgentTools = { name: session.caller.name, session, client: deps.ids.next('client') }
   const follows = new Set<Cancel>()
@@ -121,7 +121,7 @@ interface FailedCall {
   readonly isBare: boolean
 }
 
-/** A client that cancelled it waits for no answer. */
+/** A caller that aborted the call gets a rejection, not a result. */
 function failed(error: unknown, { signal, isBare }: FailedCall): ToolResult {
   if (signal?.aborted) throw toAppError(error)
   return errorResult(toAppError(error), { isBare })
@@ -144,10 +144,7 @@ interface InProcessServerDeps extends ServerParts {
   follow: Agents['follow']
 }
 
-/**
- * An MCP server inside this process that holds the tools one capability gives an agent. It is made when it is first
- * looked at, so that resolving starts nothing.
- */
+/** The MCP server of one capability. The instance is built on first access, so resolving an agent starts nothing. */
 export function inProcessServer(
   { key, session }: { key: string; session: AgentSession },
   deps: InProcessServerDeps,
@@ -167,7 +164,7 @@ export function inProcessServer(
   }
 }
 
-/** Tells when its client has gone as well. */
+/** Also calls back when the server's client has disconnected. */
 function tellingEnd(server: Server, onGone: () => Promise<void> | undefined): Server {
   const { onclose } = server
   server.onclose = () => {

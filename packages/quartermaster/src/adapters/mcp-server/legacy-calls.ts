@@ -34,7 +34,7 @@ import {
 import type { BegunCalls, ServerParts } from './server-parts.ts'
 import type { ToolCallResult } from './tool-calls.ts'
 
-/** A session, as the calls in it see it. */
+/** A session as its direct calls need it. */
 export interface CallSession {
   readonly id: string
   readonly who: AuthenticatedAgent
@@ -42,22 +42,22 @@ export interface CallSession {
   readonly server: Pick<Server, 'getClientCapabilities'>
   readonly transport: Pick<WebStandardStreamableHTTPServerTransport, 'handleRequest'>
   readonly headers: AnswerHeaders
-  /** What runs here and not in the server, by the ids of the requests. */
+  /** Cancels calls that run outside the SDK, by request id. */
   readonly running: Map<string | number, Cancellation>
 }
 
 /**
- * Our own way for ordinary calls in sessions, past the server and the transport of the SDK. Those are still there for
- * everything else: other methods, every mistake, and whatever is to be asked of the client.
+ * The direct path for ordinary calls in sessions, past the SDK's server and transport. Those still handle other methods, every
+ * mistake, and questions to the client.
  */
 export interface LegacyCalls {
-  /** The answer, or nothing when the request is one for the SDK. */
+  /** The answer, or `undefined` when the SDK has to handle the request. */
   serve(call: DirectCall, session: CallSession): Promise<Served> | undefined
-  /** Hears what a client says beside its calls: it may cancel one. */
+  /** Handles notifications: a client may cancel a call. */
   hear(message: Readonly<Record<string, unknown>>, session: CallSession): void
 }
 
-/** Proxies and clients give up on an answer of which nothing is seen; a stream is seen at once. */
+/** Proxies and clients time out on a silent request; a stream has keep-alives. */
 const STREAM_AFTER_MS = 15_000
 
 interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states'> {
@@ -71,7 +71,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
       isModern: false,
       holder: session.who.tokenId,
       sessionId: session.id,
-      // A client that goes away cancels nothing: before 2026-07-28 it says so, or ends its session.
+      // A disconnect cancels nothing: legacy clients send a notification, or end their session.
       signal: cancellation.signal,
       gone,
       meta,
@@ -86,7 +86,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
     }
   }
 
-  /** The SDK asks the client, and comes back with the answers. What has been done already is not done again. */
+  /** Lets the SDK ask the client and come back with the answers; the call itself is not repeated. */
   async function handOver(call: RunningCall, result: ToolCallResult): Promise<void> {
     const { session, message, answer, cancellation } = call
     if (cancellation.signal.aborted) return
@@ -118,7 +118,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers) || session.running.has(body.id)) return undefined
       const answer = createAnswerStream({ headers: session.headers, streamAfterMs: STREAM_AFTER_MS })
       const cancellation = createCancellation()
-      // A client that cancelled a call gets no answer (MCP 2025-11-25, cancellation).
+      // A cancelled call gets no answer (MCP 2025-11-25, cancellation).
       cancellation.signal.addEventListener('abort', answer.drop)
       session.running.set(body.id, cancellation)
       void run({ headers, gone, session, message: body, answer, cancellation })
@@ -132,7 +132,6 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
   }
 }
 
-/** Cancels what runs in a session that ends. */
 export function endCalls({ running }: CallSession): void {
   for (const { cancel } of [...running.values()]) cancel(new AppError('CANCELLED', 'The session has ended.'))
 }
@@ -148,7 +147,7 @@ interface RunningCall {
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
 
-/** For those who take no other kind. */
+/** Converts to the type that `Request` accepts. */
 function abortSignalOf(signal: CancelSignal): AbortSignal {
   const controller = new AbortController()
   if (signal.aborted) controller.abort(signal.reason)
@@ -156,7 +155,7 @@ function abortSignalOf(signal: CancelSignal): AbortSignal {
   return controller.signal
 }
 
-/** What is looked at of a request that is handed over. */
+/** The headers that the SDK reads. */
 const CARRIED = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'traceparent', 'tracestate']
 
 function carried(headers: HeaderReader): Record<string, string> {
@@ -168,13 +167,13 @@ const REVISIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
 
 function isOrdinaryPost(headers: HeaderReader): boolean {
   const revision = headers.get('mcp-protocol-version')
-  // Only requests of 2026-07-28 name their method in a header.
+    // Only modern requests name their method in a header.
   return (revision === null || REVISIONS.has(revision)) && headers.get('mcp-method') === null && speaksJson(headers)
 }
 
 const PARAMS = new Set(['name', 'arguments', '_meta'])
 
-/** The protocol's own keys in `_meta` have their rules, or belong to a request of the other era. */
+/** Keys of the protocol's own namespace in `_meta` have their own rules, or belong to the modern era. */
 function isOrdinaryCall(body: unknown): body is CallMessage {
   if (!isCallMessage(body) || !hasOnly(body.params, PARAMS)) return false
   const meta = body.params._meta

@@ -12,12 +12,10 @@ import type { FrontLimits } from './http-streams.ts'
 import { type CallSession, endCalls, type LegacyCalls } from './legacy-calls.ts'
 import { type AuthenticatedAgent, authInfoOf, isObject } from './mcp-request.ts'
 
-/** Sessions of clients from before 2026-07-28. Each belongs to the token that opened it. */
+/** Sessions of legacy clients. Each belongs to the token that opened it. */
 interface LegacySessions {
-  /** The answer to an ordinary call, or nothing when it is not one. */
   serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<HeldAnswer> | undefined
   handle(request: Request, who: AuthenticatedAgent, body: unknown): Promise<HeldAnswer>
-  /** Closes the sessions of a token. */
   end(tokenId: string): Promise<void>
   count(): number
   close(): Promise<void>
@@ -29,11 +27,10 @@ interface LegacySessionsDeps {
   readonly limits: Pick<FrontLimits, 'maxSessions'>
   agentToolsOf(who: AuthenticatedAgent): AgentTools
   build(agentTools: AgentTools, canHear: () => boolean): Promise<Server>
-  /** Told when a client has opened the stream on which it hears what it did not ask for. */
+  /** Called when a client has opened its stream for notifications. */
   onListening(): void
-  /** Told of each that has ended, however it did. */
   onEnded(session: LegacySession): Promise<void>
-  /** Our own way for ordinary calls, if it is to be taken. */
+  /** The direct path for ordinary calls, if enabled. */
   readonly calls?: LegacyCalls | undefined
 }
 
@@ -66,7 +63,7 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
   async function handleIn(
     id: string,
     who: AuthenticatedAgent,
-    { request, body }: Omit<PassedRequest, 'calls'>,
+  { request, body }: { request: Request; body: unknown },
   ): Promise<HeldAnswer> {
     const session = sessions.find(id, who)
     if (!session) return refused(404, 'There is no such session. Initialise again.')
@@ -80,7 +77,7 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
     }
   }
 
-  /** The stream is there: what is said from here on reaches its client. */
+  /** Marks the client as able to receive notifications while its stream is open. */
   function listens({ listening }: LegacySession, release: () => void): () => void {
     listening.streams++
     deps.onListening()
@@ -115,30 +112,28 @@ function refused(status: number, message: string): HeldAnswer {
   return { served: Response.json({ jsonrpc: '2.0', id: null, error }, { status }), release() {} }
 }
 
-/** A session of a client from before 2026-07-28. */
 interface LegacySession extends CallSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly server: Server
-  /** The streams on which its client hears what it did not ask for: one, or none. */
+  /** Open notification streams of the client: one, or none. */
   readonly listening: { streams: number }
   usedAt: number
-  /** Its client said which logs it wants; the server that was told so knows which. */
+  /** The client chose a log level. Only the SDK's server knows it, so calls no longer take the direct path. */
   choseLogs: boolean
-  /** The requests under way that came in a batch: they share a stream, and one of them must not end it for the others. */
+  /** Requests of a running batch: they share a stream, which cancelling one must not end. */
   readonly batched: Set<unknown>
-  /** Requests and streams under way: such a session has a client, however long it has been silent. */
+  /** Running requests and streams. A session with any has a client, however long it has been silent. */
   open: number
 }
 
 type NewSession = Pick<LegacySession, 'id' | 'who' | 'agentTools' | 'server' | 'transport' | 'listening' | 'usedAt'>
 
-/** One that was opened just now. */
 function newSession(made: NewSession): LegacySession {
   const headers = answerHeaders({ 'mcp-session-id': made.id })
   return { ...made, headers, running: new Map(), choseLogs: false, batched: new Set(), open: 0 }
 }
 
-/** Something is under way in it until the answer is called. */
+/** Marks the session as in use until the returned function is called. */
 function enterSession(session: LegacySession, clock: Pick<Clock, 'now'>, body?: unknown): () => void {
   const together = requestsTogether(body)
   session.open++
@@ -151,7 +146,7 @@ function enterSession(session: LegacySession, clock: Pick<Clock, 'now'>, body?: 
   }
 }
 
-/** The ids of the requests that share an answer. */
+/** The ids of the requests in a batch; none for a single request. */
 function requestsTogether(body: unknown): unknown[] {
   const requests = messagesIn(body).filter(message => 'id' in message && 'method' in message)
   return requests.length > 1 ? requests.map(({ id }) => id) : []
@@ -161,64 +156,57 @@ function messagesIn(body: unknown): Record<string, unknown>[] {
   return (Array.isArray(body) ? body : [body]).filter(isObject)
 }
 
-interface PassedRequest {
-  readonly request: Request
-  readonly body: unknown
-  /** Our own way for ordinary calls, if it is taken. */
-  readonly calls: Pick<LegacyCalls, 'hear'> | undefined
-}
 
-/** Has the server of the SDK answer a request. */
-async function passOn(session: LegacySession, { request, body, calls }: PassedRequest): Promise<Response> {
+/** Forwards a request to the SDK's server. */
+async function passOn(
+  session: LegacySession,
+  { request, body, calls }: { request: Request; body: unknown; calls: Pick<LegacyCalls, 'hear'> | undefined },
+): Promise<Response> {
   const messages = messagesIn(body)
   if (messages.some(({ method }) => method === 'logging/setLevel')) session.choseLogs = true
   const parsed = body === undefined ? {} : { parsedBody: body }
   const served = await session.transport.handleRequest(request, { ...parsed, authInfo: authInfoOf(session.who) })
-  // What the server refused to read was not said.
+  // A message that the server rejected has no effect.
   if (!served.ok) return served
   for (const message of messages) {
-    // The server cannot know of calls that went past it.
+    // The SDK's server does not know the calls of the direct path.
     calls?.hear(message, session)
     closeCancelled(message, session)
   }
   return served
 }
 
-/** The SDK answers nothing that was cancelled, and leaves its stream open. */
+/** The SDK does not answer cancelled requests, but leaves their stream open. */
 function closeCancelled({ method, params }: Record<string, unknown>, { transport, batched }: LegacySession): void {
   if (method !== 'notifications/cancelled' || !isObject(params) || batched.has(params.requestId)) return
   const { requestId } = params
   if (typeof requestId === 'string' || typeof requestId === 'number') transport.closeSSEStream(requestId)
 }
 
-/** The sessions that are open. Clients of that era seldom end them, so unused ones expire. */
+/** The open sessions. Legacy clients seldom end them, so idle ones expire. */
 interface OpenSessions {
-  /** A place for one that is about to be opened; answers how to give it back. Throws `RATE_LIMITED` where there is none. */
+  /** Reserves room for a session that is being opened; returns the release. Throws `RATE_LIMITED` at the limit. */
   reserve(who: AuthenticatedAgent): () => void
   add(session: LegacySession): void
-  /** A session of another token is as one that never was. */
+  /** A session of another token is not found. */
   find(id: string | null, who: AuthenticatedAgent): LegacySession | undefined
-  /** Closes one, and cancels what runs in it. */
+  /** Closes a session and cancels its calls. */
   drop(id: string): Promise<void>
-  /** Closes the sessions of a token. */
   end(tokenId: string): Promise<void>
   count(): number
   close(): Promise<void>
 }
 
-interface OpenSessionsDeps {
-  readonly clock: Clock
-  readonly limits: Pick<FrontLimits, 'maxSessions'>
-  /** Told of each that has ended, however it did. */
-  onEnded(session: LegacySession): Promise<void>
-}
 
-/** A session that was unused for this long is closed. */
 const IDLE_MS = 30 * 60_000
 
-function createOpenSessions({ clock, limits: { maxSessions }, onEnded }: OpenSessionsDeps): OpenSessions {
+function createOpenSessions({
+  clock,
+  limits: { maxSessions },
+  onEnded,
+}: Pick<LegacySessionsDeps, 'clock' | 'limits' | 'onEnded'>): OpenSessions {
   const sessions = new Map<string, LegacySession>()
-  /** One that is being opened has its place already, or many at once would all find room. */
+  /** Sessions being opened count too, or many concurrent ones would all find room. */
   const reserved = new Set<{ readonly tokenId: string }>()
   let cancelReaper = clock.after(IDLE_MS / 2, reap)
 
@@ -239,7 +227,7 @@ function createOpenSessions({ clock, limits: { maxSessions }, onEnded }: OpenSes
 
   const ownOf = (tokenId: string) => [...sessions.values()].filter(({ who }) => who.tokenId === tokenId)
 
-  /** The one that was not used for the longest makes room for a new one. */
+  /** Closes the token's least recently used idle session at the limit. */
   function makeRoom(tokenId: string): void {
     const own = ownOf(tokenId)
     const opening = [...reserved].filter(place => place.tokenId === tokenId)

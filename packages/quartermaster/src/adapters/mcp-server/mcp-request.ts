@@ -12,51 +12,48 @@ import { type CancelSignal, createCancellation, traceFrom, traceIdOf } from '../
 import type { LogLevel } from '../../core/operations/index.ts'
 import type { CarriedState, StateSigner } from './request-state.ts'
 
-/** A request as our handlers see it, whatever brought it: a server of the SDK, or our own way for calls. */
+/** A request as our handlers see it, from the SDK or from the direct path. */
 export interface McpRequest {
-  /** From 2026-07-28 on: no sessions, and questions are answered by repeating the request. */
+  /** Since 2026-07-28: no sessions, and questions are answered by repeating the request. */
   readonly isModern: boolean
-  /** The token it came with, by its id. A session has one of its own, and ends with it. */
+  /** The id of the bearer token. */
   readonly holder: string | undefined
-  /** Clients from before 2026-07-28 that share a token are told apart by it. */
+  /** Tells legacy clients apart that share a token. */
   readonly sessionId?: string | undefined
   readonly signal: CancelSignal
-  /** Given when its client went away before it got all of the answer, where that does not cancel the request. */
+  /** Aborted when the client disconnects before it got the whole answer, where that does not cancel the request. */
   readonly gone?: CancelSignal | undefined
   readonly meta: Readonly<Record<string, unknown>>
   readonly client: ClientCapabilities
-  /** Whose trace it belongs to. */
   readonly trace?: TraceContext | undefined
-  /** The caller's own name for the call, as it came. */
+  /** The caller's idempotency key, not validated yet. */
   readonly idempotencyKey?: unknown
   /** What the client carried from the round before, verified. */
   readonly state: CarriedState | undefined
-  /** What the client answered, as it came. */
+  /** The client's answers, not validated yet. */
   readonly inputResponses: Readonly<Record<string, unknown>>
-  /** Sends something on the way. Whether it arrives changes nothing about the request. */
+  /** Sends a notification before the result. A failed delivery does not affect the request. */
   notify(method: string, params: Record<string, unknown>): void
   log(level: LogLevel, data: unknown): void
-  /** Signs what the client is to carry to the next round. */
   sign(state: CarriedState): Promise<string>
 }
 
-/** Whether its client went away before it got all of the answer. */
 export function hasGone({ gone, signal }: McpRequest): boolean {
   return (gone ?? signal).aborted
 }
 
-/** Which client it comes from; unknown for one that has neither token nor session. */
+/** The client's name; `undefined` for a client with neither token nor session. */
 export function clientOf({ holder, sessionId }: Pick<McpRequest, 'holder' | 'sessionId'>): string | undefined {
   const known = [holder, sessionId].filter(one => one !== undefined)
   return known.length > 0 ? known.join(' ') : undefined
 }
 
-/** Whether a request is of the era from 2026-07-28 on: only those carry all that a session used to know. */
+/** Whether a request is of the modern era: only those carry everything a session would hold. */
 export function isModern({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined
 }
 
-/** The request as a server of the SDK has it. */
+/** Converts a request of the SDK. */
 export function requestOf(server: Server, context: ServerContext, states: StateSigner): McpRequest {
   const { mcpReq } = context
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined
@@ -67,7 +64,7 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
     isModern: isModern(context),
     holder: context.http?.authInfo?.clientId,
     sessionId: context.sessionId,
-    // Over HTTP, clients of this era cancel by going away. Others say so.
+    // Over HTTP, modern clients cancel by disconnecting; legacy clients send a notification.
     signal: gone && isModern(context) ? endedBy(mcpReq.signal, idempotencyKey) : mcpReq.signal,
     gone,
     meta: mcpReq._meta ?? {},
@@ -86,13 +83,12 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
   }
 }
 
-/** Levels of logs as MCP names them. */
 export const LOG_LEVELS = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<
   LogLevel,
   string
 >
 
-/** A `tools/call` whose parts are all of the kind they should be. What may stand in `_meta` depends on the era. */
+/** A well-formed `tools/call`. What may stand in `_meta` depends on the era. */
 export interface CallMessage {
   readonly id: string | number
   readonly params: {
@@ -114,13 +110,13 @@ export function isCallMessage(body: unknown): body is CallMessage {
   return params.arguments === undefined || isObject(params.arguments)
 }
 
-/** Whether something may be different after a message, or after one of several. All others can simply be asked again. */
+/** Whether a message, or one of a batch, may change something. All others can simply be repeated. */
 export function mayChange(body: unknown): boolean {
   if (Array.isArray(body)) return body.some(mayChange)
   return isObject(body) && typeof body.method === 'string' && CHANGING.has(body.method)
 }
 
-/** Whether a message asks for something new. What belongs to a call that runs is none: its answers, polls and notices. */
+/** Whether a message starts new work. Answers, polls and notifications of running calls do not. */
 export function beginsSomething(body: unknown): boolean {
   if (Array.isArray(body)) return body.some(beginsSomething)
   if (!isObject(body) || typeof body.method !== 'string' || body.id === undefined) return false
@@ -128,18 +124,16 @@ export function beginsSomething(body: unknown): boolean {
   return !(isObject(body.params) && 'requestState' in body.params)
 }
 
-/** Whether it opens a stream on which the client only listens. */
 export function isListening(body: unknown): boolean {
   return isObject(body) && body.method === 'subscriptions/listen'
 }
 
-/** The id that its answer has. */
 export function idOf(body: unknown): string | number | null {
   const id = isObject(body) ? body.id : undefined
   return typeof id === 'string' || typeof id === 'number' ? id : null
 }
 
-/** Whether the client sends JSON, and takes both kinds of answers. */
+/** Whether the client sends JSON and accepts both JSON and event streams. */
 export function speaksJson(headers: HeaderReader): boolean {
   const accept = headers.get('accept') ?? ''
   return (
@@ -149,7 +143,6 @@ export function speaksJson(headers: HeaderReader): boolean {
   )
 }
 
-/** Whether `_meta` asks for progress as it should, or not at all. */
 export function isProgressToken(token: unknown): boolean {
   return token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
 }
@@ -162,12 +155,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Headers as they are looked at here: those of a `Request`, or of one that was never made. */
+/** The part of `Headers` that is used here. */
 export interface HeaderReader {
   get(name: string): string | null
 }
 
-/** As Node has them: small names, and one text for each that may occur once. */
+/** Headers as Node has them: lower-case names. */
 export type PlainHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export function readerOf(headers: PlainHeaders): HeaderReader {
@@ -179,25 +172,25 @@ export function readerOf(headers: PlainHeaders): HeaderReader {
   }
 }
 
-/** As it came: in the message, or in the headers of the request that carried it. */
+/** The idempotency key from the message, or from the headers. */
 export function givenKey(meta: Readonly<Record<string, unknown>>, headers: HeaderReader | undefined): unknown {
   return meta[IDEMPOTENCY_META] ?? headers?.get(IDEMPOTENCY_HEADER) ?? undefined
 }
 
-/** What ends a call when its client goes away: nothing where it has a key, since its repeat comes for the result. */
+/** What cancels a call when its client disconnects: nothing if it has a key, because its repeat fetches the result. */
 export function endedBy(gone: CancelSignal, key: unknown): CancelSignal {
   return key === undefined ? gone : createCancellation().signal
 }
 
-/** The caller's own name for a call, if it has one. What is no text is refused: a client that sends a key relies on it. */
+/** Validates the idempotency key. A value that is no text is rejected: the client relies on its key. */
 export function checkedKey(given: unknown): string | undefined {
   if (given === undefined || typeof given === 'string') return given
   throw new AppError('INPUT_INVALID', `"${IDEMPOTENCY_META}" must be text.`)
 }
 
 /**
- * Whose trace a request belongs to. The message names the client's own span (MCP 2026-07-28, trace context), the headers
- * the request that carried it; where both are of one trace the headers are nearer.
+ * The trace of a request. The message names the client's own span (MCP 2026-07-28, trace context), the headers the HTTP request;
+ * where both belong to one trace, the headers are the closer parent.
  */
 export function traceOf(
   meta: Readonly<Record<string, unknown>>,
@@ -208,14 +201,13 @@ export function traceOf(
   return carried && named && traceIdOf(carried) === traceIdOf(named) ? carried : (named ?? carried)
 }
 
-/** Who makes a request over HTTP, known from its token. */
+/** The agent behind an HTTP request, known from its token. */
 export interface AuthenticatedAgent {
-  /** The token, by its id. Sessions and streams belong to it. */
   readonly tokenId: string
   readonly session: AgentSession
 }
 
-/** The same for the SDK, which passes it on to our handlers: the token by its id, never its text. */
+/** The token for the SDK, which passes it on to our handlers: its id, never its text. */
 export function authInfoOf({ tokenId }: AuthenticatedAgent): AuthInfoLike {
   return { token: '', clientId: tokenId, scopes: [] }
 }

@@ -36,32 +36,29 @@ export interface McpServersDeps {
   readonly ids: Ids
   readonly log: Log
   readonly version: string
-  /** Signs what clients carry about operations. */
+  /** Seals the request state that clients carry about operations. */
   readonly seal: OperationSeal
-  /** What a client is told about its agent when it begins. */
   instructionsFor?(session: AgentSession): Promise<string>
-  /** What the first lists of an agent wait for; `undefined` where there is nothing. */
+  /** Delays the first lists of an agent until its upstreams had time to connect. */
   beforeList?(session: AgentSession): Promise<void> | undefined
-  /** Told that a client has gone for good, by what its calls have named it; never fails. */
+  /** Called when a client has disconnected, with the name its calls carried; never rejects. */
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']
-  /** Repeats notifications of ended operations that no client heard. */
+  /** Repeats notifications of ended operations that no client received. */
   lookForEnds(): void
 }
 
-/** Everything that speaks MCP in front. */
+/** The MCP servers of this process: one per capability, one toolbox per host, one HTTP endpoint. */
 export interface McpServers {
-  /** The server of one capability, inside this process. */
   inProcess(options: { key: string; session: AgentSession }): McpServerConfig
-  /** The tools of an agent, for a host program in this process. */
+  /** An agent's tools for a host program in this process. */
   toolbox(session: AgentSession, options: ToolboxOptions): Toolbox
-  /** Tells the clients of its caller that an operation has ended, those that are there; answers whether any heard it. */
+  /** Notifies the connected clients of the operation's caller; returns whether any of them received it. */
   tellEnd(operation: OperationSummary, caller: Caller): boolean
-  /** The callers that have clients to tell it to. */
+  /** The callers with a client that can receive such notifications. */
   endListeners(): readonly Caller[]
-  /** Ends what waits for answers: none will come any more. */
+  /** Rejects waiting questions: no more answers will arrive. */
   stop(): void
-  /** The endpoint for clients elsewhere. */
   overHttp(options: Pick<HttpFrontDeps, 'authenticate' | 'log' | 'limits'>): HttpFront
 }
 
@@ -93,5 +90,5 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   }
 }
 
-/** The revisions of MCP that are spoken here, the newest first. Those with sessions are what the SDK supports. */
+/** Supported MCP revisions, newest first. The revisions with sessions are the SDK's. */
 export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...SUPPORTED_PROTOCOL_VERSIONS]

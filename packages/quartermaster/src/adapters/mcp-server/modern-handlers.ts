@@ -25,9 +25,9 @@ interface ModernHandlersDeps extends ServerParts {
   follow: Agents['follow']
 }
 
-/** Serves clients from 2026-07-28 on: every request stands by itself. */
+/** Serves modern clients: every request is self-contained. */
 interface ModernHandlers {
-  /** The answer to an ordinary call, or nothing when it is not one. */
+  /** The answer to an ordinary call, or `undefined` when the SDK has to handle it. */
   serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<Served> | undefined
   handle(request: Request, who: AuthenticatedAgent, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
@@ -37,22 +37,22 @@ interface AgentHandler {
   readonly session: AgentSession
   readonly agentTools: AgentTools
   readonly handler: McpHttpHandler
-  /** Watches what one stream is about; answers how to stop. */
+  /** Watches the resources of one stream; returns the stop function. */
   watch(uris: readonly string[]): () => void
   close(): Promise<void>
 }
 
 export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
-  // One handler per agent: a handler tells all its streams alike, and agents must not hear of each other's changes.
+  // One handler per agent: a handler notifies all its streams alike, and agents must not learn of each other's changes.
   const handlers = new Map<string, AgentHandler>()
   const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
 
   function handlerOf(session: AgentSession): AgentHandler {
-    // An agent in another organisation may have the same name.
+    // Agents of two organisations may have the same name.
     const key = callerKey(session.caller)
     const known = handlers.get(key)
     if (known?.session === session) return known
-    // An agent that was removed and added again has another session, and its old streams belong to no agent.
+    // An agent that was removed and added again has a new session; the old streams are closed.
     void known?.close()
     const made = createAgentHandler(session, deps)
     handlers.set(key, made)
@@ -69,11 +69,11 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
       const { agentTools, handler, watch } = handlerOf(who.session)
       const mismatch = mismatchIn({ headers: request.headers, body }, agentTools)
       if (mismatch) return { served: mismatch, release() {} }
-      // There are no sessions: a discovery request begins one.
+      // Without sessions, a discovery request is what begins a conversation.
       const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.session) : undefined
       const authInfo = { ...authInfoOf(who), ...(instructions !== undefined && { extra: { instructions } }) }
       const served = await handler.fetch(request, { parsedBody: body, authInfo })
-      // Only a stream that was opened is told anything.
+      // Only an opened stream receives notifications.
       return { served, release: served.ok ? watch(watchedUris(body)) : () => {} }
     },
     async close() {
@@ -90,7 +90,7 @@ function createAgentHandler(session: AgentSession, deps: ModernHandlersDeps): Ag
     onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
   })
   const watching = new Set<Subscriptions>()
-  // The same for all streams: a handler tells all those that have an address in their list, each once.
+  // One function for all streams: the handler notifies each stream that lists an address once.
   const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
   const tell = createTeller(agentTools, handler.notify)
   const unfollow = deps.follow(session, change => {
@@ -129,7 +129,7 @@ function instructionsIn(extra: Record<string, unknown> | undefined): string | un
   return typeof extra?.instructions === 'string' ? extra.instructions : undefined
 }
 
-/** What a client wants to hear of when it begins to listen. */
+/** The resources a client subscribes to with `subscriptions/listen`. */
 function watchedUris(body: unknown): string[] {
   const { method, params } = (body as Message) ?? {}
   if (method !== 'subscriptions/listen') return []
@@ -137,7 +137,7 @@ function watchedUris(body: unknown): string[] {
   return Array.isArray(wanted) ? wanted.filter(uri => typeof uri === 'string') : []
 }
 
-/** Header and body must agree, also where a tool has its arguments repeated in headers. */
+/** Rejects a request whose headers do not agree with its body, including arguments mirrored in headers. */
 function mismatchIn(
   { headers, body }: Pick<DirectCall, 'headers' | 'body'>,
   agentTools: AgentTools,
@@ -152,10 +152,9 @@ function mismatchIn(
   return Response.json({ jsonrpc: '2.0', id: id ?? null, error }, { status: 400 })
 }
 
-/** As the specification of 2026-07-28 numbers it. */
+/** Error code of MCP 2026-07-28. */
 const HEADER_MISMATCH = -32020
 
-/** What does not agree between headers and body. */
 interface HeaderMismatch {
   readonly header: string
   readonly body: string
@@ -163,11 +162,11 @@ interface HeaderMismatch {
 
 const mirrored = new WeakMap<Tool, readonly MirroredParameter[]>()
 
-/** The first header that does not say what the arguments say (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
+/** The first header that differs from the arguments (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
 function findMismatch(tool: Tool, input: unknown, headers: HeaderReader): HeaderMismatch | undefined {
   for (const parameter of parametersOf(tool)) {
     const text = mirroredText(parameter, input)
-    // What is not there, or is no plain value, is not repeated.
+    // Absent and non-primitive arguments are not mirrored.
     if (text === undefined) continue
     const given = headers.get(headerOf(parameter))
     if (given === null) return mismatch(parameter, 'carries a value and the header is absent')
@@ -195,7 +194,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/
 const BASE64 = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The value a header stands for. Text that a header cannot hold comes as Base64 in a frame of its own. */
+/** Decodes a header value. Text that a header cannot hold is Base64 between `=?base64?` and `?=`. */
 function decode(value: string): string | undefined {
   if (!(value.startsWith('=?base64?') && value.endsWith('?='))) return value
   const encoded = BASE64.exec(value)?.[1]
@@ -203,7 +202,7 @@ function decode(value: string): string | undefined {
   try {
     return utf8.decode(Uint8Array.from(atob(encoded), character => character.charCodeAt(0)))
   } catch {
-    // Bytes that are no text cannot equal one.
+    // Invalid UTF-8 cannot equal an argument.
     return undefined
   }
 }

@@ -27,23 +27,21 @@ import type {
 import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
 import type { CarriedState } from './request-state.ts'
 
-/** One piece of work that may take several rounds of requests. */
+/** Work that may take several rounds of requests because it asks the client questions. */
 export interface RoundWork<T> {
-  /** Who asked for what; only an equal request goes on with it. Made when it is needed: most work asks nothing. */
+  /** Identifies the caller and the request; only an equal request may continue the work. Lazy: most work asks nothing. */
   owner(): string
   begin(context: RoundContext): Promise<T>
 }
 
-/** What work is given, which client it is for, and what that can answer. */
 interface RoundContext extends ElicitationContext {
   readonly client: string | undefined
   canAnswer(kind: QuestionKind): boolean
 }
 
-/** What the client is told at the end of a round: the answer, or what it has to find out first. */
 type RoundEnd<T> = { readonly answer: T } | { readonly required: InputRequiredResult }
 
-/** One round from beginning to end. */
+/** Runs one round: the answer, or the questions the client has to answer first. */
 export async function takeRound<T>(
   exchanges: Elicitations,
   work: RoundWork<T>,
@@ -55,7 +53,7 @@ export async function takeRound<T>(
   return { required: await askClient(exchanges, { exchange, questions: turn.questions, work, request }) }
 }
 
-/** Starts the work, or goes on with what the client was asked about before. */
+/** Starts the work, or resumes it with the client's answers. */
 export function enterExchange<T>(exchanges: Elicitations, work: RoundWork<T>, request: McpRequest): Elicitation<T> {
   if (request.state) {
     const { exchangeId, round } = request.state
@@ -94,13 +92,13 @@ interface OpenRound<T> {
   readonly request: McpRequest
 }
 
-/** Keeps what waits for answers, and tells the client what it has to find out first. */
+/** Parks the work and returns its questions to the client. */
 export async function askClient<T>(
   exchanges: Elicitations,
   { exchange, questions, work, request }: OpenRound<T>,
 ): Promise<InputRequiredResult> {
   const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
-  // Before 2026-07-28 the request stays open while its client is asked, however often, and cancelling it cancels the work.
+  // Before 2026-07-28 the request stays open during all rounds, and cancelling it cancels the work.
   if (!request.isModern && !request.state) cancelWith(request.signal, exchange)
   exchange.show(questions)
   const operationId = exchange.operationId()
@@ -111,7 +109,7 @@ export async function askClient<T>(
   return { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } }
 }
 
-/** The question among these that asks for consent to the call itself, and not to one inside it. */
+/** The question that asks for consent to the call itself, not to a nested call. */
 function consentIn(
   questions: ReadonlyMap<string, Question>,
   operationId: string,
@@ -121,7 +119,7 @@ function consentIn(
   return key === undefined ? {} : { consent: { key, askedAt } }
 }
 
-/** Clients inside this process share one credential: none. */
+/** All clients inside this process share this credential. */
 const LOCAL = 'in process'
 
 function cancelWith(signal: CancelSignal, exchange: Elicitation<unknown>): void {
@@ -135,12 +133,12 @@ function cancelWith(signal: CancelSignal, exchange: Elicitation<unknown>): void 
   exchange.done.then(leave, leave)
 }
 
-/** A short text for a long one: what was asked for may be megabytes, and is kept for as long as a person thinks. */
+/** A hash of what was asked for: the input may be megabytes, and is kept until a person answers. */
 export function ownerOf(...parts: readonly string[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('base64url')
 }
 
-/** The client, as far as it wants to hear of what happens on the way. */
+/** The client as a listener of progress and logs, as far as it asked for them. */
 export function audienceOf(request: McpRequest): CallListeners {
   const { progressToken } = request.meta
   const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
@@ -151,7 +149,6 @@ export function audienceOf(request: McpRequest): CallListeners {
   }
 }
 
-/** Questions as MCP asks them, by key. */
 export function toInputRequests(
   questions: ReadonlyMap<string, Question>,
   era: { isModern: boolean },
@@ -167,7 +164,7 @@ function toInputRequest(question: Question, { isModern }: { isModern: boolean })
   }
   if (question.kind === 'url') {
     const { message, url, elicitationId } = question
-    // Only clients before 2026-07-28 know pages by an id.
+    // Only clients before 2026-07-28 identify pages.
     const id = isModern ? {} : { elicitationId: elicitationId ?? randomUUID() }
     return inputRequired.elicitUrl({ message, url, ...id } as never)
   }
@@ -175,7 +172,7 @@ function toInputRequest(question: Question, { isModern }: { isModern: boolean })
   return inputRequired.elicit({ message: question.message, requestedSchema })
 }
 
-/** The answers among a client's responses. What is no answer to its question is left out, and so asked for again. */
+/** The answers among a client's responses. A response of another kind is dropped, so its question is asked again. */
 export function toAnswers(
   questions: ReadonlyMap<string, Question>,
   responses: Readonly<Record<string, unknown>>,
@@ -187,7 +184,7 @@ export function toAnswers(
   return Object.fromEntries(entries)
 }
 
-/** Answers to questions that were not asked yet: a client may know them from before. */
+/** Answers to questions that were not asked yet: a client may know them from an earlier call. */
 export function toEarlyAnswers(responses: Readonly<Record<string, unknown>>): Readonly<Record<string, Answer>> {
   const keys = Object.keys(responses)
   if (keys.length === 0) return NO_ANSWERS
@@ -212,12 +209,12 @@ function toAnswer(responses: Readonly<Record<string, unknown>>, key: string, que
   return content === undefined ? { action } : { action, content }
 }
 
-/** A no needs no other form than the one that persons say it in. */
+/** A refusal comes in the form of an elicitation result, whatever was asked. */
 function refusalIn(response: InputResponseView): Answer | undefined {
   return response.kind === 'elicit' && response.action !== 'accept' ? { action: response.action } : undefined
 }
 
-/** Throws `ANSWER_UNAVAILABLE` where the client cannot get an answer: it would leave the call waiting for ever. */
+/** Throws `ANSWER_UNAVAILABLE` where the client cannot get an answer; the call would wait forever. */
 function refuseUnanswerable(question: Question, client: ClientCapabilities): void {
   const isForTools = question.kind === 'model' && usesTools(question)
   if (canAnswer(question.kind ?? 'person', client) && (!isForTools || client.sampling?.tools)) return
@@ -226,16 +223,14 @@ function refuseUnanswerable(question: Question, client: ClientCapabilities): voi
   throw new AppError('ANSWER_UNAVAILABLE', message, { details: { requiredCapabilities: capabilities } })
 }
 
-/** Whether a client can get answers to questions of this kind. */
 function canAnswer(kind: QuestionKind, { roots, sampling, elicitation }: ClientCapabilities): boolean {
   if (kind === 'roots') return roots !== undefined
   if (kind === 'model') return sampling !== undefined
   if (!elicitation) return false
-  // A client that names modes has only those; one that names none has forms.
+  // A client that names modes has only those; a client that names none has forms.
   return kind === 'url' ? 'url' in elicitation : 'form' in elicitation || !('url' in elicitation)
 }
 
-/** Not every model that is lent can be handed tools. */
 function usesTools({ tools, toolChoice }: ModelQuestion): boolean {
   return tools !== undefined || toolChoice !== undefined
 }

@@ -4,33 +4,29 @@ import { z } from 'zod'
 import type { Clock } from '../../core/kernel/index.ts'
 import { ANSWER_SECONDS, type OperationSeal, REPEAT_SECONDS } from '../../core/operations/index.ts'
 
-/** All a client carries between two rounds: which exchange it takes part in, and in which of its rounds it was asked. */
+/** What a client carries between two rounds: the exchange, and the round in which it was asked. */
 const CarriedState = z.strictObject({
   exchangeId: z.string(),
   round: z.number(),
-  /** The call that is on record. It is still there when the exchange is gone with its process. */
+  /** The recorded call. It outlives the exchange, which is lost with its process. */
   operationId: z.string().optional(),
-  /** Under which key the client was asked to allow that call, and when. */
+  /** The question that asked the client to allow the call, and when. */
   consent: z.strictObject({ key: z.string(), askedAt: z.number() }).optional(),
 })
 export type CarriedState = z.infer<typeof CarriedState>
 
-/** Signs what a client carries between two rounds of one request, so that it cannot be made up. */
+/** Signs the carried state, so that a client cannot forge it. */
 export type StateSigner = RequestStateCodec<CarriedState>
 
-interface StatesDeps {
-  readonly seal: OperationSeal
-  readonly clock: Pick<Clock, 'now'>
-}
 
-/** A client whose answer comes late still hears how a recorded call ended. */
+/** A client whose answer arrives late still gets the result of a recorded call for this long. */
 const TOLD_SECONDS = 86_400
 
 /**
- * What is about an operation can be read by every process of the same store; the rest by this one alone, in which the exchange
- * lives that it speaks of, for as long as that keeps its end.
+ * State about an operation is sealed for every process of the same store. Other state is signed with a key of this process, which
+ * alone has the exchange.
  */
-export function createStates({ seal, clock }: StatesDeps): StateSigner {
+export function createStates({ seal, clock }: { seal: OperationSeal; clock: Pick<Clock, 'now'> }): StateSigner {
   const own = createRequestStateCodec<CarriedState>({
     key: randomBytes(32),
     ttlSeconds: ANSWER_SECONDS + REPEAT_SECONDS,
@@ -48,7 +44,7 @@ export function createStates({ seal, clock }: StatesDeps): StateSigner {
     const late = clock.now() - until
     if (late > TOLD_SECONDS * 1000) throw new Error('expired')
     if (late <= 0) return state
-    // A yes that comes too late allows nothing.
+    // Consent that arrives too late allows nothing.
     const { consent: _consent, ...rest } = state
     return rest
   }

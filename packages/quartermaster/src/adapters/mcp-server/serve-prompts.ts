@@ -33,7 +33,7 @@ import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import type { ServerParts } from './server-parts.ts'
 import { OPERATIONS_URI, parseOperationUri } from './subscriptions.ts'
 
-/** Lists prompts, fills them in, and completes their arguments and those of resources. */
+/** Serves prompts, and completes arguments of prompts and resources. */
 export function servePrompts(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { readings, exchanges, states } = parts
   server.setRequestHandler('prompts/list', async request => {
@@ -124,10 +124,7 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
   return made
 }
 
-/**
- * What an agent can read: the resources of its capabilities, the pages of its tools, the rest of results that were too
- * large to hand over at once, and how operations stand.
- */
+/** Serves resources: those of the agent's capabilities, tool pages, the rest of truncated results, and operations. */
 export function serveResources(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   server.setRequestHandler('resources/list', async request => {
     if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
@@ -194,7 +191,7 @@ function readWork({ session, client: only }: AgentTools, uri: string, readings: 
   }
 }
 
-/** What we have to read ourselves. Every granted tool has its page, also one that the gateway view does not list. */
+/** Resources of our own. Every granted tool has its page, also one that the gateway view does not list. */
 async function readOwn(
   uri: string,
   agentTools: AgentTools,
@@ -215,9 +212,9 @@ async function readOwn(
   return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
 }
 
-/** What programs that explain an agent's tools, or make commands of them, ask for. */
+/** The agent view, for programs that explain an agent's tools or generate commands from them. */
 function readView(uri: string, agentTools: AgentTools): object | undefined {
-  // A server of one capability has no word on the others.
+  // A server of one capability does not describe the others.
   if (agentTools.capability !== undefined) return undefined
   const { session } = agentTools
   if (uri === VIEW_URI) return agentViewOf(session)
@@ -229,10 +226,9 @@ function readView(uri: string, agentTools: AgentTools): object | undefined {
   return session.view().detail(grant.tool)
 }
 
-/** As many as an agent can take in at once. */
 const MOST_OPERATIONS = 50
 
-/** An operation of the agent's own, or the newest of them. That of another agent is not found. */
+/** One of the agent's own operations, or the newest of them. Operations of other agents are not found. */
 async function readOperation(
   uri: string,
   {

@@ -7,7 +7,7 @@ import type { OperationNotifications, Watches } from './subscriptions.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCallResult, ToolCalls } from './tool-calls.ts'
 
-/** What every server of ours needs, whatever it is reached by. */
+/** The shared parts of every MCP server, in process or over HTTP. */
 export interface ServerParts {
   readonly toolCalls: ToolCalls
   readonly tasks: Tasks
@@ -15,34 +15,31 @@ export interface ServerParts {
   readonly results: KeptResults
   readonly readings: Readings
   readonly version: string
-  /** What a client is told about its agent when it begins; never fails, and is asked once for each session. */
+  /** Instructions for a client that connects; never rejects, and is called once per session. */
   instructionsFor?(session: AgentSession): Promise<string>
-  /** What the first lists of an agent wait for; `undefined` where there is nothing. */
   beforeList?(session: AgentSession): Promise<void> | undefined
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: OperationNotifications
   readonly log: Log
   readonly operations: Pick<Operations, 'show' | 'list'>
-  /** Calls that go on in a server of the SDK, where there are such. */
+  /** Calls handed over to the SDK, where the direct path exists. */
   readonly begun?: Pick<BegunCalls, 'take'>
-  /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
 }
 
-/** A call that has come as far as a question. */
 interface BegunCall {
   readonly result: ToolCallResult
   cancel(reason: unknown): void
 }
 
 /**
- * Calls that were begun outside the SDK and go on in it, because it knows how to ask clients from before 2026-07-28. Each
- * is found by the very request that it is handed over with: ids are the client's, and may occur twice.
+ * Calls that started on the direct path and continue in the SDK, which can ask legacy clients questions. The key is the
+ * `Request` object itself: request ids are chosen by clients and may repeat.
  */
 export interface BegunCalls {
   handOver(request: Request, call: BegunCall): void
-  /** What a request was handed over with, once: when it comes back with answers, it goes on like any other. */
+  /** Takes a call once; when the client comes back with answers, its request is handled like any other. */
   take(context: ServerContext): ToolCallResult | undefined
 }
 

@@ -24,7 +24,7 @@ const CACHE_HINTS = {
   'resources/templates/list': LIST_HINT,
 }
 
-/** A low-level server over an agent's tools. It costs next to nothing, so there is one per request where there are no sessions. */
+/** A low-level MCP server over an agent's tools. Construction is cheap: requests without a session get one each. */
 export function buildServer(agentTools: AgentTools, parts: ServerParts, instructions?: string): Server {
   const server = new Server(
     { name: agentTools.name, version: parts.version },
@@ -39,7 +39,7 @@ export function buildServer(agentTools: AgentTools, parts: ServerParts, instruct
       },
       cacheHints: CACHE_HINTS,
       requestState: { verify: parts.states.verify },
-      // Clients from before 2026-07-28 are asked by ourselves.
+      // The SDK's shim fails the request when a client of the legacy era does not answer; `askWhileOpen` does not.
       inputRequired: { legacyShim: false },
       jsonSchemaValidator: TRUSTING,
       ...(instructions !== undefined && { instructions }),
@@ -53,12 +53,11 @@ export function buildServer(agentTools: AgentTools, parts: ServerParts, instruct
   return server
 }
 
-/** The core checks what persons answer; a validator of its own would cost every server more than all the rest of it. */
+/** The core validates elicitation answers; compiling a validator here would cost more than the rest of the server. */
 const TRUSTING: jsonSchemaValidator = {
   getValidator: () => value => ({ valid: true, data: value as never, errorMessage: undefined }),
 }
 
-/** Lists the tools of an agent and calls them. */
 function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts): void {
   const { toolCalls, states, begun } = parts
   server.setRequestHandler('tools/list', async (request, context) => {
@@ -72,7 +71,7 @@ function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts):
     const request = requestOf(server, context, states)
     const call = (round: McpRequest) => toolCalls.call(agentTools, params, round)
     const result = begun?.take(context) ?? (await call(request))
-    // A task is a result of its own kind, which the SDK has no type for.
+    // A task is a result type of the tasks extension, which the SDK does not declare.
     return (await askWhileOpen(result, { context, request, again: call }, parts)) as never
   })
 }
@@ -80,7 +79,7 @@ function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts):
 const TaskParams = z.looseObject({ taskId: z.string().min(1).max(200) })
 const anything = z.looseObject({})
 
-/** The tasks extension: looking after a call that takes its time. */
+/** The tasks extension: polling, answering and cancelling a call that became a task. */
 function serveTasks(server: Server, agentTools: AgentTools, { tasks, states }: ServerParts): void {
   const { caller } = agentTools.session
   const enter = (context: ServerContext): McpRequest => {
@@ -105,13 +104,13 @@ function serveTasks(server: Server, agentTools: AgentTools, { tasks, states }: S
   })
 }
 
-/** What a server says that has skills (SEP-2640). Ours have one file each, so there are no folders to read. */
+/** The skills extension (SEP-2640). Each skill is one file, so there are no folders to read. */
 const SKILLS_CAPABILITY = { 'io.modelcontextprotocol/skills': {} }
 
 const ListParams = z.looseObject({ cursor: z.string().optional() })
 const GetParams = z.looseObject({ uri: z.string() })
 
-/** The skills extension: the directions of an agent, and by which digest their text is known. The text is a resource. */
+/** Lists an agent's skills with the digest of their text. The text itself is a resource. */
 function serveSkills(server: Server, agentTools: AgentTools): void {
   server.setRequestHandler('skills/list', { params: ListParams, result: anything }, async ({ cursor }, context) => {
     const page = () => pageOf(listSkills(agentTools), versionsOf(agentTools).resources, cursor)
@@ -119,7 +118,7 @@ function serveSkills(server: Server, agentTools: AgentTools): void {
     const skills = []
     for (const item of items) {
       skills.push(toSkill(item))
-      // To measure one, its text is put together: others have their turn between two of them.
+      // Measuring a skill assembles its text; other requests run in between.
       await setImmediate()
     }
     return { skills, ...(nextCursor === undefined ? {} : { nextCursor }), ...hintFor(context) }
@@ -136,7 +135,7 @@ function findSkill(agentTools: AgentTools, uri: string): Skill {
   throw new AppError('RESOURCE_NOT_FOUND', `"${agentTools.name}" has no skill at "${uri}".`, { details: { uri } })
 }
 
-/** Answers say so only where the protocol knows of it. */
+/** Only the modern era has cache hints. */
 function hintFor(context: ServerContext): object {
   return isModern(context) ? LIST_HINT : {}
 }

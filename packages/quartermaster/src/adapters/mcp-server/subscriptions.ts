@@ -4,15 +4,14 @@ import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/
 import { type AgentTools, findResource, findTool } from './agent-tools.ts'
 import { parseToolUri } from './render.ts'
 
-/** As many as one client may watch. */
 export const MOST_SUBSCRIPTIONS = 1_000
 
-/** The addresses that one client watches: whether what is there is still what it was, and what it tells of itself. */
+/** The resources one client subscribed to: reports changed definitions and changed contents. */
 export interface Subscriptions {
-  /** Throws nothing: what is beyond the limit is not watched. */
+  /** Subscriptions beyond the limit are ignored. */
   add(uri: string): void
   remove(uri: string): void
-  /** Those whose definition has changed since they were last asked for. */
+  /** The addresses whose definition has changed since the last call. */
   changed(): string[]
   close(): void
 }
@@ -25,7 +24,7 @@ interface Subscription {
 interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
   readonly watches: Watches
   readonly endNews: OperationNotifications
-  /** Whether its client has a stream open; always when absent. */
+  /** Whether the client has a notification stream open; always when absent. */
   canHear?: (() => boolean) | undefined
 }
 
@@ -35,7 +34,7 @@ export function createSubscriptions(
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
 
-  /** For a subscriber, an operation changes when it ends. */
+  /** An operation counts as changed when it ends. */
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
     if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
@@ -76,24 +75,24 @@ export function createSubscriptions(
   }
 }
 
-/** Changes when the definition of what can be read there does. */
+/** Changes when the definition of the resource does. */
 function hashAt(agentTools: AgentTools, uri: string): string | undefined {
   const name = parseToolUri(uri)
   return name === undefined ? findResource(agentTools, uri)?.resource.hash : findTool(agentTools, name)?.tool.hash
 }
 
-/** One client's wish to hear of an address. */
+/** A client's subscription to the contents of one address. */
 interface Watching {
   readonly session: AgentSession
   readonly grant: ResourceGrant
   readonly uri: string
-  /** Told once of each change, however often it was added. */
+  /** Called once per change, however often it was added. */
   readonly onUpdated: (uri: string) => void
 }
 
-/** The addresses whose resources tell when they change. Each is watched once for an agent, however many clients do. */
+/** Watches resources that report changes, once per agent, however many clients subscribed. */
 export interface Watches {
-  /** Throws nothing: what is beyond the limit, or has nothing to tell, is not watched. Returns how to stop. */
+  /** Ignores resources that cannot report changes, and those beyond the limit. Returns the stop function. */
   add(watching: Watching): Cancel
   count(): number
 }
@@ -104,11 +103,11 @@ interface WatchesDeps {
   readonly settings: Pick<Settings, 'announceIntervalMs'>
 }
 
-/** As many as all clients together may watch; each is a subscription at an upstream. */
+/** For all clients together; each is a subscription at an upstream. */
 export const MOST_WATCHED = 10_000
 
 interface Watched {
-  /** Who hears of it, and how often they asked to. */
+  /** Listeners, with the number of times each was added. */
   readonly listeners: Map<Watching['onUpdated'], number>
   stop: Cancel
   quietUntil: number
@@ -118,7 +117,7 @@ interface Watched {
 export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
   const watched = new Map<string, Watched>()
 
-  /** The first at once, then at most once per interval: a server that changes a file a thousand times a second is one. */
+  /** Notifies at once, then at most once per interval: a server may change a file a thousand times a second. */
   function tell(one: Watched, uri: string): void {
     const now = clock.now()
     if (one.cancelTimer || one.listeners.size === 0) return
@@ -149,7 +148,7 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
     try {
       one.stop()
     } catch (error) {
-      log.warn('a resource could not be let go', { error: messageOf(error) })
+      log.warn('a resource could not be released', { error: messageOf(error) })
     }
   }
 
@@ -173,7 +172,7 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
   }
 }
 
-/** A changed resource is another one, and is watched again. */
+/** A changed definition is watched again. */
 function keyOf({ session, grant: { resource }, uri }: Watching): string {
   return [callerKey(session.caller), resource.hash, uri].join('\n')
 }
@@ -187,33 +186,33 @@ function once(work: () => void): Cancel {
   }
 }
 
-/** What clients that are there hear of operations that ended without them. */
+/** Notifies connected clients of operations that ended after their call was gone. */
 export interface OperationNotifications {
-  /** Answers whether a client heard it. */
+  /** Returns whether any client received it. */
   tell(operation: OperationSummary, caller: Caller): boolean
-  /** Calls back for every operation of a caller that ends. */
+  /** Subscribes to the ends of a caller's operations. */
   follow(caller: Caller, listener: EndListener, canHear?: () => boolean): Cancel
-  /** A follower can hear now, and could not before. */
+  /** A listener can receive notifications now, and could not before. */
   arrived(): void
-  /** The callers with a follower that can hear now. */
+  /** The callers with a listener that can receive notifications now. */
   listening(): readonly Caller[]
 }
 
-/** Answers whether it was heard: it may be about another operation, and a client may have no stream open. */
+/** Returns whether the notification was delivered; not if it is about another operation, or no stream is open. */
 type EndListener = (operation: OperationSummary) => boolean
 
-/** Who follows the ends of a caller's operations, each with whether it can hear now. */
+/** Listeners of a caller's operations, each with whether it can receive notifications now. */
 interface Followers {
   readonly caller: Caller
   readonly listeners: Map<EndListener, () => boolean>
 }
 
-/** @param onArrival called when a client may hear notifications that none heard before */
+/** `onArrival` is called when a listener can receive notifications again. */
 export function createOperationNotifications(onArrival: () => void): OperationNotifications {
   const followers = new Map<string, Followers>()
   return {
     tell(operation, caller) {
-      // All of them hear it, in any order.
+      // Not `some`: every listener is notified.
       const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
       return heard.includes(true)
     },
@@ -238,20 +237,17 @@ export function createOperationNotifications(onArrival: () => void): OperationNo
 
 const ALWAYS = () => true
 
-/** The operations of an agent: a subscriber hears of each that ends. */
+/** Subscribers are notified of each operation of the agent that ends. */
 export const OPERATIONS_URI = 'quartermaster://operations'
 
-/** The page of an operation. */
 function operationUri(id: string): string {
   return `quartermaster://operations/${id}`
 }
 
-/** The operation that a resource address means, or nothing. */
 export function parseOperationUri(uri: string): string | undefined {
   return /^quartermaster:\/\/operations\/([A-Za-z0-9_-]{1,128})$/.exec(uri)?.[1]
 }
 
-/** What a client that shows logs is told. */
 export function endText({ id, tool, state, code }: OperationSummary): string {
   const why = code === undefined ? '' : ` (${code})`
   return `The operation "${id}" of "${tool}" has ended: ${state}${why}. It can be read at ${operationUri(id)}.`

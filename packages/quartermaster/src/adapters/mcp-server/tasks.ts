@@ -37,47 +37,35 @@ import type { McpRequest } from './mcp-request.ts'
 import { toAnswers, toInputRequests } from './multi-round.ts'
 import { toMcpOutcome } from './render.ts'
 
-/** A call that will be a task unless it is quick. */
+/** A call that becomes a task unless it finishes quickly. */
 export interface TaskSeed {
-  readonly caller: Caller
+  /** Goes into the call request. */
   /** What the call has to be made with. */
   readonly request: Required<Pick<CallRequest, 'asTask'>> & { onRecorded(operationId: string): void }
-  /** Resolves with the operation's id when it is on record. */
+  /** Resolves with the operation's id once it is recorded. */
   readonly recorded: Promise<string>
   readonly createdAt: number
-  /** How far it had come when it became a task. */
+  /** The latest progress before it became a task. */
   message: string | undefined
-  /** Gives back its place among those of the agent. */
+  /** Releases its slot of the agent's task limit. */
   leave(): void
 }
 
-/** Who waits for a turn. */
-interface TurnWaiting {
-  readonly signal: CancelSignal
-  readonly audience: CallListeners
-}
 
-/** The tasks that clients follow. */
 export interface Tasks {
   seed(caller: Caller): TaskSeed
-  /** The next turn of a call; a task instead when it was to be one and takes its time, or has become one before. */
+  /** The next turn of a call, or a task if the call was to be one and is slow, or already is one. */
   turn(
     exchange: Elicitation<CallAnswer>,
     seed: TaskSeed | undefined,
-    waiting: TurnWaiting,
+    waiting: { signal: CancelSignal; audience: CallListeners },
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
-  get(caller: Caller, taskId: string, look: TaskLook): Promise<WireTask>
-  /** Hands over answers to what the task asked. */
+  get(caller: Caller, taskId: string, look: { isHeard: IsDelivered; toolNow: ToolNow }): Promise<WireTask>
+  /** Passes on answers to the task's questions. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
-  /** Ends it, if it has not ended yet, whatever it waits for. */
   cancel(caller: Caller, taskId: string): Promise<void>
 }
 
-/** By whom a task is looked at. */
-interface TaskLook {
-  readonly isHeard: IsDelivered
-  readonly toolNow: ToolNow
-}
 
 interface TasksDeps {
   readonly clock: Clock
@@ -87,14 +75,12 @@ interface TasksDeps {
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
 
-/** As many as one agent may have under way; each holds a running handler, for a day if it asks and no answer comes. */
+/** Per agent. Each task holds a running handler, for up to a day while a question waits. */
 export const MOST_TASKS = 100
-/** Something may happen to an operation at the very moment; more often than this is more than that. */
+/** An operation may be between two runs when it is cancelled, so cancelling tries again. */
 const MOST_LOOKS = 3
-/** What a timer can count. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** A task whose call runs in this process. */
 interface LiveTask {
   readonly seed: TaskSeed
   readonly exchange: Elicitation<CallAnswer>
@@ -109,7 +95,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
   const taskIds = new WeakMap<Elicitation<CallAnswer>, string>()
   const ttlMs = settings.taskTtlMinutes * 60_000
 
-  /** From here on the call belongs to the task, and no longer to the request that made it. */
+  /** Detaches the call from its request: from now on it belongs to the task. */
   function adopt(taskId: string, exchange: Elicitation<CallAnswer>, seed: TaskSeed): void {
     const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: seed.message }
     live.set(taskId, task)
@@ -125,21 +111,20 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     listen(task)
   }
 
-  /** The task that a call has become, while it runs. */
+  /** The task of a call, while it runs. */
   function handleOf(exchange: Elicitation<CallAnswer>): { task: WireTask } | undefined {
     const taskId = taskIds.get(exchange)
     const task = taskId === undefined ? undefined : live.get(taskId)
     if (taskId === undefined || !task) return undefined
-    // What it asks is shown to a client that reads the task.
+    // Questions are shown only to a client that reads the task.
     const { inputRequests: _, ...handle } = wireOf(taskId, task)
     return { task: { ...handle, resultType: 'task' } }
   }
 
-  /** Hears how far it has come. Its questions wait in the task until they are answered, so no caller has to take this turn. */
+  /** Follows progress. Questions wait in the task until they are answered, so no request has to wait for this turn. */
   function listen(task: LiveTask): void {
     const onProgress = (progress: Progress) => note(task, progress)
-    // The caller has the task; its end answers no request.
-    // A question ends the turn, and there may be no other.
+    // The end of the call answers no request; a question ends this turn, and there may be no other.
     task.exchange.turn(NEVER, { onProgress, isGone: () => true }).then(task.exchange.leave, () => {})
   }
 
@@ -172,7 +157,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     )
   }
 
-  /** For a client that looks: with what it is asked, or else with what the call waits for, where its tool has said nothing yet. */
+  /** A running task with its questions, or with what the call waits for when its tool reported nothing. */
   async function liveTask(taskId: string, task: LiveTask): Promise<WireTask> {
     const wire = wireOf(taskId, task)
     task.exchange.show(task.exchange.questions())
@@ -181,7 +166,7 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     return facts?.state === 'waitingForApproval' ? { ...wire, statusMessage: waitingText(facts) } : wire
   }
 
-  /** What waits, and what was run again without a caller, has no call here that could be cancelled. */
+  /** Cancels an operation that has no running call here: it waits, or was resumed without a caller. */
   async function giveUp(caller: Caller, taskId: string): Promise<void> {
     for (let looks = 1; (await stored(caller, taskId)).endedAt === undefined; looks++) {
       const failure = await operationAdmin.cancel(taskId).then(() => undefined, toProtocolError)
@@ -190,24 +175,24 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     }
   }
 
-  /** A turn of a call that is to be a task when it takes its time. */
+  /** Waits for a turn of a call that becomes a task when it is slow. */
   async function turnOf(
     seed: TaskSeed,
     { exchange, isNew }: { exchange: Elicitation<CallAnswer>; isNew: boolean },
-    { signal, audience }: TurnWaiting,
+    { signal, audience }: { signal: CancelSignal; audience: CallListeners },
   ): Promise<Turn<CallAnswer> | { task: WireTask }> {
-    // A client that did not get to see the task asks again for what it had called.
+    // A client that missed the task's handle repeats the call and gets the same task.
     const known = handleOf(exchange)
     if (known) return known
     seeds.set(exchange, seed)
     if (isNew) exchange.done.then(seed.leave, seed.leave)
-    // The request's own signal must not reach a call that has become a task.
+    // The request's own signal must not cancel a call that has become a task.
     const leash = createLeash(signal)
     const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
     try {
       const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
       if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, seed)
-      // Of several requests that wait for one call the first makes it a task, and the others are told of that one.
+      // Of several requests waiting for one call, the first makes it a task and the others get that task.
       return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(leash.signal, audience) : first)
     } finally {
       patience.end()
@@ -252,19 +237,19 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     async cancel(caller, taskId) {
       const task = findLive(caller, taskId)
       task?.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
-      // The next request should see it cancelled. The call path releases a handler at once, so this is short.
+      // The next request should see the task cancelled. The call path releases the handler at once, so this is short.
       await task?.exchange.done.catch(() => {})
       await giveUp(caller, taskId)
     },
   }
 }
 
-/** Who looks does not see how it ended. */
+/** Reads the operation without marking its result as delivered. */
 const UNSEEN = () => false
 
 const NEVER = createCancellation().signal
 
-/** A waiting client hears of progress, and a task begins with the last of it. */
+/** Passes progress on, and keeps the latest for the task. */
 function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
   return {
     ...listeners,
@@ -275,7 +260,7 @@ function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
   }
 }
 
-function createLeash(signal: CancelSignal): { signal: CancelSignal; release(): void } {
+/** A signal that follows another one until it is released. */
   const own = createCancellation()
   const pull = () => own.cancel(signal.reason)
   if (signal.aborted) pull()
@@ -283,7 +268,7 @@ function createLeash(signal: CancelSignal): { signal: CancelSignal; release(): v
   return { signal: own.signal, release: () => signal.removeEventListener('abort', pull) }
 }
 
-/** Over, with the operation's id, when the tool has run for this long. */
+/** Resolves with the operation's id when the tool has run for this long. */
 function createPatience(clock: Clock, recorded: Promise<string>, ms: number): { over: Promise<string>; end(): void } {
   let cancel = () => {}
   let isEnded = false
@@ -301,19 +286,16 @@ function createPatience(clock: Clock, recorded: Promise<string>, ms: number): { 
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
 
-/** What a server says that can hand out tasks. */
 export const TASKS_CAPABILITY = { [EXTENSION]: {} }
-/** What a client has to say before it is given one. */
+/** The client capability without which no task is created. */
 export const TASKS_REQUIRED: { requiredCapabilities: ClientCapabilities } = {
   requiredCapabilities: { extensions: { [EXTENSION]: {} } },
 }
 
-/** Whether the client of this request can follow a task. */
 export function followsTasks({ isModern, client }: McpRequest): boolean {
   return isModern && client.extensions?.[EXTENSION] !== undefined
 }
 
-/** A task on the wire: an operation, by its id. */
 export interface WireTask {
   resultType: 'task' | 'complete'
   taskId: string
@@ -328,10 +310,9 @@ export interface WireTask {
   error?: { code: number; message: string; data?: unknown }
 }
 
-/** How often a client should look: often enough for a person, seldom enough for a machine. */
+/** Suggested polling interval: responsive for a person, cheap for the server. */
 const POLL_MS = 1_000
 
-/** What all states of a task share. */
 function taskEnvelope(task: { taskId: string; createdAt: number; updatedAt: number; ttlMs: number }) {
   return {
     resultType: 'complete' as const,
@@ -343,17 +324,16 @@ function taskEnvelope(task: { taskId: string; createdAt: number; updatedAt: numb
   }
 }
 
-/** The tool that has this name now. */
 type ToolNow = (name: string) => Tool | undefined
 
-/** A task that no client's call stands for any more, as the store tells it: over, waiting, or run again. */
+/** A task without a running call, from the store: ended, waiting, or resumed after a crash. */
 function toStoredTask(facts: OperationFacts, toolNow: ToolNow): WireTask {
   const { id, createdAt, updatedAt, ttlMs = 0 } = facts
   return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts, toolNow) }
 }
 
 function standingOf(facts: OperationFacts, toolNow: ToolNow): Pick<WireTask, 'status'> & Partial<WireTask> {
-  // Whatever became of it so far: a client stops looking at what has failed, and would never hear of its end.
+  // Never `failed` before the end: a client stops polling a failed task and would miss the result.
   if (facts.endedAt === undefined) return { status: 'working', statusMessage: facts.progress ?? waitingText(facts) }
   return outcomeOf(facts, toolNow)
 }
@@ -364,7 +344,7 @@ function outcomeOf(
 ): Pick<WireTask, 'status'> & Partial<WireTask> {
   if (result) return { status: 'completed', result: toMcpOutcome(result, facts, toolNow(facts.tool)) }
   const message = error?.message ?? 'It ended without a result.'
-  // A tool that may change something and was cut short may have done its work; the client that cancelled should know.
+  // A tool that was cancelled half way may have done its work; the client should know.
   const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'
   if (isCancelled) return { status: 'cancelled', statusMessage: message }
   return {

@@ -26,22 +26,22 @@ interface ToolCallsDeps {
 /** What `tools/call` answers. */
 export type ToolCallResult = ReturnType<typeof toMcpResult> | InputRequiredResult | WireTask
 
-/** Calls of tools, as MCP makes them: with questions in several rounds, and with tasks for what is slow. */
+/** Executes `tools/call`: elicitation over several rounds, and tasks for slow calls. */
 export interface ToolCalls {
   call(
     agentTools: AgentTools,
     params: { name: string; arguments?: unknown },
     request: McpRequest,
   ): Promise<ToolCallResult>
-  /** Cancels what runs under this key for a token: its client going away does not. */
+  /** Cancels the calls with this idempotency key. A disconnect does not cancel them, because a repeat fetches the result. */
   cancel(holder: string, key: string): void
 }
 
 export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { exchanges, tasks } = deps
-  /** By what right those run whose clients were asked something. */
+  /** The grant with which a call started, for calls whose clients were asked something. */
   const begunWith = new WeakMap<Elicitation<unknown>, Grant>()
-  /** What runs under a key, by token and key. */
+  /** Running calls with an idempotency key, by token and key. */
   const keyed = new Map<string, Set<Elicitation<unknown>>>()
 
   function keep(one: Elicitation<unknown>, name: string): void {
@@ -84,7 +84,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       return await askClient(exchanges, { exchange, questions: turn.questions, work, request })
     } catch (error) {
       seed?.leave()
-      // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
+      // A tool name inside the arguments is the model's mistake, so the model has to see the error.
       if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !findTool(agentTools, grant.tool.name))
         throw toProtocolError(error)
       return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
@@ -92,8 +92,8 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   }
 
   /**
-   * A call that is under way ends on what it began with, also when its tool is held back meanwhile. One whose tool was taken
-   * from its agent is ended; what its client brings for it is not let in, and it is told how the call ended.
+   * A running call continues under the grant it started with, even when its tool is withheld meanwhile. If the tool was revoked,
+   * the call is cancelled: the client's answers are dropped, and it gets the call's result.
    */
   function goOn({ agentTools, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
     if (!request.state) return undefined
@@ -105,7 +105,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     return run({ agentTools, grant, input, request: { ...request, inputResponses: {} } })
   }
 
-  /** A server that never connected is started for a call of what may be its tool. */
+  /** An upstream that never connected is started for a call of what may be its tool. */
   async function meet({ agentTools, name, input, request }: AskedCall): Promise<ToolCallResult> {
     try {
       await deps.calls.ensureConnected({ session: agentTools.session, tool: name, signal: request.signal })
@@ -138,24 +138,24 @@ interface Asking {
   readonly request: McpRequest
 }
 
-/** A call whose tool is not offered any more, or not yet. */
+/** A call of a tool that is not offered any more, or not yet. */
 interface AskedCall extends Asking {
   readonly agentTools: AgentTools
   readonly name: string
   readonly input: unknown
 }
 
-/** Its server need not wait for an answer that is not let in. */
+/** Cancels the call, so that an upstream does not wait for an answer that is dropped. */
 function taken({ session }: AgentTools, tool: string): AppError {
   return new AppError('CANCELLED', `"${tool}" was taken from "${session.caller.name}" while it waited for an answer.`)
 }
 
-/** What only an equal call of the same caller has. */
+/** Equal only for an equal call of the same caller. */
 function callOwner({ caller }: AgentTools['session'], tool: string, input: unknown): string {
   return ownerOf(callerKey(caller), `tool:${tool}`, canonicalJson(input))
 }
 
-/** What does not exist is the client's mistake. What is held back the model has to read about. */
+/** A missing tool is the client's mistake; a withheld tool is an answer for the model. */
 function refused(error: AppError): ToolCallResult {
   if (error.code === 'TOOL_NOT_FOUND') throw toProtocolError(error)
   return toErrorResult(error, { isBare: true })
@@ -171,11 +171,11 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
   const { agentTools, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
   const { session } = agentTools
   const tool = grant.tool.name
-  // A host that offers to answer is asked directly; the client is asked where there is none.
+    // A host that can answer is asked directly; otherwise the client is asked.
   const isHosted = session.callbacks?.ask !== undefined
   return {
     owner: () => callOwner(session, tool, input),
-    // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
+    // Explicit properties: spreading is slow to build and to read, and this is read along the whole call.
     begin: ({ ask, canAnswer, client = agentTools.client, signal, isDelivered, onRecorded, onProgress, onLog }) =>
       calls.call({
         session,
@@ -197,7 +197,7 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
   }
 }
 
-/** Whether the process that asked is gone, or is another one: then all that is left of the call is on record. */
+/** Whether the process that asked is gone, so that only the record of the call is left. */
 function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Elicitations, 'has'>): boolean {
   return state?.operationId !== undefined && !exchanges.has(state.exchangeId)
 }
@@ -231,7 +231,7 @@ function both<A>(first: (value: A) => void, second: (value: A) => void): (value:
   }
 }
 
-/** What a call will really run. One that leads nowhere is left to the call path, which refuses it and writes that down. */
+/** The tool a forwarding call will really run. An invalid target is left to the call path, which rejects and records it. */
 function targetOf(
   calls: Calls,
   { agentTools: { session }, grant, input }: Pick<OneCall, 'agentTools' | 'grant' | 'input'>,
@@ -244,10 +244,10 @@ function targetOf(
   }
 }
 
-/** A client may ask for a task, or the tool says that it is slow. One that can only be followed is refused to others. */
+/** A client may ask for a task, or the tool declares itself slow. A task-only tool is refused to clients without tasks. */
 function wantsTask({ tool }: Grant, request: McpRequest): boolean {
   if (followsTasks(request)) return tool.asTask !== 'never' || request.meta['quartermaster/asTask'] === true
-  // Before 2026-07-28 there were no tasks to follow, and waiting is better than not having the tool at all.
+  // Legacy clients have no tasks; waiting is better than not having the tool.
   if (tool.asTask === 'always' && request.isModern) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)
   return false
 }
@@ -255,11 +255,10 @@ function wantsTask({ tool }: Grant, request: McpRequest): boolean {
 interface FailedCall {
   readonly request: McpRequest
   readonly tool: Tool
-  /** Under which id it is on record, where it is. */
   readonly operationId: string | undefined
 }
 
-/** Our errors are answers that the model can read; those of the request itself are the client's. */
+/** Our errors are results for the model; errors of the request are for the client. */
 function failed(error: unknown, { request, tool, operationId }: FailedCall): ToolCallResult {
   const missing = missingCapability(error, request)
   if (missing) throw missing
