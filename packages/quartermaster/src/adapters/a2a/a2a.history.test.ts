@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { StreamEvent, Task } from '../../testing/a2a-fixture.ts'
 import { eventsIn, openA2a, said } from '../../testing/a2a-fixture.ts'
-import type { StreamEvent, Task } from './wire.ts'
 
 interface Answered {
   readonly result: { readonly task: Task }

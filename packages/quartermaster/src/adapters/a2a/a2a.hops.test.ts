@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { Task } from '../../testing/a2a-fixture.ts'
 import { openA2a, said } from '../../testing/a2a-fixture.ts'
-import type { Task } from './wire.ts'
 
 const AT_ONCE = { configuration: { returnImmediately: true } }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { remove } from '../../core/store/index.ts'
+import type { Task } from '../../testing/a2a-fixture.ts'
 import { openA2a, said } from '../../testing/a2a-fixture.ts'
-import type { Task } from './wire.ts'
 
 interface Answered {
   readonly result: { readonly task: Task }

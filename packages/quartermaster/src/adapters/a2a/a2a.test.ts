@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isQuestion } from '../../core/delegation/index.ts'
+import type { StreamEvent, Task } from '../../testing/a2a-fixture.ts'
 import { eventsIn, openA2a, said } from '../../testing/a2a-fixture.ts'
 import { deferred } from '../../testing/deferred.ts'
-import type { StreamEvent, Task } from './wire.ts'
 
 interface Failed {
   readonly error: { readonly code: number; readonly message: string; readonly data: readonly { reason: string }[] }

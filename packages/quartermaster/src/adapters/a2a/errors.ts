@@ -1,6 +1,6 @@
 import { type AppError, type ErrorKind, isAppError } from '../../contracts/index.ts'
 
-/** What the specification has a name for (A2A 1.0 §3.3.2), as each binding says it (§5.4). */
+/** The errors that the specification names (A2A 1.0 §3.3.2), as each binding encodes them (§5.4). */
 const REFUSALS = {
   TASK_NOT_FOUND: { rpc: -32_001, status: 404, grpc: 'NOT_FOUND' },
   TASK_NOT_CANCELABLE: { rpc: -32_002, status: 400, grpc: 'FAILED_PRECONDITION' },
@@ -12,30 +12,29 @@ const REFUSALS = {
   METHOD_NOT_ALLOWED: { rpc: -32_601, status: 405, grpc: 'UNIMPLEMENTED' },
   INVALID_REQUEST: { rpc: -32_600, status: 400, grpc: 'INVALID_ARGUMENT' },
   PARSE_ERROR: { rpc: -32_700, status: 400, grpc: 'INVALID_ARGUMENT' },
-} as const satisfies Record<string, Signs>
+} as const satisfies Record<string, Codes>
 
-/** What JSON-RPC leaves to servers; the codes below it are those of the specification (§9.5). The reason says which it is. */
-const OF_THIS_SERVER = -32_000
+/** JSON-RPC's code for server errors; lower codes belong to the specification (§9.5). The reason tells them apart. */
+const SERVER_ERROR = -32_000
 
-/** All other errors, by what they mean. */
+/** All other errors, by kind. */
 const KINDS = {
   invalid: { rpc: -32_602, status: 400, grpc: 'INVALID_ARGUMENT' },
-  unauthenticated: { rpc: OF_THIS_SERVER, status: 401, grpc: 'UNAUTHENTICATED' },
-  denied: { rpc: OF_THIS_SERVER, status: 403, grpc: 'PERMISSION_DENIED' },
-  notFound: { rpc: OF_THIS_SERVER, status: 404, grpc: 'NOT_FOUND' },
-  conflict: { rpc: OF_THIS_SERVER, status: 409, grpc: 'ABORTED' },
+  unauthenticated: { rpc: SERVER_ERROR, status: 401, grpc: 'UNAUTHENTICATED' },
+  denied: { rpc: SERVER_ERROR, status: 403, grpc: 'PERMISSION_DENIED' },
+  notFound: { rpc: SERVER_ERROR, status: 404, grpc: 'NOT_FOUND' },
+  conflict: { rpc: SERVER_ERROR, status: 409, grpc: 'ABORTED' },
   gone: { rpc: -32_602, status: 400, grpc: 'OUT_OF_RANGE' },
   tooLarge: { rpc: -32_602, status: 413, grpc: 'RESOURCE_EXHAUSTED' },
-  consentRequired: { rpc: OF_THIS_SERVER, status: 403, grpc: 'FAILED_PRECONDITION' },
-  rateLimited: { rpc: OF_THIS_SERVER, status: 429, grpc: 'RESOURCE_EXHAUSTED' },
+  consentRequired: { rpc: SERVER_ERROR, status: 403, grpc: 'FAILED_PRECONDITION' },
+  rateLimited: { rpc: SERVER_ERROR, status: 429, grpc: 'RESOURCE_EXHAUSTED' },
   cancelled: { rpc: -32_603, status: 499, grpc: 'CANCELLED' },
   internal: { rpc: -32_603, status: 500, grpc: 'INTERNAL' },
   unavailable: { rpc: -32_603, status: 503, grpc: 'UNAVAILABLE' },
   timeout: { rpc: -32_603, status: 504, grpc: 'DEADLINE_EXCEEDED' },
-} as const satisfies Record<ErrorKind, Signs>
+} as const satisfies Record<ErrorKind, Codes>
 
-/** How an error looks in each binding. */
-interface Signs {
+interface Codes {
   readonly rpc: number
   readonly status: number
   readonly grpc: string
@@ -43,7 +42,6 @@ interface Signs {
 
 type Refused = keyof typeof REFUSALS
 
-/** An error that the specification itself names. */
 export class Refusal extends Error {
   readonly reason: Refused
   readonly headers: Readonly<Record<string, string>>
@@ -55,8 +53,8 @@ export class Refusal extends Error {
   }
 }
 
-/** An error as a client gets it. */
-export interface Fault extends Signs {
+/** An error as a client receives it. */
+export interface Fault extends Codes {
   readonly message: string
   readonly details: readonly [ErrorInfo]
   readonly headers: Readonly<Record<string, string>>
@@ -68,7 +66,7 @@ interface ErrorInfo {
   readonly domain: string
 }
 
-/** Whatever was thrown, as a client may see it. `internal` logs what it may not. */
+/** Converts anything thrown. `internal` logs what a client must not see. */
 export function faultOf(error: unknown, internal: (error: unknown) => AppError): Fault {
   if (error instanceof Refusal) {
     const { reason, message, headers } = error
@@ -76,7 +74,7 @@ export function faultOf(error: unknown, internal: (error: unknown) => AppError):
   }
   const known = isAppError(error) && error.code !== 'INTERNAL' ? error : internal(error)
   const { kind, code, message } = known
-  // What is wrong with a request has a name there too (§9.5).
+  // Invalid requests have a name in the specification too (§9.5).
   const details = kind === 'invalid' ? info('INVALID_PARAMS', 'a2a-protocol.org') : info(code, 'quartermaster')
   return { ...KINDS[kind], message, details: [details], headers: headersFor(known) }
 }
@@ -90,12 +88,12 @@ function headersFor({ kind, details }: AppError): Record<string, string> {
   return kind === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer realm="quartermaster"' } : {}
 }
 
-/** As JSON-RPC has it (§9.5). */
+/** The JSON-RPC form (§9.5). */
 export function rpcError({ rpc: code, message, details: data }: Fault): object {
   return { code, message, data }
 }
 
-/** As HTTP+JSON has it (§11.6): `google.rpc.Status`. */
+/** The HTTP+JSON form (§11.6): `google.rpc.Status`. */
 export function restError({ status: code, grpc: status, message, details }: Fault): object {
   return { error: { code, status, message, details } }
 }

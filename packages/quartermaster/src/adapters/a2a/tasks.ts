@@ -21,11 +21,11 @@ import type {
   Task,
   TaskState,
   TaskStatus,
-  ToldMessage,
-  ToldPart,
+  WireMessage,
+  WirePart,
 } from './wire.ts'
 
-/** What a task is called here while it is in this state; one in progress may also want something from its asker. */
+/** Delegation states as task states. A delegation in progress may also be waiting for the asker's input. */
 const STATES = {
   pending: 'TASK_STATE_SUBMITTED',
   queued: 'TASK_STATE_SUBMITTED',
@@ -36,108 +36,106 @@ const STATES = {
   cancelled: 'TASK_STATE_CANCELED',
 } as const satisfies Record<DelegationState, TaskState>
 
-/** What is read of a task, and what was said about it as far as that is known. */
+/** A task, with the activity about it as far as it was read, oldest first. */
 export interface TaskFacts {
   readonly row: ListedRow
-  /** The oldest first. */
-  readonly said: readonly ActivityRow[]
+  readonly activity: readonly ActivityRow[]
 }
 
-/** A task as it is told, without its artifacts and what was said. */
+/** A task without its artifacts and history. */
 export function toTask(facts: TaskFacts): Task {
   const { id, conversationId: contextId, state, deadlineAt } = facts.row
   const metadata = { 'quartermaster/state': state, 'quartermaster/deadline': new Date(deadlineAt).toISOString() }
   return { id, contextId, status: toStatus(facts), metadata }
 }
 
-function toStatus({ row, said }: TaskFacts): TaskStatus {
+function toStatus({ row, activity }: TaskFacts): TaskStatus {
   const timestamp = new Date(row.updatedAt).toISOString()
   if (row.state === 'failed' || row.state === 'expired' || row.state === 'cancelled')
     return { state: STATES[row.state], timestamp, message: endMessage(row) }
-  const last = said.findLast(({ kind }) => kind === 'peer_agent')
+  const last = activity.findLast(({ kind }) => kind === 'peer_agent')
   if (row.state !== 'in_progress' || row.progress === null || !last) return { state: STATES[row.state], timestamp }
   return { ...statusAfter(last, row.id), timestamp }
 }
 
-/** How a task in progress is once this was said about it. */
-function statusAfter(said: ActivityRow, taskId: string): TaskStatus {
-  const timestamp = new Date(said.createdAt).toISOString()
-  // What the asker says is its answer.
-  if (said.direction === 'out') return { state: 'TASK_STATE_WORKING', timestamp }
-  const state = isQuestion(said.text) ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_WORKING'
-  return { state, timestamp, message: toMessage(said, taskId) }
+/** The status of a task in progress after this activity. */
+function statusAfter(entry: ActivityRow, taskId: string): TaskStatus {
+  const timestamp = new Date(entry.createdAt).toISOString()
+  // A message of the asker is its answer to a question.
+  if (entry.direction === 'out') return { state: 'TASK_STATE_WORKING', timestamp }
+  const state = isQuestion(entry.text) ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_WORKING'
+  return { state, timestamp, message: toMessage(entry, taskId) }
 }
 
-/** Why it came to nothing. */
-function endMessage({ id, conversationId, error, state }: ListedRow): ToldMessage {
+function endMessage({ id, conversationId, error, state }: ListedRow): WireMessage {
   const text = error ?? state
   return { messageId: `${id}-end`, contextId: conversationId, taskId: id, role: 'ROLE_AGENT', parts: [toText(text)] }
 }
 
-/** What was said about a task, by the log of the client that asked for it. */
-export function toHistory(row: DelegationRow, said: readonly ActivityRow[]): ToldMessage[] {
-  // What the platform says of an end is in the status; the agent has not said it.
-  const spoken = said.filter(({ peerKind }) => peerKind !== 'platform')
+/** The messages about a task, from the asker's activity log. */
+export function toHistory(row: DelegationRow, activity: readonly ActivityRow[]): WireMessage[] {
+  // Notices of the platform are in the status; the agent did not write them.
+  const spoken = activity.filter(({ peerKind }) => peerKind !== 'platform')
   if (spoken.length > 0) return spoken.map(message => toMessage(message, row.id))
-  // Logs are forgotten earlier than tasks that were not read.
+  // Logs expire earlier than unread tasks.
   const { messageId, conversationId: contextId, id: taskId, task: text, parts } = row
-  const told = wholeParts({ text, parts: parts ?? [] }).map(toPart)
-  return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: told }]
+  const sent = wholeParts({ text, parts: parts ?? [] }).map(toPart)
+  return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: sent }]
 }
 
 function toMessage(
   { messageId: ours, senderMessageId, conversationId: contextId, direction, text, parts }: ActivityRow,
   taskId: string,
-): ToldMessage {
-  // The author of a message names it (§4.1.4).
+): WireMessage {
+  // The author of a message assigns its id (§4.1.4).
   const messageId = senderMessageId ?? ours
   const role = direction === 'out' ? 'ROLE_USER' : 'ROLE_AGENT'
   return { messageId, contextId, taskId, role, parts: wholeParts({ text, parts }).map(toPart) }
 }
 
-/** What came of it. Files are available with the same token. */
+/** The result. Files can be downloaded with the same token. */
 export function toArtifacts({ id, state, result }: DelegationRow, origin: string): Artifact[] {
   if (state !== 'completed' || !result) return []
   return [{ artifactId: `${id}-result`, name: 'result', parts: resultParts(result, origin) }]
 }
 
-function resultParts({ text, parts, attachments }: DelegationResult, origin: string): ToldPart[] {
+function resultParts({ text, parts, attachments }: DelegationResult, origin: string): WirePart[] {
   const words = text.trim() === '' ? [] : [toText(text)]
   return [...words, ...parts.map(toPart), ...attachments.map(file => toFile(file, origin))]
 }
 
-function toText(text: string): ToldPart {
+function toText(text: string): WirePart {
   return { text, mediaType: 'text/plain' }
 }
 
-function toPart(part: MessagePart): ToldPart {
+function toPart(part: MessagePart): WirePart {
   return part.kind === 'text' ? toText(part.text) : { data: part.data, mediaType: 'application/json' }
 }
 
-function toFile({ id, name: filename, mediaType }: MessageAttachment, origin: string): ToldPart {
+function toFile({ id, name: filename, mediaType }: MessageAttachment, origin: string): WirePart {
   return { url: `${origin}/api/v1/attachments/${id}/content`, filename, mediaType }
 }
 
 interface ListDeps {
   readonly delegations: Pick<Delegations, 'between'>
-  saidOf(asker: WorkspaceRow, row: ListedRow, limit?: number): Promise<readonly ActivityRow[]>
-  taskRow(visit: RequestContext, id: string): Promise<DelegationRow>
+  activityOf(asker: WorkspaceRow, row: ListedRow, limit?: number): Promise<readonly ActivityRow[]>
+  taskRow(context: RequestContext, id: string): Promise<DelegationRow>
 }
 
 const USUAL_PAGE = 50
-/** Tasks in progress are looked through so many at a time. */
+/** Page size when filtering tasks in progress. */
 const STEP = 200
-/** A page with results ends here, and the next goes on behind it. */
+/** A page with results is cut here, and the next continues behind it. */
 const MOST_CHARACTERS = 4_000_000
 
-/** The tasks that one workspace has given another, what changed last first (§3.1.4). */
-export async function listTasks(deps: ListDeps, visit: RequestContext, request: ListTasks): Promise<object> {
+/** The tasks one workspace gave another, most recently changed first (§3.1.4). */
+export async function listTasks(deps: ListDeps, context: RequestContext, request: ListTasks): Promise<object> {
   const { pageSize = USUAL_PAGE } = request
-  const { rows, total, isLast } = await pageOf(deps, visit, request)
+  const { rows, total, isLast } = await pageOf(deps, context, request)
   const tasks: Task[] = []
   let size = 0
   for (const row of rows) {
-    const task = await listed(deps, visit, { row, request })
+    const task = await listed(deps, context, { row, request })
     size += JSON.stringify(task).length
     if (tasks.length > 0 && size > MOST_CHARACTERS) break
     tasks.push(task)
@@ -160,60 +158,60 @@ async function pageOf(deps: ListDeps, { asker, peer }: RequestContext, request: 
   if (states?.length === 0) return { rows: [], total: 0, isLast: true }
   const changedSince = statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter)
   const query = { asker, peer, states, conversationId, changedSince }
-  if (state && ASKING.has(state)) return asking(deps, { ...query, state, after }, limit)
+  if (state && ASKING.has(state)) return tasksInProgress(deps, { ...query, state, after }, limit)
   const { rows, total, next } = await deps.delegations.between({ ...query, limit, after })
   return { rows, total, isLast: next === undefined }
 }
 
 type AskingQuery = Omit<Parameters<Delegations['between']>[0], 'limit'> & { readonly state: TaskState }
 
-/** By a place in the order, and not by the row that was there: that may be in front of all by now, or want nothing any more. */
-async function asking(deps: ListDeps, { after, ...query }: AskingQuery, limit: number): Promise<Page> {
-  const behind = await fitting(deps, { ...query, after })
-  const total = after === undefined ? behind.length : (await fitting(deps, query)).length
+/** Pages by a position in the order, not by a row: that row may have moved to the front or changed its state. */
+async function tasksInProgress(deps: ListDeps, { after, ...query }: AskingQuery, limit: number): Promise<Page> {
+  const behind = await matchingTasks(deps, { ...query, after })
+  const total = after === undefined ? behind.length : (await matchingTasks(deps, query)).length
   return { rows: behind.slice(0, limit), total, isLast: limit >= behind.length }
 }
 
-/** Whether a task in progress wants something is told by what was said last, so all of them are looked at. */
-async function fitting({ delegations, saidOf }: ListDeps, { state, after, ...query }: AskingQuery) {
+/** Whether a task in progress waits for input depends on its last message, so all of them are read. */
+async function matchingTasks({ delegations, activityOf }: ListDeps, { state, after, ...query }: AskingQuery) {
   const found: ListedRow[] = []
   for (let place = after, isMore = true; isMore; isMore = place !== undefined) {
     const { rows, next } = await delegations.between({ ...query, limit: STEP, after: place })
-    for (const row of rows) if ((await toListed(saidOf, query.asker, row)).status.state === state) found.push(row)
+    for (const row of rows) if ((await toListed(activityOf, query.asker, row)).status.state === state) found.push(row)
     place = next
   }
   return found
 }
 
 async function listed(
-  { saidOf, taskRow }: ListDeps,
-  visit: RequestContext,
+  { activityOf, taskRow }: ListDeps,
+  context: RequestContext,
   { row, request }: { readonly row: ListedRow; readonly request: ListTasks },
 ): Promise<Task> {
   const { includeArtifacts = false, historyLength = 0 } = request
-  const task = await toListed(saidOf, visit.asker, row)
+  const task = await toListed(activityOf, context.asker, row)
   if (!includeArtifacts && historyLength === 0) return task
-  const whole = await taskRow(visit, row.id)
-  // One more, as the last may be a notice of the platform.
-  const said = historyLength === 0 ? [] : await saidOf(visit.asker, row, historyLength + 1)
-  const history = historyLength === 0 ? [] : toHistory(whole, said).slice(-historyLength)
+  const whole = await taskRow(context, row.id)
+  // One more than wanted: the last entry may be a notice of the platform.
+  const activity = historyLength === 0 ? [] : await activityOf(context.asker, row, historyLength + 1)
+  const history = historyLength === 0 ? [] : toHistory(whole, activity).slice(-historyLength)
   return {
     ...task,
-    ...(includeArtifacts && { artifacts: toArtifacts(whole, visit.origin) }),
+    ...(includeArtifacts && { artifacts: toArtifacts(whole, context.origin) }),
     ...(history.length > 0 && { history }),
   }
 }
 
-/** Only where the peer has said something is it looked up whether that was the last word. */
-async function toListed(saidOf: ListDeps['saidOf'], asker: WorkspaceRow, row: ListedRow): Promise<Task> {
+/** Reads the last activity only where the peer has reported something. */
+async function toListed(activityOf: ListDeps['activityOf'], asker: WorkspaceRow, row: ListedRow): Promise<Task> {
   const isTalkedAbout = row.state === 'in_progress' && row.progress !== null
-  return toTask({ row, said: isTalkedAbout ? await saidOf(asker, row, 1) : [] })
+  return toTask({ row, activity: isTalkedAbout ? await activityOf(asker, row, 1) : [] })
 }
 
-/** States that a delegation in progress has here. */
+/** The task states of a delegation in progress. */
 const ASKING: ReadonlySet<string> = new Set(['TASK_STATE_WORKING', 'TASK_STATE_INPUT_REQUIRED'])
 
-/** In the order of the numbers that ProtoJSON takes for them as well. */
+/** Indexes are the numbers that ProtoJSON accepts for these names. */
 const NAMES = [
   undefined,
   'TASK_STATE_SUBMITTED',
@@ -227,7 +225,7 @@ const NAMES = [
 ] as const
 
 function stateIn(status: string | number | undefined): TaskState | undefined {
-  // A query has numbers as text.
+  // Numbers in a query are text.
   const place = NAMES.findIndex((name, i) => String(i) === String(status) || name === status)
   if (status === undefined || status === 'TASK_STATE_UNSPECIFIED' || place === 0) return undefined
   if (place > 0) return NAMES[place] as TaskState
@@ -239,47 +237,43 @@ function statesFor(state: TaskState): DelegationState[] {
   return DelegationState.options.filter(option => STATES[option] === state)
 }
 
-/** Timers cannot be set further ahead. A client that still follows then reconnects. */
+/** The longest possible timer. A client that still follows then reconnects. */
 const LONGEST_MS = 20 * 86_400_000
 
-interface Following {
-  readonly row: DelegationRow
-  /** Ends it. */
-  readonly signal: CancelSignal
-  /** Until the deadline of the task when absent. */
-  readonly waitMs?: number | undefined
-}
-
 /**
- * A task each time that it has changed, up to its end or until the client stops listening. A slow client gets it as it
- * is by then: all that it has been meanwhile would have to be kept for as long.
+ * Yields the task after each change, until its end or until the signal aborts. A slow client gets only the latest state: keeping
+ * all intermediate ones would cost memory.
  */
 export async function* changesOf(
   delegations: Pick<Delegations, 'wait'>,
   clock: Pick<Clock, 'now'>,
-  { row, signal, waitMs = Math.min(LONGEST_MS, row.deadlineAt - clock.now() + 60_000) }: Following,
+  {
+    row,
+    signal,
+    waitMs = Math.min(LONGEST_MS, row.deadlineAt - clock.now() + 60_000),
+  }: { row: DelegationRow; signal: CancelSignal; waitMs?: number },
 ): AsyncGenerator<DelegationRow> {
   if (!isOpen(row.state) || waitMs <= 0) return
   const over = createCancellation()
   const end = () => over.cancel(signal.reason)
   let changed: DelegationRow | undefined
-  let ring = () => {}
+  let wake = () => {}
   let isOver = false
   let { version } = row
   signal.addEventListener('abort', end)
   if (signal.aborted) end()
   const onChange = (now: DelegationRow) => {
-    // It is told from time to time that nothing has changed too.
+    // The callback also reports now and then that nothing has changed.
     if (now.version === version) return
     version = now.version
     changed = now
-    ring()
+    wake()
   }
   const waiting = delegations.wait(row, { waitMs, signal: over.signal, onChange }).finally(() => {
     isOver = true
-    ring()
+    wake()
   })
-  // Told below, once what came before it is.
+  // A rejection is thrown below, after the changes before it.
   waiting.catch(() => {})
   try {
     for (;;) {
@@ -288,7 +282,7 @@ export async function* changesOf(
       if (now) yield now
       else if (isOver) break
       await new Promise<void>(resolve => {
-        ring = resolve
+        wake = resolve
         if (isOver || changed) resolve()
       })
     }
@@ -299,19 +293,19 @@ export async function* changesOf(
   }
 }
 
-/** What a client says, as messages have it. Throws where that is not words or data. */
+/** Converts the parts of a client's message. Throws for what is neither text nor data. */
 export function toParts(parts: readonly Part[]): MessagePart[] {
   const taken = parts.map(toMessagePart)
   if (!taken.every(part => part.kind === 'text' && isBlank(part.text))) return taken
-  throw new AppError('INPUT_INVALID', 'message.parts: all of it is blank. Say something.')
+  throw new AppError('INPUT_INVALID', 'message.parts: all parts are blank. Say something.')
 }
 
-/** Files are given as attachments of the API, which checks what they are. */
+/** Files are uploaded as attachments through the API, which checks them. */
 function toMessagePart({ text, data, raw, url }: Part, index: number): MessagePart {
   const at = `message.parts.${index}`
   if (raw !== undefined || url !== undefined)
-    throw new Refusal('CONTENT_TYPE_NOT_SUPPORTED', `${at}: text and data are taken here, no files.`)
-  // Null is data where there is nothing else, and says nothing beside text.
+    throw new Refusal('CONTENT_TYPE_NOT_SUPPORTED', `${at}: only text and data are accepted, no files.`)
+  // Null counts as data alone, and as absent beside text.
   if (text !== undefined && (data ?? undefined) !== undefined)
     throw new AppError('INPUT_INVALID', `${at}: has both text and data. Make two parts of it.`)
   const result = MessagePart.safeParse(text === undefined ? { kind: 'data', data } : { kind: 'text', text })
@@ -322,54 +316,42 @@ function toMessagePart({ text, data, raw, url }: Part, index: number): MessagePa
 interface TaskEventsDeps {
   readonly delegations: Pick<Delegations, 'wait'>
   readonly clock: Clock
-  saidOf(asker: WorkspaceRow, row: DelegationRow): Promise<readonly ActivityRow[]>
-  /** The client has the end in hand. */
-  told(visit: RequestContext, row: DelegationRow): Promise<void>
+  activityOf(asker: WorkspaceRow, row: DelegationRow): Promise<readonly ActivityRow[]>
+  markSeen(context: RequestContext, row: DelegationRow): Promise<void>
 }
 
-/** A task as a stream begins with it. */
-interface Begun {
-  readonly row: DelegationRow
-  readonly task: Task
-  /** The last of what was said about it by then. */
-  readonly lastSaid: ActivityRow | undefined
-}
-
-/**
- * What becomes of a task, up to its end. What was said is taken from the log, so that a client that is slow costs no memory,
- * and misses no word.
- */
+/** The events of a task up to its end. Messages are read from the log, so a slow client costs no memory and misses none. */
 export async function* taskEvents(
   deps: TaskEventsDeps,
-  visit: RequestContext,
-  begun: Begun,
+  context: RequestContext,
+  begun: { readonly row: DelegationRow; readonly task: Task; readonly last: ActivityRow | undefined },
 ): AsyncGenerator<StreamEvent> {
-  const { row, task, lastSaid } = begun
+  const { row, task, last: lastActivity } = begun
   const { id: taskId, conversationId: contextId } = row
-  const toldOnce = createToldOnce(task.status)
-  let seen = lastSaid?.sequence ?? 0
+  const isNews = createIsNews(task.status)
+  let seen = lastActivity?.sequence ?? 0
   let last = row
   yield { task }
-  for await (const now of changesOf(deps.delegations, deps.clock, { row, signal: visit.gone })) {
+  for await (const now of changesOf(deps.delegations, deps.clock, { row, signal: context.disconnected })) {
     last = now
-    const said = await deps.saidOf(visit.asker, now)
-    const since = said.filter(({ sequence, kind }) => sequence > seen && kind === 'peer_agent')
-    seen = said.at(-1)?.sequence ?? seen
+    const activity = await deps.activityOf(context.asker, now)
+    const since = activity.filter(({ sequence, kind }) => sequence > seen && kind === 'peer_agent')
+    seen = activity.at(-1)?.sequence ?? seen
     for (const status of since.map(one => statusAfter(one, taskId)))
-      if (toldOnce(status)) yield { statusUpdate: { taskId, contextId, status } }
-    for (const artifact of toArtifacts(now, visit.origin))
+      if (isNews(status)) yield { statusUpdate: { taskId, contextId, status } }
+    for (const artifact of toArtifacts(now, context.origin))
       yield { artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }
-    const status = toStatus({ row: now, said })
-    if (toldOnce(status)) yield { statusUpdate: { taskId, contextId, status } }
+    const status = toStatus({ row: now, activity })
+    if (isNews(status)) yield { statusUpdate: { taskId, contextId, status } }
   }
-  await deps.told(visit, last)
-  // A client that heard nothing more would take the task for over.
-  if (isOpen(last.state) && !visit.gone.aborted)
+  await deps.markSeen(context, last)
+  // Without an error the client would take the task for ended.
+  if (isOpen(last.state) && !context.disconnected.aborted)
     throw new AppError('STOPPING', `The stream ends here, and the task "${taskId}" goes on. Subscribe to it again.`)
 }
 
-/** Whether a status says something that the one before it did not. */
-function createToldOnce(first: TaskStatus): (status: TaskStatus) => boolean {
+/** Whether a status differs from the one before. */
+function createIsNews(first: TaskStatus): (status: TaskStatus) => boolean {
   let before = keyOf(first)
   return status => {
     const key = keyOf(status)
@@ -383,12 +365,12 @@ function keyOf({ state, message }: TaskStatus): string {
   return JSON.stringify([state, message?.messageId])
 }
 
-/** Who asks whom, and how they came here. */
+/** The two workspaces of a request, and its connection. */
 export interface RequestContext {
   readonly asker: WorkspaceRow
   readonly peer: WorkspaceRow
-  /** Where the client reached us. */
+  /** The origin by which the client reached this server. */
   readonly origin: string
-  /** Given when the client has gone, or may not be here any more. */
-  readonly gone: CancelSignal
+  /** Aborts when the client disconnects or loses access. */
+  readonly disconnected: CancelSignal
 }

@@ -12,17 +12,17 @@ import {
 import { fewIssues, parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
 import { type Fault, Refusal, restError, rpcError } from './errors.ts'
 
-/** Of ProtoJSON, what is empty is as good as absent. */
+/** In ProtoJSON, empty values count as absent. */
 const filled = <T extends z.ZodType>(schema: T) =>
   z.preprocess(value => (value === '' || value === null ? undefined : value), schema.optional())
 
-/** Null says as much as nothing does. */
+/** Null counts as absent. */
 function orAbsent<T extends z.ZodType>(schema: T) {
   return z.preprocess(value => value ?? undefined, schema.optional())
 }
 
 const Id = keepableText().min(1).max(1_000)
-/** As much of what was said as is told; no client is refused for wanting more (§3.2.4). */
+/** The most history returned; clients may ask for more (§3.2.4). */
 export const MOST_HISTORY = 100
 const HistoryLength = z.coerce
   .number()
@@ -30,7 +30,7 @@ const HistoryLength = z.coerce
   .min(0)
   .transform(wanted => Math.min(wanted, MOST_HISTORY))
 
-/** What a client says, or is told. A part has one of the first four. */
+/** A part of a message has one of these. */
 const Part = z.object({
   text: orAbsent(z.string()),
   data: z.unknown().optional(),
@@ -63,7 +63,7 @@ const OneTask = z.object({ id: Id })
 const GetTask = OneTask.extend({ historyLength: filled(HistoryLength) })
 export type GetTask = z.infer<typeof GetTask>
 
-/** Of a query string, everything is text. */
+/** Query parameters are text. */
 const Flag = z.union([z.boolean(), z.literal(['true', 'false']).transform(text => text === 'true')])
 
 const ListTasks = z.object({
@@ -77,7 +77,7 @@ const ListTasks = z.object({
 })
 export type ListTasks = z.infer<typeof ListTasks>
 
-/** What can be asked for, by the name that JSON-RPC and gRPC have for it. */
+/** Requests by operation, named as in JSON-RPC and gRPC. */
 export const REQUESTS = {
   SendMessage,
   SendStreamingMessage: SendMessage,
@@ -89,7 +89,6 @@ export const REQUESTS = {
 export type Operation = keyof typeof REQUESTS
 export type RequestOf<O extends Operation> = z.infer<(typeof REQUESTS)[O]>
 
-/** The parameters of an operation. Throws `INPUT_INVALID`. */
 export function parseRequest<O extends Operation>(operation: O, value: unknown): RequestOf<O> {
   const result = REQUESTS[operation].safeParse(value)
   if (result.success) return result.data as RequestOf<O>
@@ -105,30 +104,30 @@ export type TaskState =
   | 'TASK_STATE_FAILED'
   | 'TASK_STATE_CANCELED'
 
-export type ToldPart = { readonly mediaType?: string; readonly filename?: string } & (
+export type WirePart = { readonly mediaType?: string; readonly filename?: string } & (
   | { readonly text: string }
   | { readonly data: unknown }
   | { readonly url: string }
 )
 
-export interface ToldMessage {
+export interface WireMessage {
   readonly messageId: string
   readonly contextId: string
   readonly taskId: string
   readonly role: 'ROLE_USER' | 'ROLE_AGENT'
-  readonly parts: readonly ToldPart[]
+  readonly parts: readonly WirePart[]
 }
 
 export interface TaskStatus {
   readonly state: TaskState
   readonly timestamp: string
-  readonly message?: ToldMessage
+  readonly message?: WireMessage
 }
 
 export interface Artifact {
   readonly artifactId: string
   readonly name: string
-  readonly parts: readonly ToldPart[]
+  readonly parts: readonly WirePart[]
 }
 
 export interface Task {
@@ -136,11 +135,10 @@ export interface Task {
   readonly contextId: string
   readonly status: TaskStatus
   readonly artifacts?: readonly Artifact[]
-  readonly history?: readonly ToldMessage[]
+  readonly history?: readonly WireMessage[]
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** One of the events of a stream. */
 export type StreamEvent =
   | { readonly task: Task }
   | { readonly statusUpdate: { readonly taskId: string; readonly contextId: string; readonly status: TaskStatus } }
@@ -153,11 +151,10 @@ export type StreamEvent =
       }
     }
 
-/** How requests and answers are written: the two ways of the specification over HTTP. */
+/** How requests and answers are encoded: the specification's two bindings over HTTP. */
 export interface Binding {
-  /** What is asked for. */
   read(request: Request): Promise<{ readonly name: string; readonly params: unknown }>
-  /** Learns what an error has to repeat, of a request that was refused before it was read. */
+  /** Reads what an error has to repeat, of a request that was rejected before it was read. */
   learn(request: Request): Promise<void>
   toData(result: object): object
   toFault(fault: Fault): object
@@ -173,9 +170,9 @@ const Call = z.object({
   params: z.unknown().optional(),
 })
 
-/** Everything at one address, by the name of a method (§9). */
+/** The JSON-RPC binding: one address, and method names (§9). */
 export function jsonRpc(): Binding {
-  // Whatever goes wrong is told with the id of the call, as soon as that is known.
+  // Errors repeat the id of the call as soon as it is known.
   let id: z.infer<typeof RequestId> = null
   const bodyOf = async (request: Request) => {
     const body = await readJson(request)
@@ -189,7 +186,7 @@ export function jsonRpc(): Binding {
       return { name: call.data.method, params: call.data.params ?? {} }
     },
     async learn(request) {
-      // Whatever is wrong with it as well, it was refused for another reason.
+      // The request was rejected for another reason; a bad body does not matter.
       if (!request.bodyUsed) await bodyOf(request).catch(() => {})
     },
     toData: result => ({ jsonrpc: '2.0', id, result }),
@@ -204,17 +201,16 @@ function idIn(body: unknown): z.infer<typeof RequestId> {
   return known.success ? known.data.id : null
 }
 
-/** What went wrong with a call is in the answer; only those who are not let in hear it from HTTP. */
+/** Errors of a call are in the answer; only authentication, limits and server failures use HTTP statuses. */
 function statusOf({ status }: Fault): number {
   return status === 401 || status === 403 || status === 429 || status >= 500 ? status : 200
 }
 
-/** JSON takes more than the words of a task do. */
+/** JSON needs more space than the text of a task. */
 const MOST_BYTES = 2.5 * TASK_BYTES
 /** Real requests stay far below. */
 const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000 }
 
-/** The JSON of a request. Throws for what says that it is something else. */
 async function readJson(request: Request): Promise<unknown> {
   if (!/^application\/(a2a\+)?json\s*(;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw new Refusal(
@@ -225,13 +221,13 @@ async function readJson(request: Request): Promise<unknown> {
   try {
     return parseBoundedJson(textOfBody(bytes), LIMITS)
   } catch (error) {
-    // What is too deep or too much keeps its own words.
+    // Limits of depth and size keep their own code.
     throw isAppError(error) && error.code === 'INPUT_INVALID' ? new Refusal('PARSE_ERROR', error.message) : error
   }
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {
-  // Left alone, and not broken off: that would end a connection on which the client goes on.
+  // Not aborted, because that would end a connection on which the client continues.
   if (Number(request.headers.get('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
   const chunks: Uint8Array[] = []
   let size = 0
@@ -255,7 +251,7 @@ async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Each thing at its own address (§11.3): the path below the workspace, and the query. */
+/** The HTTP+JSON binding: one address per operation (§11.3). */
 export function rest(path: string, query: URLSearchParams): Binding {
   return {
     async read(request) {
@@ -280,7 +276,6 @@ export function rest(path: string, query: URLSearchParams): Binding {
 interface Route {
   readonly pattern: RegExp
   readonly methods: readonly string[]
-  /** What JSON-RPC calls it. */
   readonly name: string
   readonly hasBody?: boolean
 }
@@ -300,12 +295,12 @@ const ROUTES: readonly Route[] = [
   { pattern: /^extendedAgentCard$/, methods: ['GET'], name: 'GetExtendedAgentCard' },
 ]
 
-/** More than any setting lets a task be passed on. */
+/** More than any hop limit. */
 const MOST = 1_000
 
-/** How often a task was passed on before, by the metadata of its message. Whatever else stands there says nothing. */
+/** How often a task was forwarded before, from the message's metadata. Invalid values count as 0. */
 export function hopsIn(metadata: unknown): number {
   if (typeof metadata !== 'object' || metadata === null || !Object.hasOwn(metadata, HOPS_KEY)) return 0
-  const said: unknown = Reflect.get(metadata, HOPS_KEY)
-  return typeof said === 'number' && said > 0 ? Math.min(Math.ceil(said), MOST) : 0
+  const activity: unknown = Reflect.get(metadata, HOPS_KEY)
+  return typeof activity === 'number' && activity > 0 ? Math.min(Math.ceil(activity), MOST) : 0
 }
