@@ -23,46 +23,43 @@ import {
 } from '../mcp-wire/index.ts'
 import { deliver, type Outcome } from './delivery.ts'
 import { notUnderstood, tooLong } from './errors.ts'
-import { type Attaching, type Incoming, type Parts, textOf } from './exchange.ts'
+import { type FileUploads, type Incoming, type Parts, textOf } from './exchange.ts'
 import { createLegacyCalls, type LegacyCalls } from './legacy-calls.ts'
 import { createLink, createPause, type Gateway, type LinkDeps } from './link.ts'
 import { createModernSession, type ModernSession } from './modern-session.ts'
 import { createToolFacts } from './tool-facts.ts'
 
 export interface BridgeOptions {
-  /** What the client says, a message per line. */
+  /** The client's messages, one per line. */
   readonly input: Readable
-  /** What the client hears; nothing else is written there. */
+  /** Messages for the client; nothing else is written there. */
   readonly output: Writable
   readonly clock: Clock
   readonly random: Random
   find: LinkDeps['find']
-  /** What a person runs to start a gateway. */
+  /** The command that starts a gateway, for error messages. */
   readonly command: string
-  /** Makes the idempotency key of a call. */
+  /** Creates the idempotency key of a call. */
   createKey(): string
-  /** Opens files of the agent; without it paths are passed on as they are. */
+  /** Opens files of the agent; without it, paths are passed on unchanged. */
   readonly openFiles?: OpenFiles | undefined
-  /** Diagnostics for people. */
   tell(text: string): void
-  /** Aborts to end it at once. */
   readonly signal: AbortSignal
 }
 
-/** Larger messages are no tool calls; the server takes half of it. */
+/** Larger messages are no tool calls; the server accepts half of it. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 /**
- * Requests under way when the client stops talking get this long for their answers: the 30 s that a tool has unless it
- * says otherwise, and what the way takes on a busy machine. A caller that pipes requests in wants them all answered. A
- * client that does not want to wait sends SIGTERM, as the SDKs do after 2 s, and that counts at once.
+ * How long running requests may finish after the client closed its input: the default tool timeout of 30 s plus transport. A
+ * caller that pipes requests in wants all answers; a client that does not want to wait sends SIGTERM, which ends the bridge at once.
  */
 const FINISH_MS = 35_000
-/** What is told to the server at the end is a courtesy, and not worth waiting for. */
+/** Upper bound for closing sessions and returning the token. */
 const GOODBYE_MS = 1_000
 
 /**
- * Carries MCP between a client on standard input and output and the `up` that owns the data folder, until the client
- * goes. Answers why it never got there, if it did not.
+ * Carries MCP between a client on stdio and the `up` that owns the data folder, until the client disconnects. Returns the failure
+ * if no gateway was ever reached.
  */
 export async function runBridge(options: BridgeOptions): Promise<{ failure?: AppError }> {
   const ending = new AbortController()
@@ -73,49 +70,39 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   const exchange = createHttpExchange()
   const pause = createPause({ clock, random, signal: closing })
   const facts = createToolFacts(options)
-  const attaching = createAttaching({ link, exchange, clock, pause, openFiles: options.openFiles })
-  const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, attaching }
-  const lanes = { modern: createModernSession(parts), legacy: createLegacyCalls(parts) }
-  // Found before anyone asks, so that the first request does not wait; a request reports what went wrong.
+  const uploads = createFileUploads({ link, exchange, clock, pause, openFiles: options.openFiles })
+  const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, uploads }
+  const modern = createModernSession(parts)
+  const legacy = createLegacyCalls(parts)
+  // Connects early, so that the first request does not wait; that request reports a failure.
   link.gateway().catch(() => {})
-  const passing = createPassing(lanes, parts)
-  await Promise.race([passing.read(options.input), aborted(closing)])
-  lanes.legacy.silence()
-  await within(FINISH_MS, clock, Promise.race([passing.finished(), aborted(closing)]))
+  const router = createRouter(modern, legacy, parts)
+  await Promise.race([router.read(options.input), aborted(closing)])
+  legacy.refuseQuestions()
+  await within(FINISH_MS, clock, Promise.race([router.finished(), aborted(closing)]))
   const failure = link.failure()
   ending.abort()
-  await within(GOODBYE_MS, clock, sayGoodbye(lanes.legacy, parts))
+  await within(GOODBYE_MS, clock, closeSessions(legacy, parts))
   exchange.close()
   return failure ? { failure } : {}
 }
 
-interface Lanes {
-  readonly modern: ModernSession
-  readonly legacy: LegacyCalls
-}
-
-interface Passing {
-  /** Takes in messages until there are no more. Never waits for the answer to one before it takes the next. */
-  read(input: Readable): Promise<void>
-  /** Resolves when no request waits for its answer; a subscription is not waited for. */
-  finished(): Promise<void>
-}
-
-function createPassing({ modern, legacy }: Lanes, { writer, tell }: Parts): Passing {
+function createRouter(modern: ModernSession, legacy: LegacyCalls, { writer, tell }: Parts) {
   const waiting = new Set<Promise<void>>()
 
-  function passRequest(incoming: Incoming<Request>): Promise<void> {
+  function routeRequest(incoming: Incoming<Request>): Promise<void> {
     const { method, params } = incoming.message
-    const passed = claimedVersion(params) === undefined ? legacy.request(incoming) : modern.request(incoming)
-    if (method === 'subscriptions/listen') return passed
-    waiting.add(passed)
-    return passed.finally(() => waiting.delete(passed))
+    const routed = claimedVersion(params) === undefined ? legacy.request(incoming) : modern.request(incoming)
+    // The end of the input does not wait for subscriptions.
+    if (method === 'subscriptions/listen') return routed
+    waiting.add(routed)
+    return routed.finally(() => waiting.delete(routed))
   }
 
-  async function pass(text: string): Promise<void> {
+  async function route(text: string): Promise<void> {
     const message = parseMessage(text)
     if (!message) return text.trim() === '' ? undefined : writer.write(JSON.stringify(notUnderstood()))
-    if (isRequest(message)) return passRequest({ message, text })
+    if (isRequest(message)) return routeRequest({ message, text })
     if (isResponse(message)) return legacy.respond(message)
     if (message.method === 'notifications/cancelled' && modern.cancel(message.params?.requestId)) return
     if (message.method === 'notifications/cancelled') return legacy.cancel({ message, text })
@@ -123,12 +110,14 @@ function createPassing({ modern, legacy }: Lanes, { writer, tell }: Parts): Pass
   }
 
   return {
-    async read(input) {
+    /** Reads messages until the end of the input, without waiting for answers in between. */
+    async read(input: Readable) {
       for await (const line of readLines(input, { maxBytes: MAX_LINE_BYTES })) {
-        const passed = 'text' in line ? pass(line.text) : refuse(tooLong(line.tooLong, MAX_LINE_BYTES))
-        passed.catch(error => tell(`A message could not be passed on: ${String(error)}`))
+        const routed = 'text' in line ? route(line.text) : refuse(tooLong(line.tooLong, MAX_LINE_BYTES))
+        routed.catch(error => tell(`A message could not be forwarded: ${String(error)}`))
       }
     },
+    /** Resolves when no request waits for its answer. */
     async finished() {
       while (waiting.size > 0) await Promise.allSettled(waiting)
     },
@@ -139,10 +128,10 @@ function createPassing({ modern, legacy }: Lanes, { writer, tell }: Parts): Pass
   }
 }
 
-async function sayGoodbye(legacy: LegacyCalls, { link }: Parts): Promise<void> {
+async function closeSessions(legacy: LegacyCalls, { link }: Parts): Promise<void> {
   const signal = AbortSignal.timeout(GOODBYE_MS)
   await legacy.close(signal).catch(() => {})
-  // A token that is not given back ends by itself.
+  // A token that is not returned expires.
   await link.close().catch(() => {})
 }
 
@@ -153,7 +142,6 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Waits for something, but no longer than this. */
 async function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
   let stop = () => {}
   const over = new Promise<void>(resolve => {
@@ -163,7 +151,7 @@ async function within(ms: number, clock: Clock, work: Promise<void>): Promise<vo
   stop()
 }
 
-/** Opens files in a folder of the agent's, and does something with them while they are open. Throws when one cannot be sent. */
+/** Opens files in the agent's folder for the duration of the work. Throws when a file cannot be sent. */
 export type OpenFiles = <T>(
   request: { readonly folder: string; readonly paths: readonly string[]; readonly maxBytes: number },
   work: (files: readonly OpenedFile[]) => Promise<T>,
@@ -171,15 +159,15 @@ export type OpenFiles = <T>(
 
 type OpenedFile = FileToAttach & { readonly identity: string }
 
-interface AttachingDeps extends Pick<Parts, 'link' | 'exchange' | 'pause'> {
+interface UploadDeps extends Pick<Parts, 'link' | 'exchange' | 'pause'> {
   readonly clock: Clock
   readonly openFiles: OpenFiles | undefined
 }
 
-/** A call that is made again means the same files; after this they may have been cleaned away. */
+/** A repeated call within this time reuses the uploaded files; later they may have been cleaned up. */
 const REMEMBERED_MS = 30 * 60_000
 
-function createAttaching(deps: AttachingDeps): Attaching {
+function createFileUploads(deps: UploadDeps): FileUploads {
   const { link, clock, openFiles } = deps
   const known = new Map<string, { readonly id: string; readonly at: number }>()
 
@@ -197,8 +185,8 @@ function createAttaching(deps: AttachingDeps): Attaching {
     return id
   }
 
-  /** The ids of files by their paths. All of them are open before the first is handed in: one that cannot be stops the rest. */
-  function handIn(paths: readonly string[], call: Call): Promise<ReadonlyMap<string, string>> {
+  /** Uploads files and returns ids by path. All files are open before the first upload: one that cannot be opened stops all. */
+  function uploadAll(paths: readonly string[], call: Call): Promise<ReadonlyMap<string, string>> {
     const { workspaceDir: folder, maxBytes } = call.files
     return call.open({ folder, paths, maxBytes }, async files => {
       const ids = new Map<string, string>()
@@ -212,11 +200,11 @@ function createAttaching(deps: AttachingDeps): Attaching {
       const { message: request } = incoming
       if (!openFiles || request.method !== 'tools/call' || !hasPaths(request.params?.arguments)) return incoming
       const { files } = await link.gateway()
-      const place = files && placeIn(request, files)
-      if (!place) return incoming
-      const paths = new Set(place.named.filter(name => !isAttachmentId(name)))
-      const ids = await handIn([...paths], { request, files, open: openFiles, signal })
-      const message = place.with(place.named.map(name => ids.get(name) ?? name))
+      const list = files && findFileList(request, files)
+      if (!list) return incoming
+      const paths = new Set(list.paths.filter(name => !isAttachmentId(name)))
+      const ids = await uploadAll([...paths], { request, files, open: openFiles, signal })
+      const message = list.replace(list.paths.map(name => ids.get(name) ?? name))
       return { message, text: JSON.stringify(message) }
     },
   }
@@ -231,14 +219,14 @@ interface Call {
   readonly signal: AbortSignal
 }
 
-/** Whether anything in the arguments, or in those of a call inside them, can be a list of paths. */
+/** Whether any argument, or an argument of a forwarded call inside them, can be a list of paths. */
 function hasPaths(input: unknown): boolean {
   if (!isRecord(input)) return false
   const inner = isRecord(input.arguments) ? Object.values(input.arguments) : []
   return [...Object.values(input), ...inner].some(isListWithPath)
 }
 
-/** Longer lists than a message may have are refused by the server, and nothing is handed in for them. */
+/** The server rejects longer lists, so nothing is uploaded for them. */
 function isListWithPath(value: unknown): value is string[] {
   return isTexts(value) && value.length <= MOST_ATTACHMENTS && value.some(text => !isAttachmentId(text))
 }
@@ -247,32 +235,32 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
 
-interface Place {
-  readonly named: readonly string[]
-  with(ids: readonly string[]): Request
+interface FileList {
+  readonly paths: readonly string[]
+  replace(ids: readonly string[]): Request
 }
 
-/** Where the call names files: in its own arguments, or in those of the call that it passes on. */
-function placeIn(request: Request, { inputs }: Files): Place | undefined {
+/** The list of files in a call's own arguments, or in those of the call it forwards. */
+function findFileList(request: Request, { inputs }: Files): FileList | undefined {
   const params = request.params ?? {}
   const outer = isRecord(params.arguments) ? params.arguments : {}
-  const isPassedOn = isRecord(outer.arguments) && !inputs.some(({ tool }) => tool === params.name)
-  const inner = isPassedOn && isRecord(outer.arguments) ? outer.arguments : outer
-  const name = isPassedOn ? outer.name : params.name
+  const isForwarding = isRecord(outer.arguments) && !inputs.some(({ tool }) => tool === params.name)
+  const inner = isForwarding && isRecord(outer.arguments) ? outer.arguments : outer
+  const name = isForwarding ? outer.name : params.name
   const input = inputs.find(one => one.tool === name && isListWithPath(inner[one.input]))?.input
-  const named = input === undefined ? undefined : inner[input]
-  if (input === undefined || !isTexts(named)) return undefined
+  const paths = input === undefined ? undefined : inner[input]
+  if (input === undefined || !isTexts(paths)) return undefined
   return {
-    named,
-    with(ids) {
+    paths,
+    replace(ids) {
       const filled = { ...inner, [input]: ids }
-      return { ...request, params: { ...params, arguments: isPassedOn ? { ...outer, arguments: filled } : filled } }
+      return { ...request, params: { ...params, arguments: isForwarding ? { ...outer, arguments: filled } : filled } }
     },
   }
 }
 
-/** Over as many connections as it takes. What got lost half way is nothing yet, so that it can be sent again. */
-async function upload(file: FileToAttach, { request, signal }: Call, deps: AttachingDeps): Promise<string> {
+/** Uploads a file, retrying over new connections. A partial upload has no effect, so it can be repeated. */
+async function upload(file: FileToAttach, { request, signal }: Call, deps: UploadDeps): Promise<string> {
   let id: string | undefined
   const attempt = async (gateway: Gateway): Promise<Outcome> => {
     const reply = await send(file, { gateway, signal, deps })
@@ -283,19 +271,13 @@ async function upload(file: FileToAttach, { request, signal }: Call, deps: Attac
     return 'answered'
   }
   await deliver(deps, { request, isOver: () => signal.aborted, isRepeatable: () => true, attempt })
-  if (id === undefined) throw new AppError('CANCELLED', 'The call was cancelled while a file of it was handed in.')
+  if (id === undefined) throw new AppError('CANCELLED', 'The call was cancelled while one of its files was uploaded.')
   return id
-}
-
-interface Sending {
-  readonly gateway: Gateway
-  readonly signal: AbortSignal
-  readonly deps: AttachingDeps
 }
 
 async function send(
   { name, mediaType, size, content }: FileToAttach,
-  { gateway, signal, deps }: Sending,
+  { gateway, signal, deps }: { gateway: Gateway; signal: AbortSignal; deps: UploadDeps },
 ): Promise<IncomingMessage | undefined> {
   if (!gateway.files) return undefined
   const headers = {
@@ -313,7 +295,7 @@ async function send(
   }
 }
 
-/** As many bytes as were announced: more would be taken for the next request. */
+/** Exactly as many bytes as announced: more would be read as the next request. */
 async function* exactly(size: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let sent = 0
   for await (const piece of content) {
@@ -322,16 +304,16 @@ async function* exactly(size: number, content: AsyncIterable<Uint8Array>): Async
     yield piece
   }
   if (sent === size) return
-  throw new AppError('EDIT_CONFLICT', 'A file was written to while it was handed in. Nothing was sent; try again.')
+  throw new AppError('EDIT_CONFLICT', 'A file was changed while it was uploaded. Nothing was sent; try again.')
 }
 
-/** What was answered; `undefined` when it broke off, or is none of our answers. */
+/** The JSON body of an upload's answer; `undefined` when it broke off or is no object. */
 async function bodyOf(reply: IncomingMessage): Promise<Record<string, unknown> | undefined> {
   try {
     const body: unknown = JSON.parse(await textOf(reply))
     return isRecord(body) ? body : undefined
   } catch {
-    // Whether the file has arrived is not known then, and does not matter: nothing refers to it.
+    // The upload may have arrived. That is harmless: nothing refers to it.
     return undefined
   }
 }

@@ -6,30 +6,29 @@ import type { Parts } from './exchange.ts'
 import type { Gateway } from './link.ts'
 
 /**
- * What became of one try: answered; not taken, and the gateway is gone or stopping; not taken, but by this gateway the next
- * may be; or nothing is known of it.
+ * The outcome of one attempt: answered; not accepted and the gateway is gone or stopping; not accepted, but the same gateway may
+ * accept a retry; or unknown.
  */
 export type Outcome = 'answered' | 'notSent' | 'again' | 'unknown'
 
 interface Delivery {
   readonly request: Request
-  /** Whether the client has no use for an answer any more. */
   isOver(): boolean
-  /** Whether it may be sent again after a try of which nothing is known. */
+  /** Whether the request may be sent again after an attempt with unknown outcome. */
   isRepeatable(): boolean
-  /** One try. Rejections with `Dropped` are understood. */
+  /** One attempt; may reject with `Dropped`. */
   attempt(gateway: Gateway, options: AttemptOptions): Promise<Outcome>
 }
 
 export interface AttemptOptions {
-  /** Whether its first run may have been cut off, and is run again by the server: the answer is asked for once more. */
+  /** The server may be repeating an interrupted run of the call: ask for its result once more. */
   readonly awaitsRetry: boolean
 }
 
-/** Each has its own wait for a gateway; more of them mean that something else is wrong, or that the request ends it. */
+/** Each attempt has its own wait for a gateway; after more, something else is wrong or the request crashes the gateway. */
 const MOST_TRIES = 10
 
-/** Gets a request answered, over as many connections and restarts as it takes. */
+/** Sends a request until it is answered, over as many connections and restarts as needed. */
 export async function deliver({ link, pause }: Pick<Parts, 'link' | 'pause'>, delivery: Delivery): Promise<void> {
   const { request, isOver } = delivery
   let mayHaveHappened = false
@@ -63,12 +62,12 @@ async function outcomeOf(delivery: Delivery, gateway: Gateway, options: AttemptO
   }
 }
 
-/** Whether an answer says that the server is stopping and that nothing was done: the next one takes the same request. */
+/** Whether the server is stopping and did nothing: its successor accepts the same request. */
 export function isStopping({ result, error }: Response): boolean {
   return codeOf(metaIn(result, 'quartermaster/error')) === 'STOPPING' || codeOf(error?.data) === 'STOPPING'
 }
 
-/** Whether an answer is the handle of a call that the server runs again by itself. */
+/** Whether the answer is a handle of a call that the server repeats automatically. */
 export function isRetried({ result }: Response): boolean {
   const waiting = metaIn(result, 'quartermaster/waiting')
   return isRecord(waiting) && (waiting.for === 'retry' || waiting.for === 'run')

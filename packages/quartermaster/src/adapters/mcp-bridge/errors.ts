@@ -8,26 +8,22 @@ const SERVER_ERROR = -32_000
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 
-/**
- * The answer to a request that could not be passed on. A tool's call gets a result, as from the server itself: that is
- * what a model reads. Everything else gets an error.
- */
+/** The answer to a request that could not be forwarded: a result for a tool call, which the model reads; otherwise an error. */
 export function failureAnswer(request: Request, error: unknown): Response {
   const { id, method, params } = request
   const failed = toAppError(error)
   if (method !== 'tools/call')
     return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: failed.message, data: failed.toJSON() } }
-  // Bare, because the tool's output schema is not known here.
+  // Bare: the tool's output schema is unknown here.
   const result = errorResult(failed, { isBare: true })
   return { jsonrpc: '2.0', id, result: claimedVersion(params) ? { resultType: 'complete', ...result } : result }
 }
 
-/** The answer to a line that is no message. */
 export function notUnderstood(): Response {
   return { jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'This line is not one JSON-RPC message.' } }
 }
 
-/** The answer to a line that is too long. Its id is found where it stands first or last, as clients write it. */
+/** The answer to a line that is too long. Clients write the id first or last, so it is found there. */
 export function tooLong({ head, tail }: { head: string; tail: string }, maxBytes: number): Response {
   const found = /^\{(?:"jsonrpc":"2\.0",)?"id":(\d+|"[^"\\]*"),/.exec(head) ?? /,"id":(\d+|"[^"\\]*")\}\s*$/.exec(tail)
   const id = found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id)
@@ -35,7 +31,7 @@ export function tooLong({ head, tail }: { head: string; tail: string }, maxBytes
   return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: error.message, data: error.toJSON() } }
 }
 
-/** The request left and no answer came: it may have been carried out. The reason says why it could not be sent again. */
+/** The request was sent and no answer came, so it may have run. The reason says why it could not be sent again. */
 export function outcomeUnknown({ method, params }: Request, reason?: unknown): AppError {
   const what = method === 'tools/call' ? `the call of "${String(params?.name)}"` : `"${method}"`
   const lost = `The connection to Quartermaster was lost during ${what}, and it may have happened.`
@@ -43,13 +39,13 @@ export function outcomeUnknown({ method, params }: Request, reason?: unknown): A
   return new AppError('OUTCOME_UNKNOWN', `${lost}${why} Look at what it changes before you try again.`)
 }
 
-/** No gateway was found in the time that a request is held. */
+/** No gateway was found while the request was held. */
 export function notBack(reason: AppError, { command, heldMs }: { command: string; heldMs: number }): AppError {
   const message = `Quartermaster was not reached within ${heldMs / 1_000} seconds. Start it: ${command}`
   return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: reason })
 }
 
-/** An answer over HTTP that makes no sense here. */
+/** An HTTP answer that is no MCP answer. */
 export function strangeAnswer(status: number): AppError {
   return new AppError(
     'DEPENDENCY_UNAVAILABLE',
@@ -59,7 +55,7 @@ export function strangeAnswer(status: number): AppError {
 
 const PASSING: ReadonlySet<ErrorKind> = new Set(['unavailable', 'timeout', 'conflict', 'rateLimited'])
 
-/** Whether trying again can help without a person fixing something. */
+/** Whether a retry can help without a person fixing something. */
 export function isPassing(error: unknown): boolean {
   return PASSING.has(toAppError(error).kind)
 }

@@ -16,35 +16,29 @@ import {
 import type { Gateway, Link, Pause } from './link.ts'
 import type { SendTerms, ToolFacts } from './tool-facts.ts'
 
-/** What passing on a message takes. */
+/** The shared parts of a bridge. */
 export interface Parts {
   readonly link: Link
   readonly exchange: HttpExchange
   readonly writer: LineWriter
   readonly facts: ToolFacts
-  readonly attaching: Attaching
+  readonly uploads: FileUploads
   readonly clock: Clock
   readonly pause: Pause
-  /** Aborts when the bridge ends. */
   readonly closing: AbortSignal
   tell(text: string): void
 }
 
-/** A message with the text it came as, which is passed on as it is: numbers in it may be larger than ours. */
+/** A message with its original text, which is forwarded unchanged: its numbers may exceed JavaScript's precision. */
 export interface Incoming<M extends Message = Message> {
   readonly message: M
   readonly text: string
 }
 
-/** Hands in the files that an agent names by path: only the bridge runs on its machine. */
-export interface Attaching {
-  /** The same call with ids in the place of paths. Throws what is wrong with the first that cannot be handed in. */
+/** Uploads the files that an agent names by path: only the bridge runs on its machine. */
+export interface FileUploads {
+  /** The same call with attachment ids in place of paths. Throws for the first file that cannot be uploaded. */
   prepare(incoming: Incoming<Request>, signal: AbortSignal): Promise<Incoming<Request>>
-}
-
-interface SendOptions {
-  readonly headers: Record<string, string>
-  readonly signal: AbortSignal
 }
 
 /** Posts a message to a gateway. Rejects with `Dropped`. */
@@ -52,7 +46,7 @@ export function post(
   { exchange }: Parts,
   gateway: Gateway,
   body: string,
-  { headers, signal }: SendOptions,
+  { headers, signal }: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
 ): Promise<IncomingMessage> {
   return exchange.send({
     method: 'POST',
@@ -68,7 +62,7 @@ export function post(
   })
 }
 
-/** Reads what comes back for a request up to its answer; `undefined` when the connection ended before that. */
+/** Reads a reply up to the answer; `undefined` when the connection ended before that. */
 export async function readAnswer(
   reply: IncomingMessage,
   id: Id,
@@ -82,12 +76,11 @@ export async function readAnswer(
       await onMessage(incoming)
     }
   } catch {
-    // However it broke off, what is missing is the answer.
+    // A broken stream just means that the answer is missing.
   }
   return undefined
 }
 
-/** The messages of an answer that is a stream. */
 export async function* messagesOf(reply: IncomingMessage): AsyncGenerator<Incoming> {
   for await (const text of readEvents(reply)) {
     const incoming = parsed(text)
@@ -101,7 +94,7 @@ export function isStream(reply: IncomingMessage): boolean {
 
 function parsed(text: string): Incoming | undefined {
   const message = parseMessage(text)
-  // A line must not hold a line break, and an event may.
+  // An event may contain line breaks; a line on stdio must not.
   return message && { message, text: text.includes('\n') ? JSON.stringify(message) : text }
 }
 
@@ -111,7 +104,7 @@ export async function textOf(reply: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** A refusal from before the message was read does not know its id, but the client waits for exactly that. */
+/** Sets the request's id: an early refusal does not know it, but the client waits for exactly that id. */
 function withId(incoming: Incoming | undefined, id: Id): Incoming<Response> | undefined {
   if (!incoming || !isResponse(incoming.message)) return undefined
   const { message, text } = incoming
@@ -124,56 +117,49 @@ function withId(incoming: Incoming | undefined, id: Id): Incoming<Response> | un
 export interface OpenRequest {
   isSent: boolean
   isCancelled: boolean
-  /** How it is sent, from its first try on. */
+  /** How it is sent; decided at the first attempt. */
   terms?: SendTerms
-  /** Ends its connection. */
   readonly controller: AbortController
 }
 
-/** The requests of a client that wait for their answers. */
-interface OpenRequests {
-  /** It waits for as long as the work takes. */
-  during(request: Request, work: (open: OpenRequest) => Promise<void>): Promise<void>
-  find(id: unknown): OpenRequest | undefined
-}
-
-/** None of them has a connection once the signal aborts. */
-export function createOpenRequests(closing: AbortSignal): OpenRequests {
+/** The client's requests that wait for an answer. Their connections are closed when the signal aborts. */
+export function createOpenRequests(closing: AbortSignal) {
   const requests = new Map<string, OpenRequest>()
   closing.addEventListener('abort', () => {
     for (const { controller } of requests.values()) controller.abort()
   })
   return {
-    async during({ id }, work) {
+    /** Registers a request while the work runs. */
+    async during({ id }: Request, work: (open: OpenRequest) => Promise<void>) {
       const open: OpenRequest = { isSent: false, isCancelled: false, controller: new AbortController() }
       requests.set(keyOf(id), open)
       try {
         await work(open)
       } finally {
-        // A client that uses an id twice has another one open by now.
+        // A client that reused the id has another request open by now.
         if (requests.get(keyOf(id)) === open) requests.delete(keyOf(id))
       }
     },
-    find: id => requests.get(keyOf(id)),
+    find: (id: unknown): OpenRequest | undefined => requests.get(keyOf(id)),
   }
 }
 
 /**
- * What the server of a session asks the client. A new session counts its requests from the beginning again, so each gets
- * an id of ours on the way to the client: otherwise an answer could reach a question of another session.
+ * Questions of the session's server to the client. Each new session numbers its requests from the start, so they get ids of
+ * ours on the way to the client; otherwise an answer could reach a question of another session.
  */
 export interface ServerRequests {
-  /** The message as the client gets it; the same object when nothing is to be changed. */
+  /** The message as the client gets it; the same object if unchanged. */
   outward(message: Message, session: object): Message
-  /** The client's answer as the session gets it; `undefined` when no request waits for it any more. */
+  /** The client's answer as the session gets it; `undefined` when no request waits for it. */
   inward(response: Response, session: object | undefined): Response | undefined
-  /** What a client that says no more has to say to everything it was asked and has not answered. */
+  /** Error answers to all open questions, for a client that closed its input. */
   refusals(): Response[]
-  /** Messages that call back everything a session asked: it is over. */
+  /** Cancellations of all open questions of a session that has ended. */
   recall(session: object): Message[]
 }
 
-const SILENT = { code: -32_000, message: 'The client says no more.' }
+const SILENT = { code: -32_000, message: 'The client has closed its input.' }
 
 const CANCELLED = 'notifications/cancelled'
 
@@ -210,10 +196,7 @@ export function createServerRequests(): ServerRequests {
   }
 }
 
-/**
- * The data of each event of a stream, as HTML's "Server-sent events" has them: lines that begin with `data:` up to an
- * empty line. Ids, names and comments mean nothing here.
- */
+/** The `data` of each server-sent event. Ids, names and comments are ignored. */
 export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

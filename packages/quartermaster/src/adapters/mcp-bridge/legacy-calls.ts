@@ -12,11 +12,11 @@ import {
   readAnswer,
 } from './exchange.ts'
 import {
-  createLastingSession,
+  createDurableSession,
   createLegacyMemory,
   createSessionSender,
+  type DurableSession,
   INITIALIZED,
-  type LastingSession,
   type LegacyMemory,
   postWithoutAnswer,
   type Session,
@@ -27,15 +27,14 @@ import {
 import type { Gateway } from './link.ts'
 import type { ListTools } from './tool-facts.ts'
 
-/** Passes on what clients from before 2026-07-28 say, in a session that survives its server. */
+/** Forwards messages of legacy clients, in a session that survives a restart of its server. */
 export interface LegacyCalls {
   request(incoming: Incoming<Request>): Promise<void>
   notify(incoming: Incoming<Notification>): Promise<void>
   respond(response: Response): Promise<void>
-  /** A client's `notifications/cancelled`. */
   cancel(incoming: Incoming<Notification>): Promise<void>
-  /** The client has ended its input: questions to it stay unanswered, and the gateway is told so. */
-  silence(): void
+  /** The client has closed its input: answers the server's questions with an error. */
+  refuseQuestions(): void
   close(signal: AbortSignal): Promise<void>
 }
 
@@ -43,10 +42,10 @@ export function createLegacyCalls(parts: Parts): LegacyCalls {
   const { writer, closing } = parts
   const memory = createLegacyMemory()
   const serverRequests = createServerRequests()
-  const voice = createSessionSender({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
-  const lasting = createLastingSession({ parts, memory, voice })
+  const sender = createSessionSender({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
+  const durable = createDurableSession({ parts, memory, sender })
   const requests = createOpenRequests(closing)
-  const oneWay = createOneWay(lasting, parts)
+  const oneWay = createOneWay(durable, parts)
   let isSilent = false
 
   function respond(response: Response): Promise<void> {
@@ -60,12 +59,12 @@ export function createLegacyCalls(parts: Parts): LegacyCalls {
     for (const refusal of serverRequests.refusals()) void respond(refusal)
   }
 
-  async function answer(said: Incoming<Request>, open: OpenRequest): Promise<void> {
-    const { message: request } = said
+  async function answer(received: Incoming<Request>, open: OpenRequest): Promise<void> {
+    const { message: request } = received
     const isOver = () => open.isCancelled || closing.aborted
     try {
-      const incoming = await parts.attaching.prepare(said, open.controller.signal)
-      const attempt = { incoming, open, lasting, voice, memory, parts }
+      const incoming = await parts.uploads.prepare(received, open.controller.signal)
+      const attempt = { incoming, open, durable, sender, memory, parts }
       await oneWay.sent()
       const isRepeatable = () => open.terms?.isRepeatable ?? true
       await deliver(parts, {
@@ -84,7 +83,7 @@ export function createLegacyCalls(parts: Parts): LegacyCalls {
     async notify(incoming) {
       memory.noteNotification(incoming)
       await oneWay.send(() => incoming.text)
-      if (incoming.message.method === INITIALIZED.method) lasting.listen()
+      if (incoming.message.method === INITIALIZED.method) durable.listen()
     },
     respond,
     async cancel(incoming) {
@@ -92,38 +91,37 @@ export function createLegacyCalls(parts: Parts): LegacyCalls {
       if (!open) return
       open.isCancelled = true
       if (open.isSent) await oneWay.send(() => incoming.text)
-      // Some servers keep the connection of a cancelled request open for ever.
+      // Some servers never close the connection of a cancelled request.
       open.controller.abort()
     },
-    silence() {
+    refuseQuestions() {
       isSilent = true
       refuse()
     },
-    close: lasting.close,
+    close: durable.close,
   }
 }
 
-/** What it takes to have a request answered. */
 interface LegacyAttempt {
   readonly incoming: Incoming<Request>
   readonly open: OpenRequest
-  readonly lasting: LastingSession
-  readonly voice: SessionSender
+  readonly durable: DurableSession
+  readonly sender: SessionSender
   readonly memory: LegacyMemory
   readonly parts: Parts
 }
 
-/** Sends a request once, in the client's session or to open one. Rejects with `Dropped`. */
+/** Sends a request once, in the client's session or to open a session. Rejects with `Dropped`. */
 async function attemptWith(
   gateway: Gateway,
   attempt: LegacyAttempt,
   { awaitsRetry }: AttemptOptions,
 ): Promise<Outcome> {
-  const { incoming, open, lasting, voice, parts } = attempt
+  const { incoming, open, durable, sender, parts } = attempt
   const { message: request, text } = incoming
   const isOpening = request.method === 'initialize'
-  if (isOpening) await lasting.leave()
-  const session = isOpening ? undefined : await established(gateway, lasting)
+  if (isOpening) await durable.leave()
+  const session = isOpening ? undefined : await established(gateway, durable)
   if (session === 'notSent') return session
   const list: ListTools = async params => {
     const asked: Request = { jsonrpc: '2.0', id: 'quartermaster-connect:tools', method: 'tools/list', params }
@@ -139,28 +137,28 @@ async function attemptWith(
   open.isSent = true
   const headers = { ...open.terms.headers, ...(session ? sessionHeaders(session) : {}) }
   const reply = await post(parts, gateway, text, { headers, signal: open.controller.signal })
-  const onMessage = session ? voice.forward(session) : (heard: Incoming) => parts.writer.write(heard.text)
+  const onMessage = session ? sender.forward(session) : (received: Incoming) => parts.writer.write(received.text)
   const answer = await readAnswer(reply, request.id, onMessage)
   const status = reply.statusCode ?? 0
   if (status === 401) return 'notSent'
   if (status === 404 && session?.id !== undefined) {
-    await lasting.retire(session)
+    await durable.retire(session)
     return 'again'
   }
   if (!answer) return brokenOff(status, open)
   if (isStopping(answer.message)) return 'notSent'
   if (awaitsRetry && isRetried(answer.message)) return 'again'
   const { result } = answer.message
-  if (isOpening && result !== undefined) lasting.take(sessionOf(gateway, reply, result))
+  if (isOpening && result !== undefined) durable.take(sessionOf(gateway, reply, result))
   await settle(answer, attempt)
   return 'answered'
 }
 
-async function established(gateway: Gateway, lasting: LastingSession): Promise<Session | 'notSent'> {
+async function established(gateway: Gateway, durable: DurableSession): Promise<Session | 'notSent'> {
   try {
-    return await lasting.with(gateway)
+    return await durable.with(gateway)
   } catch (error) {
-    // It was not the client's request that got lost.
+    // The lost request was the session's own, not the client's.
     if (error instanceof Dropped) return 'notSent'
     throw error
   }
@@ -180,29 +178,24 @@ async function settle({ message, text }: Incoming<Response>, attempt: LegacyAtte
   if (!open.isCancelled) await parts.writer.write(text)
 }
 
-/** Messages without an answer: they go one after the other, and before requests that came after them. */
-interface OneWay {
-  /** Sends one in its turn, unless the session it would go to makes nothing of it. */
-  send(toText: (session: Session) => string | undefined): Promise<void>
-  /** Resolves when all that were to be sent so far are. */
-  sent(): Promise<void>
-}
-
-function createOneWay(lasting: Pick<LastingSession, 'with'>, parts: Parts): OneWay {
+/** Messages without an answer. They are sent in order, and before later requests. */
+function createOneWay(durable: Pick<DurableSession, 'with'>, parts: Parts) {
   let last: Promise<void> = Promise.resolve()
 
   async function post(toText: (session: Session) => string | undefined): Promise<void> {
-    const session = await lasting.with(await parts.link.gateway())
+    const session = await durable.with(await parts.link.gateway())
     const text = toText(session)
     if (text !== undefined) await postWithoutAnswer(session, text, parts)
   }
 
   return {
-    send(toText) {
-      // A notification lost with its server matters to no client any more.
+    /** Sends a message in its turn, unless `toText` returns `undefined` for the session. */
+    send(toText: (session: Session) => string | undefined) {
+      // A notification lost with its server matters no more.
       last = last.then(() => post(toText)).catch(() => {})
       return last
     },
+    /** Resolves when everything sent so far has left. */
     sent: () => last,
   }
 }

@@ -6,19 +6,17 @@ import { isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer, type ServerRequests } from './exchange.ts'
 import type { Gateway } from './link.ts'
 
-/** A session with one gateway. */
 export interface Session {
   readonly gateway: Gateway
   /** Absent before the client has initialised. */
   readonly id?: string
   readonly version?: string
-  /** What the server says it can do. */
   readonly capabilities: Params
-  /** Ends what the session has open. */
+  /** Aborts everything the session has open. */
   readonly over: AbortController
 }
 
-/** The session that an answer to `initialize` has opened. */
+/** The session opened by an answer to `initialize`. */
 export function sessionOf(gateway: Gateway, reply: IncomingMessage, result: unknown): Session {
   const { protocolVersion, capabilities } = isRecord(result) ? result : {}
   const id = reply.headers['mcp-session-id']
@@ -38,19 +36,19 @@ export function sessionHeaders({ id, version }: Session): Record<string, string>
   }
 }
 
-/** Opens a session as the client once did, without the client. Rejects with `Dropped`. */
+/** Opens a session with the client's own `initialize` request. Rejects with `Dropped`. */
 async function reopen(initialize: Request, gateway: Gateway, parts: Parts): Promise<Session> {
   const request = { ...initialize, id: 'quartermaster-connect:initialize' }
   const reply = await post(parts, gateway, JSON.stringify(request), { headers: {}, signal: parts.closing })
   const answer = await readAnswer(reply, request.id, async () => {})
   const status = reply.statusCode ?? 0
-  const isGone = answer ? status === 401 || isStopping(answer.message) : status < 400
-  if (isGone) throw new Dropped(undefined, { wasSent: false })
+  const isLost = answer ? status === 401 || isStopping(answer.message) : status < 400
+  if (isLost) throw new Dropped(undefined, { wasSent: false })
   if (answer?.message.result === undefined) throw strangeAnswer(status)
   return sessionOf(gateway, reply, answer.message.result)
 }
 
-/** Posts a message for which there is no answer, and tells its status. Rejects with `Dropped`. */
+/** Posts a message that has no answer, and returns the HTTP status. Rejects with `Dropped`. */
 export async function postWithoutAnswer(session: Session, text: string, parts: Parts): Promise<number> {
   const headers = sessionHeaders(session)
   const reply = await post(parts, session.gateway, text, { headers, signal: parts.closing })
@@ -58,25 +56,16 @@ export async function postWithoutAnswer(session: Session, text: string, parts: P
   return reply.statusCode ?? 0
 }
 
-/**
- * How the stream of a session ended: it may be opened again, the session is no more, we are not let in any more, or there
- * is no such stream.
- */
+/** How a session's stream ended: retry, session unknown, token refused, or the server offers no stream. */
 type StreamEnd = 'ended' | 'gone' | 'refused' | 'none'
 
-/** 409 says that the server has not yet noticed the end of the last one. */
+/** 409: the server has not noticed the end of the last stream yet. */
 const ENDS: Readonly<Record<number, StreamEnd>> = { 401: 'refused', 405: 'none', 409: 'ended' }
 
-interface StreamHolding {
-  /** Whether the session is still the one that is used. */
-  isWanted(): boolean
-  onMessage(incoming: Incoming): Promise<void>
-}
-
-/** Keeps the server's own stream open for as long as it is wanted. Answers whether the session turned out to be gone. */
+/** Keeps the server's notification stream open while it is wanted. Returns whether the session turned out to be gone. */
 async function holdStream(
   session: Session,
-  { isWanted, onMessage }: StreamHolding,
+  { isWanted, onMessage }: { isWanted(): boolean; onMessage(incoming: Incoming): Promise<void> },
   parts: Parts,
 ): Promise<'gone' | 'over'> {
   const { link, pause } = parts
@@ -92,7 +81,7 @@ async function holdStream(
   return 'over'
 }
 
-/** Follows the stream on which the server speaks unasked. Rejects with `Dropped`. */
+/** Follows the server's notification stream once. Rejects with `Dropped`. */
 async function followStream(
   session: Session,
   onMessage: (incoming: Incoming) => Promise<void>,
@@ -115,12 +104,12 @@ async function followStream(
   try {
     for await (const incoming of messagesOf(reply)) await onMessage(incoming)
   } catch {
-    // Broken off or ended: it has to be opened again either way.
+    // Whether it broke or ended: it is reopened.
   }
   return 'ended'
 }
 
-/** Tells the server that the session is not needed any more. */
+/** Ends the session at the server. */
 async function endSession(session: Session, { exchange }: Parts, signal: AbortSignal): Promise<void> {
   session.over.abort()
   if (session.id === undefined) return
@@ -129,15 +118,13 @@ async function endSession(session: Session, { exchange }: Parts, signal: AbortSi
   reply.resume()
 }
 
-/** What a client has set up in its session, so that another session can be given the same. */
+/** What a client has set up in its session, so that a new session can be set up alike. */
 export interface LegacyMemory {
-  /** The client's own `initialize`. */
   initialize(): Request | undefined
-  /** Whether the client has said that it is ready. */
   isInitialized(): boolean
   noteRequest(request: Request, answer: Response): void
   noteNotification(incoming: Incoming<Notification>): void
-  /** The requests that bring another session to where this one was. */
+  /** The requests that bring a new session to the same state. */
   replay(): Request[]
 }
 
@@ -174,7 +161,7 @@ export function createLegacyMemory(): LegacyMemory {
 
 const LISTS = ['tools', 'resources', 'prompts']
 
-/** Notices that everything a server lists may have changed. */
+/** Notifications that everything a server lists may have changed. */
 function listChanges(capabilities: Params): Notification[] {
   const announced = LISTS.filter(list => {
     const capability = capabilities[list]
@@ -183,30 +170,29 @@ function listChanges(capabilities: Params): Notification[] {
   return announced.map(list => ({ jsonrpc: '2.0', method: `notifications/${list}/list_changed` }))
 }
 
-/** The session of a client, over as many sessions with gateways as it takes. */
-export interface LastingSession {
-  /** The session with this gateway; a new one where the last was with another. Rejects with `Dropped`. */
+/** The client's session, over as many sessions with gateways as needed. */
+export interface DurableSession {
+  /** The session with this gateway; opens one when the last was with another gateway. Rejects with `Dropped`. */
   with(gateway: Gateway): Promise<Session>
-  /** The client has opened this one itself. */
+  /** Takes over a session that the client has opened itself. */
   take(session: Session): void
-  /** A client that initialises again has no use for the session it had. */
+  /** Ends the session of a client that initialises again. */
   leave(): Promise<void>
-  /** The server does not know this one any more. */
+  /** Drops a session that the server does not know any more. */
   retire(session: Session): Promise<void>
-  /** The client is ready to hear what the server says unasked. */
+  /** Opens the notification stream: the client is ready. */
   listen(): void
   close(signal: AbortSignal): Promise<void>
 }
 
-interface LastingSessionDeps {
+interface DurableSessionDeps {
   readonly parts: Parts
-  /** What the client has set up, and is to find again. */
   readonly memory: LegacyMemory
-  readonly voice: SessionSender
+  readonly sender: SessionSender
 }
 
-export function createLastingSession(deps: LastingSessionDeps): LastingSession {
-  const { parts, memory, voice } = deps
+export function createDurableSession(deps: DurableSessionDeps): DurableSession {
+  const { parts, memory, sender } = deps
   const { link, closing } = parts
   let current: Session | undefined
   let opening: Promise<Session> | undefined
@@ -216,7 +202,7 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
     if (!session) return
     session.over.abort()
     if (current === session) current = undefined
-    await voice.over(session)
+    await sender.over(session)
   }
 
   async function sessionWith(gateway: Gateway): Promise<Session> {
@@ -238,7 +224,7 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
     if (!memory.isInitialized()) return session
     await setUp(session, deps)
     void listenTo(session)
-    await voice.renewed(session)
+    await sender.renewed(session)
     return session
   }
 
@@ -246,11 +232,11 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
     if (listening === session) return
     listening = session
     const isWanted = () => current === session && !closing.aborted
-    const end = await holdStream(session, { isWanted, onMessage: voice.forward(session) }, parts)
+    const end = await holdStream(session, { isWanted, onMessage: sender.forward(session) }, parts)
     if (end === 'gone') await restore(session)
   }
 
-  /** A client that waits for changes sends nothing, so no other check would notice that the session is gone. */
+  /** Reconnects: a client that only waits for notifications sends nothing, so no request would notice the lost session. */
   async function restore(session: Session): Promise<void> {
     await retire(session)
     for (let tries = 0; !closing.aborted; tries++) {
@@ -271,7 +257,7 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
     async leave() {
       const left = current
       await retire(left)
-      // It ends by itself with its token when this does not arrive.
+      // The session expires with its token if this does not arrive.
       if (left) endSession(left, parts, closing).catch(() => {})
     },
     retire,
@@ -284,36 +270,36 @@ export function createLastingSession(deps: LastingSessionDeps): LastingSession {
   }
 }
 
-/** Brings a new session to where the client had its last one. */
-async function setUp(session: Session, { parts, memory, voice }: LastingSessionDeps): Promise<void> {
+/** Sets a new session up like the last one. */
+async function setUp(session: Session, { parts, memory, sender }: DurableSessionDeps): Promise<void> {
   await postWithoutAnswer(session, JSON.stringify(INITIALIZED), parts)
   const options = { headers: sessionHeaders(session), signal: parts.closing }
   for (const request of memory.replay()) {
     const reply = await post(parts, session.gateway, JSON.stringify(request), options)
-    // What cannot be had again is no reason to do without the rest.
-    await readAnswer(reply, request.id, voice.forward(session))
+    // A failure here is no reason to lose the rest of the session.
+    await readAnswer(reply, request.id, sender.forward(session))
   }
 }
 
-/** What the client hears of its sessions. To the client they are one. */
+/** Sends the messages of all sessions to the client, which sees a single one. */
 export interface SessionSender {
-  /** Passes on what the server says in a session. */
+  /** Forwards the server's messages of a session. */
   forward(session: Session): (incoming: Incoming) => Promise<void>
-  /** A session is over: everything that was asked in it is called back. */
+  /** Cancels the open questions of a session that has ended. */
   over(session: Session): Promise<void>
-  /** A session took the place of another: whatever its server lists may have changed meanwhile. */
+  /** Announces changed lists after a session was replaced: anything may have changed meanwhile. */
   renewed(session: Session): Promise<void>
 }
 
-interface SessionVoiceDeps {
-  readonly parts: Parts
-  readonly serverRequests: ServerRequests
-  /** Told after each message that was passed on. */
+export function createSessionSender({
+  parts: { facts, writer },
+  serverRequests,
+  onForwarded,
+}: {
+  parts: Parts
+  serverRequests: ServerRequests
   onForwarded(): void
-}
-
-export function createSessionSender({ parts, serverRequests, onForwarded }: SessionVoiceDeps): SessionSender {
-  const { facts, writer } = parts
+}): SessionSender {
   return {
     forward:
       session =>
@@ -327,7 +313,7 @@ export function createSessionSender({ parts, serverRequests, onForwarded }: Sess
       for (const message of serverRequests.recall(session)) await writer.write(JSON.stringify(message))
     },
     async renewed({ capabilities }) {
-      // What is known of the tools stays: hardly any restart changes them.
+      // The known tool facts stay valid: hardly any restart changes them.
       for (const change of listChanges(capabilities)) await writer.write(JSON.stringify(change))
     },
   }

@@ -4,36 +4,35 @@ import { isPassing, notBack } from './errors.ts'
 
 export interface FindOptions {
   readonly signal: AbortSignal
-  /** When the last one was lost; absent when there was none. */
+  /** When the last gateway was lost; absent when there was none. */
   readonly lostAt?: number
 }
 
 export interface LinkDeps {
   readonly clock: Clock
   readonly random: Random
-  /** Looks once. A failure that will not pass by itself is told at once, others are tried again for a while. */
+  /** Tries once. Permanent failures are reported at once; temporary ones are retried for a while. */
   find(options: FindOptions): Promise<Gateway>
-  /** What a person runs to start a gateway. */
   readonly command: string
   tell(text: string): void
 }
 
-/** The one connection that everything goes over, found again when it is lost. */
+/** The connection to the current gateway, found again when it is lost. */
 export interface Link {
-  /** The gateway of now. A request is held for as long as clients wait, and then told what to start. */
+  /** The current gateway. Requests wait for one up to a limit, then fail with the command to start it. */
   gateway(): Promise<Gateway>
-  /** Does something under a gateway's token, which stays good for that long even if the gateway is lost meanwhile. */
+  /** Runs work under a gateway's token, which is kept valid for that long even if the gateway is lost meanwhile. */
   during<T>(gateway: Gateway, work: () => Promise<T>): Promise<T>
-  /** This one is gone, or does not let us in any more. Whatever is still open there may end by itself. */
+  /** Marks a gateway as lost, or as refusing its token. Open requests on it may still finish. */
   lose(gateway: Gateway): void
-  /** Why there is none and never was. */
+  /** The last failure, if there never was a gateway. */
   failure(): AppError | undefined
   close(): Promise<void>
 }
 
-/** Before there ever was a gateway: clients wait 30 s or less for a server that starts. */
+/** Hold time before the first connection: clients wait 30 s or less for a server that starts. */
 const FIRST_HOLD_MS = 15_000
-/** Over a restart. The SDKs give a call 60 s, and our answer says more than their timeout. */
+/** Hold time during a restart. The SDKs time out after 60 s, and our error says more. */
 const HOLD_MS = 55_000
 
 export function createLink({ clock, random, find, command, tell }: LinkDeps): Link {
@@ -45,12 +44,12 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
   let failure: AppError | undefined
   let lastFailure = new AppError('DEPENDENCY_UNAVAILABLE', 'Quartermaster does not answer.')
   let waiting = 0
-  /** The present one, and lost ones under which something is still open. */
+  /** The current gateway and lost ones with open requests. */
   const leases = new Map<Gateway, Lease>()
 
   function adopt(gateway: Gateway): Gateway {
     if (closing.signal.aborted) {
-      // Found too late to be of use; one that cannot be given back ends by itself.
+      // Found too late; a token that is not returned expires.
       gateway.giveBack().catch(() => {})
       return gateway
     }
@@ -67,12 +66,12 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
     if (gateway !== current) return
     current = undefined
     lostAt = clock.now()
-    // One lost connection says nothing about the others, and calls may run on them for minutes.
+    // A lost connection says nothing about the others, on which calls may run for minutes.
     leases.get(gateway)?.retire()
     if (!closing.signal.aborted) tell('The connection is lost; looking for Quartermaster.')
   }
 
-  /** For as long as a request waits for it. */
+  /** Retries for as long as any request waits. */
   async function seek(): Promise<Gateway> {
     for (let tries = 0; ; tries++) {
       try {
@@ -85,7 +84,7 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
     }
   }
 
-  /** Each request is held for its own time. */
+  /** Each request has its own hold time. */
   function held(seeking: Promise<Gateway>): Promise<Gateway> {
     const heldMs = lostAt === undefined ? FIRST_HOLD_MS : HOLD_MS
     waiting++
@@ -122,33 +121,25 @@ export function createLink({ clock, random, find, command, tell }: LinkDeps): Li
     async close() {
       closing.abort()
       current = undefined
-      // One that cannot be given back any more must not keep the others.
+      // A failed return of one token must not keep the others.
       await Promise.allSettled([...leases.values()].map(lease => lease.giveBack()))
     },
   }
 }
 
-/** A gateway's token, renewed for as long as a connection needs it. */
-interface Lease {
-  readonly gateway: Gateway
-  /** Something is open under it until the answer is called. */
-  hold(): () => void
-  /** Nothing new comes. It is given back when nothing is open under it any more. */
-  retire(): void
-  /** Gives it back now, whatever is open. */
-  giveBack(): Promise<void>
-}
-
 interface LeaseDeps {
   readonly clock: Clock
   readonly gateway: Gateway
-  /** It is over: its time has passed, or the gateway does not know it any more. */
+  /** The token expired, or the gateway does not know it any more. */
   onOver(): void
-  /** It was given back or has expired: nothing is left to renew. */
+  /** The token was returned or has expired: nothing is left to renew. */
   onDone(): void
 }
 
-function createLease({ clock, gateway, onOver, onDone }: LeaseDeps): Lease {
+type Lease = ReturnType<typeof createLease>
+
+/** Renews a gateway's token for as long as a connection needs it. */
+function createLease({ clock, gateway, onOver, onDone }: LeaseDeps) {
   const { goodForMs } = gateway
   let goodUntil = clock.now() + goodForMs
   let open = 0
@@ -168,7 +159,7 @@ function createLease({ clock, gateway, onOver, onDone }: LeaseDeps): Lease {
       if (!isDone) cancel = extendIn(goodForMs / 3)
     } catch (error) {
       if (isDone) return
-      // Calls run under it, so one question that got lost is no reason to let it run out.
+      // Calls run under the token, so a single lost renewal must not let it expire.
       if (isUnknown(error) || clock.now() >= goodUntil) return end()
       cancel = extendIn(Math.min(goodForMs / 15, goodUntil - clock.now()))
     }
@@ -192,12 +183,12 @@ function createLease({ clock, gateway, onOver, onDone }: LeaseDeps): Lease {
   }
 
   function giveBackIfUnused(): void {
-    // One that cannot be given back ends by itself.
+    // A token that cannot be returned expires.
     if (isRetired && open === 0) giveBack().catch(() => {})
   }
 
   return {
-    gateway,
+    /** Keeps the token until the returned function is called. */
     hold() {
       open++
       let isHeld = true
@@ -208,6 +199,7 @@ function createLease({ clock, gateway, onOver, onDone }: LeaseDeps): Lease {
         giveBackIfUnused()
       }
     },
+    /** Accepts nothing new; the token is returned when nothing uses it any more. */
     retire() {
       isRetired = true
       giveBackIfUnused()
@@ -220,27 +212,25 @@ function isUnknown(error: unknown): boolean {
   return toAppError(error).code === 'NAME_UNKNOWN'
 }
 
-/** An `up` that lets us in. */
+/** A running `up` that accepted the agent. */
 export interface Gateway {
-  /** Its MCP endpoint. */
   readonly url: string
   readonly token: string
-  /** How long the token is good unless it is extended. */
+  /** Lifetime of the token unless it is extended. */
   readonly goodForMs: number
-  /** How files of the agent are handed in there; absent where they cannot be. */
+  /** How files of the agent are uploaded; absent where they cannot be. */
   readonly files?: (LentFiles & { readonly url: string }) | undefined
   extend(): Promise<void>
-  /** Gives the token back. */
   giveBack(): Promise<void>
 }
 
-/** Waits before the next try: longer each time, and never two bridges at the same moment. */
+/** Waits before the next attempt: exponential with jitter, so that bridges do not retry together. */
 export type Pause = (tries: number) => Promise<void>
 
 const FIRST_MS = 50
 const LONGEST_MS = 1_000
 
-/** A pause ends early when the signal aborts. */
+/** Pauses end early when the signal aborts. */
 export function createPause(deps: { clock: Clock; random: Random; signal: AbortSignal }): Pause {
   const { clock, random, signal } = deps
   return tries =>

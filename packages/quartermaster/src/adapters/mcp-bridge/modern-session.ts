@@ -18,15 +18,15 @@ import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } fro
 import type { Gateway } from './link.ts'
 import type { SendTerms } from './tool-facts.ts'
 
-/** Passes on what clients of 2026-07-28 and later say: every message stands for itself. */
+/** Forwards messages of modern clients: every message is self-contained. */
 export interface ModernSession {
   request(incoming: Incoming<Request>): Promise<void>
   notify(incoming: Incoming<Notification>): Promise<void>
-  /** Ends a request by ending its connection, which is how one cancels over HTTP; false when it is none of these. */
+  /** Cancels a request by closing its connection, as HTTP clients do; `false` when the request is unknown. */
   cancel(id: unknown): boolean
 }
 
-/** MCP 2026-07-28: headers and body do not agree. */
+/** MCP 2026-07-28: headers and body disagree. */
 const HEADER_MISMATCH = -32_020
 
 export function createModernSession(parts: Parts): ModernSession {
@@ -35,10 +35,10 @@ export function createModernSession(parts: Parts): ModernSession {
     for (const { controller } of open.values()) controller.abort()
   })
 
-  async function pass(said: Incoming<Request>, one: Open): Promise<void> {
+  async function pass(received: Incoming<Request>, one: Open): Promise<void> {
     const { signal } = one.controller
-    if (said.message.method === 'subscriptions/listen') return listen(said, signal, parts)
-    const incoming = await parts.attaching.prepare(said, signal)
+    if (received.message.method === 'subscriptions/listen') return listen(received, signal, parts)
+    const incoming = await parts.uploads.prepare(received, signal)
     const { message: request } = incoming
     let terms: SendTerms | undefined
     let hasRelisted = false
@@ -84,24 +84,22 @@ export function createModernSession(parts: Parts): ModernSession {
     },
     cancel(id) {
       const one = open.get(keyOf(id))
-      if (one) sayCancelled(one, parts)
+      if (one) notifyCancelled(one, parts)
       one?.controller.abort()
       return one !== undefined
     },
   }
 }
 
-/** A request that waits for its answer. */
 interface Open {
   readonly request: Request
-  /** Ends its connection. */
   readonly controller: AbortController
-  /** Where its last try went. */
+  /** The target of the last attempt. */
   sent?: { readonly gateway: Gateway; readonly headers: SendTerms['headers'] }
 }
 
-/** A call with a key outlives its connection, so its end is also said. */
-function sayCancelled({ request, sent }: Open, parts: Parts): void {
+/** A call with an idempotency key outlives its connection, so it is also cancelled explicitly. */
+function notifyCancelled({ request, sent }: Open, parts: Parts): void {
   const _meta = metaOf(request.params)
   if (!sent || (_meta[IDEMPOTENCY_META] ?? sent.headers[IDEMPOTENCY_HEADER]) === undefined) return
   const notice: Notification = {
@@ -112,7 +110,7 @@ function sayCancelled({ request, sent }: Open, parts: Parts): void {
   const headers = { ...standardHeaders(notice), ...sent.headers }
   post(parts, sent.gateway, JSON.stringify(notice), { headers, signal: parts.closing })
     .then(reply => reply.resume())
-    // With its gateway the call has ended as well.
+    // The call has ended with its gateway.
     .catch(() => {})
 }
 
@@ -122,7 +120,7 @@ interface Exchange {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends a request once and passes on what comes before its answer. */
+/** Sends a request once and forwards the notifications before its answer. */
 async function exchange(
   { message, text }: Incoming<Request>,
   gateway: Gateway,
@@ -145,7 +143,7 @@ async function exchange(
   return 'unknown'
 }
 
-/** Asks for tools on the client's behalf: a client on stdio knows nothing of headers, and need not have listed them. */
+/** Lists tools for the bridge itself: a stdio client knows nothing of headers, and need not have listed them. */
 async function listTools(
   params: Params,
   { request, gateway, ...context }: Exchange & { request: Request; gateway: Gateway },
@@ -160,15 +158,15 @@ async function listTools(
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId'
 
-/** A stream that lasted this long was no failed try. */
+/** A stream that lasted this long resets the backoff. */
 const LASTING_MS = 1_000
 
-/** How one opening of the stream ended: with an answer for the client, without one, or with the gateway gone. */
+/** How an opened stream ended: with an answer for the client, without one, or with the gateway lost. */
 type End = 'answered' | 'ended' | 'lost'
 
 /**
- * Keeps a `subscriptions/listen` open for as long as the client wants it, over as many connections as it takes. The
- * client sees one subscription: it is acknowledged once, and after a gap it is told that everything may have changed.
+ * Keeps a `subscriptions/listen` open, over as many connections as needed. The client sees a single subscription: one
+ * acknowledgement, and after a gap notifications that everything may have changed.
  */
 async function listen(incoming: Incoming<Request>, signal: AbortSignal, parts: Parts): Promise<void> {
   const { link, clock, pause } = parts
@@ -181,7 +179,7 @@ async function listen(incoming: Incoming<Request>, signal: AbortSignal, parts: P
       if (end === 'answered' || signal.aborted) return
       if (end === 'lost') link.lose(gateway)
     } catch (error) {
-      // Before it was acknowledged the client waits for an answer; later it waits for changes, however long that takes.
+      // Before the acknowledgement the client waits for an answer; afterwards for changes, however long that takes.
       if (!subscription.isAcknowledged() || !isPassing(error)) throw error
     }
     if (clock.now() - openedAt > LASTING_MS) tries = 0
@@ -189,16 +187,7 @@ async function listen(incoming: Incoming<Request>, signal: AbortSignal, parts: P
   }
 }
 
-interface Subscription {
-  open(gateway: Gateway): Promise<End>
-  isAcknowledged(): boolean
-}
-
-function createSubscription(
-  { message: request, text }: Incoming<Request>,
-  signal: AbortSignal,
-  parts: Parts,
-): Subscription {
+function createSubscription({ message: request, text }: Incoming<Request>, signal: AbortSignal, parts: Parts) {
   const { writer, facts } = parts
   let honoured: Params | undefined
 
@@ -216,7 +205,7 @@ function createSubscription(
 
   async function take({ message, text: taken }: Incoming): Promise<End | undefined> {
     if (isResponse(message)) {
-      // A server that goes away ends its subscriptions politely; one that honours nothing has nothing to keep open.
+      // A stopping server ends its subscriptions; an acknowledged subscription to nothing is not reopened.
       if (message.error === undefined && Object.keys(honoured ?? {}).length > 0) return 'ended'
       await writer.write(taken)
       return 'answered'
@@ -233,14 +222,14 @@ function createSubscription(
         if (end) return end
       }
     } catch {
-      // However a stream breaks off, it has to be opened again.
+      // A broken stream is reopened.
     }
     return 'ended'
   }
 
   return {
     isAcknowledged: () => honoured !== undefined,
-    async open(gateway) {
+    async open(gateway: Gateway): Promise<End> {
       try {
         const reply = await post(parts, gateway, text, { headers: standardHeaders(request), signal })
         if (isStream(reply)) return await follow(messagesOf(reply))
@@ -263,7 +252,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 }
 
-/** Everything that a subscription is about, as changed. */
+/** Change notifications for everything a subscription covers. */
 function changesOf(honoured: Params, { id }: Request): Notification[] {
   const _meta = { [SUBSCRIPTION_KEY]: id }
   const lists = Object.entries(CHANGES).filter(([name]) => honoured[name] === true)

@@ -2,30 +2,28 @@ import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from '../../contracts/index.ts'
 import { type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
 import { isRecord, type Message, metaOf, type Params, parameterHeaders, type Request } from '../mcp-wire/index.ts'
 
-/** What lists of tools that passed by said, as far as it matters for passing on calls. It outlasts a restart of `up`. */
+/** What seen `tools/list` results say about forwarding calls. It outlives a restart of `up`. */
 export interface ToolFacts {
-  /** Takes in a result of `tools/list`. */
   learn(result: unknown): void
-  /** Takes in what the server says unasked: when its tools have changed, what was learnt is not valid any more. */
+  /** Drops the facts when the server announces changed tools. */
   notice(message: Message): void
-  /** The headers that this call's tool wants. */
+  /** The headers that mirror arguments of this call. */
   headersFor(params: Params | undefined): Record<string, string>
-  /** How this request is sent, decided once for all its tries. Lists the tools when they have changed since they were listed. */
+  /** How to send a request, decided once for all attempts. Lists the tools again if they have changed since. */
   termsOf(request: Request, list: ListTools): Promise<SendTerms>
-  /** Lists the tools again: the server says that a call does not fit its listing. */
+  /** Lists the tools again, after the server rejected a call's headers. */
   relist(list: ListTools): Promise<void>
 }
 
-/** Asks for one page of `tools/list`; `undefined` when there was no answer. */
 export type ListTools = (params: Params) => Promise<unknown>
 
 export interface SendTerms {
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the request may be sent again when it is not known what became of the first try. */
+  /** Whether the request may be sent again when the outcome of the first attempt is unknown. */
   readonly isRepeatable: boolean
 }
 
-/** Requests that change nothing, or the same thing however often they are made. */
+/** Requests that change nothing, or are idempotent. */
 const REPEATABLE = new Set([
   'initialize',
   'ping',
@@ -70,7 +68,7 @@ export function createToolFacts({ createKey }: { createKey(): string }): ToolFac
     isStale = false
     let cursor: unknown
     do {
-      // Without a list the call gets a key, which is right for every tool.
+      // Without a list the call gets an idempotency key, which suits every tool.
       const result = await list(cursor === undefined ? {} : { cursor }).catch(() => undefined)
       learn(result)
       cursor = isRecord(result) ? result.nextCursor : undefined
@@ -81,7 +79,7 @@ export function createToolFacts({ createKey }: { createKey(): string }): ToolFac
     learn,
     relist,
     notice(message) {
-      // A call of a tool that has begun to change things must not be sent twice without a key.
+      // A tool that has become one that changes things must not be called twice without a key.
       if (!('method' in message) || message.method !== 'notifications/tools/list_changed') return
       known.clear()
       isStale = true
@@ -90,7 +88,7 @@ export function createToolFacts({ createKey }: { createKey(): string }): ToolFac
     async termsOf({ method, params }, list) {
       if (method !== 'tools/call') return { headers: {}, isRepeatable: REPEATABLE.has(method) }
       if (metaOf(params)[IDEMPOTENCY_META] !== undefined) return { headers: {}, isRepeatable: true }
-      // It goes on with a call that was begun: an answer to a question of the tool is given once.
+      // It continues a call: the answer to a question can be given only once.
       if (params?.requestState !== undefined || params?.inputResponses !== undefined)
         return { headers: {}, isRepeatable: false }
       if (isStale && !factsOf(params)) await relist(list)
