@@ -14,30 +14,24 @@ import {
   type Random,
   reopening,
 } from '../../core/kernel/index.ts'
-import { type Errand, toolboxError } from './toolbox-error.ts'
+import { type RequestFacts, toolboxError } from './toolbox-error.ts'
 
-/** The way to an `up` and back. It brings changes for as long as the token is taken. */
-interface Line {
-  /** Does it, and throws what went wrong on the way in our words. */
-  reached<T>(work: () => Promise<T>, errand?: Partial<Errand>): Promise<T>
-  stop(): void
-}
-
-/** What following changes takes. */
+/** Dependencies of change notifications. */
 export interface Following {
   readonly clock: Clock
   readonly random: Random
 }
 
-export interface LineDeps {
+export interface ConnectionDeps {
   readonly client: Client
   readonly address: URL
-  /** No listener hears of changes where absent. */
+  /** Absent: changes are not followed. */
   readonly following: Following | undefined
-  readonly list: Pick<ToolList, 'changed' | 'lookAgain'>
+  readonly list: Pick<ToolList, 'changed' | 'refresh'>
 }
 
-export function createLine({ client, address, following, list }: LineDeps): Line {
+/** The connection to an `up`: maps its errors, and follows changes for as long as the token is valid. */
+export function createConnection({ client, address, following, list }: ConnectionDeps) {
   let isStopped = false
   let isRefused = false
   let stopListening: Cancel = () => {}
@@ -51,11 +45,11 @@ export function createLine({ client, address, following, list }: LineDeps): Line
 
   function onOpen({ isFirst }: { readonly isFirst: boolean }): void {
     if (!isFirst) return list.changed()
-    // What was listed while the first stream was being opened may be old already. Where that fails, the next request says why.
-    list.lookAgain().catch(() => {})
+    // The list may have changed before the first stream was open. If this fails, the next request reports why.
+    list.refresh().catch(() => {})
   }
 
-  /** Whose token is taken no more has no tools, whatever was listed before, and hears of none. */
+  /** An agent whose token is refused has no tools, whatever was listed before, and follows no changes. */
   function isTokenRefused({ code }: AppError): boolean {
     if (code !== 'TOKEN_INVALID') return false
     if (!isRefused) {
@@ -66,24 +60,25 @@ export function createLine({ client, address, following, list }: LineDeps): Line
     return true
   }
 
-  /** An agent that was away and is back has the same token. */
-  function admitAgain(): void {
+  /** The token is valid again: an agent that was removed and restored has the same token. */
+  function resume(): void {
     isRefused = false
     listen()
   }
 
-  function toError(thrown: unknown, errand: Partial<Errand> = {}): AppError {
-    return toolboxError(thrown, { url: address, isCall: false, ...errand })
+  function toError(thrown: unknown, request: Partial<RequestFacts> = {}): AppError {
+    return toolboxError(thrown, { url: address, isCall: false, ...request })
   }
 
   return {
-    async reached(work, errand) {
+    /** Runs a request, and throws its failure as one of our errors. */
+    async run<T>(work: () => Promise<T>, request?: Partial<RequestFacts>): Promise<T> {
       try {
-        const done = await work()
-        if (isRefused) admitAgain()
-        return done
+        const result = await work()
+        if (isRefused) resume()
+        return result
       } catch (thrown) {
-        const error = toError(thrown, errand)
+        const error = toError(thrown, request)
         isTokenRefused(error)
         throw error
       }
@@ -95,20 +90,20 @@ export function createLine({ client, address, following, list }: LineDeps): Line
   }
 }
 
-/** Pauses between tries: the first one short, for an `up` that is just being started again. */
+/** The first pause is short, for an `up` that is just restarting. */
 const PAUSES = { firstMs: 100, longestMs: 5_000 }
 
 interface KeepListeningOptions {
   readonly clock: Clock
-  /** So that many who lost the same `up` do not come back at once. */
+  /** Jitter, so that the clients of one `up` do not all reconnect at once. */
   readonly random: Random
-  /** From now on changes are told. Before, anything may have changed. */
+  /** Called when a stream opens; before, anything may have changed. */
   onOpen(opening: { readonly isFirst: boolean }): void
-  /** Whether this failure is the end of it. All others are tried again. */
+  /** Whether a failure ends the retries. */
   isFinal(error: unknown): boolean
 }
 
-/** Keeps the stream of changes open for as long as the client is, over as many connections as it takes. */
+/** Keeps the stream of change notifications open, over as many connections as needed. */
 export function keepListening(
   client: Pick<Client, 'listen'>,
   { clock, random, onOpen, isFinal }: KeepListeningOptions,
@@ -126,7 +121,7 @@ export function keepListening(
       return await client.listen({ toolsListChanged: true }, { signal: stop.signal })
     } catch (error) {
       if (isFinal(error)) stop.abort()
-      // No server answers at present.
+      // No server answers now; retried after a pause.
       return undefined
     }
   }
@@ -138,7 +133,7 @@ export function keepListening(
       const openedAt = clock.now()
       if (subscription) {
         onOpen({ isFirst })
-        // How it ended makes no difference.
+        // Whether it ended or failed: it is reopened.
         await subscription.closed.catch(() => {})
       }
       if (stop.signal.aborted) return
@@ -154,13 +149,13 @@ export function keepListening(
 }
 
 /** The last tool list of a remote agent, and the listeners for its changes. */
-interface ToolList {
-  /** The same array until something has changed. */
+export interface ToolList {
+  /** The same array until the list changes. */
   current(): Promise<readonly ToolboxTool[]>
-  /** What was told does not hold any more, or may not. */
+  /** Drops the cached list and notifies. */
   changed(): void
-  /** Asks once more for what was asked for already. It counts as changed only if it is. */
-  lookAgain(): Promise<void>
+  /** Lists again, and notifies only if the list differs. */
+  refresh(): Promise<void>
   readonly listeners: Listeners
 }
 
@@ -182,23 +177,23 @@ export function createToolList(fetch: () => Promise<readonly ToolboxTool[]>): To
       return known
     },
     changed,
-    async lookAgain() {
-      const told = known
-      if (!told) return
-      const [before, now] = await Promise.all([told, fetch()])
-      if (known === told && JSON.stringify(before) !== JSON.stringify(now)) changed()
+    async refresh() {
+      const cached = known
+      if (!cached) return
+      const [before, now] = await Promise.all([cached, fetch()])
+      if (known === cached && JSON.stringify(before) !== JSON.stringify(now)) changed()
     },
     listeners,
   }
 }
 
-/** A warning is the only place to report it: the listener is code of the program that opened the toolbox. */
+/** A warning is the only place to report it: the listener belongs to the host program. */
 function warn(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  process.emitWarning(`A listener to changes of a toolbox has thrown. ${text}`, 'QuartermasterWarning')
+  process.emitWarning(`A listener for changes of a toolbox threw an error. ${text}`, 'QuartermasterWarning')
 }
 
-/** A client that passes questions on, where the program can answer them. */
+/** An MCP client that passes questions to the host program, if it can answer them. */
 export function createToolboxClient({ ask }: ToolboxOptions): Client {
   const client = new Client(
     { name: 'quartermaster-toolbox', version: '1' },
@@ -224,11 +219,11 @@ function toQuestion({ mode, message, url, requestedSchema }: ElicitParams): Pers
   return { message, schema: requestedSchema }
 }
 
-/** Where `up` listens for MCP, if this can be such a place. */
+/** Validates the MCP address of an `up`. */
 export function checkedAddress(url: string | URL): URL {
   const address = URL.canParse(String(url)) ? new URL(url) : undefined
   if (!address || !/^https?:$/.test(address.protocol)) throw noAddress(`"${url}" is no address of an "up".`)
-  // What stands in an address is shown wherever the address is.
+  // An address is shown in logs and messages.
   if (address.username !== '' || address.password !== '')
     throw noAddress(`The address of ${address.host} has a name or a password in it, and takes none: give a token.`)
   return address
@@ -238,7 +233,7 @@ function noAddress(what: string): AppError {
   return new AppError('CONFIG_INVALID', `${what} It is the mcpUrl that "quartermaster up" prints.`)
 }
 
-/** A token, if this can be one: read from a file it may end in a new line. A header that cannot be sent would look as if no server was there. */
+/** Validates a token. Trailing newlines of a token file are trimmed; an unsendable header would look like a missing server. */
 export function checkedToken(token: string): string {
   const trimmed = typeof token === 'string' ? token.trim() : ''
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed

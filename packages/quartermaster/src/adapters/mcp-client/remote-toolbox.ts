@@ -27,32 +27,31 @@ import {
 } from '../../contracts/index.ts'
 import { errorResult, inputObject, refuseNoPlace, unmarked } from '../../core/kernel/index.ts'
 import {
+  type ConnectionDeps,
   checkedAddress,
   checkedToken,
-  createLine,
+  createConnection,
   createToolboxClient,
   createToolList,
   type Following,
-  type LineDeps,
 } from './connection.ts'
-import { type Errand, jsonIn, toolboxError, unanswered } from './toolbox-error.ts'
+import { jsonIn, type RequestFacts, toolboxError, unanswered } from './toolbox-error.ts'
 
 export interface RemoteToolboxOptions extends ToolboxOptions {
-  /** Where `up` listens for MCP: its `mcpUrl`. */
+  /** The `mcpUrl` of an `up`. */
   readonly url: string | URL
   /** A token of the agent, as `quartermaster tokens create AGENT` prints it. */
   readonly token: string
 }
 
-/** A toolbox elsewhere, and what commands need of it beside that. */
+/** A toolbox behind an `up`, with the details that commands need. */
 export interface RemoteToolbox extends OpenToolbox {
-  /** What was granted, working or not, with its present state. */
+  /** All granted tools with their state. */
   list(): Promise<ToolSummary[]>
-  /** Everything about one of them. */
   detail(name: string): Promise<ToolDetail>
 }
 
-/** Connects to the toolbox of the agent whose token it is, behind a running `up`. Who asks once and leaves need not follow changes. */
+/** Connects to the toolbox of a token's agent behind a running `up`. A short-lived caller need not follow changes. */
 export async function connectToolbox(
   { url, token, ask }: RemoteToolboxOptions,
   following?: Following,
@@ -66,12 +65,15 @@ export async function connectToolbox(
   return toolboxOver(client, { address, following })
 }
 
-function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'address' | 'following'>): RemoteToolbox {
+function toolboxOver(
+  client: Client,
+  { address, following }: Pick<ConnectionDeps, 'address' | 'following'>,
+): RemoteToolbox {
   const list = createToolList(async () => {
-    const { tools } = await line.reached(() => client.listTools(undefined, { cacheMode: 'refresh' }))
+    const { tools } = await connection.run(() => client.listTools(undefined, { cacheMode: 'refresh' }))
     return tools.map(toToolboxTool)
   })
-  const line = createLine({ client, address, following, list })
+  const connection = createConnection({ client, address, following, list })
   let isClosed = false
 
   function refuseClosed(): void {
@@ -80,19 +82,19 @@ function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'add
 
   async function contentAt(uri: string): Promise<ReadContent | undefined> {
     refuseClosed()
-    const { contents } = await line.reached(() => client.readResource({ uri }, { cacheMode: 'bypass' }))
+    const { contents } = await connection.run(() => client.readResource({ uri }, { cacheMode: 'bypass' }))
     return contents[0]
   }
 
-  const detail = async (name: string) => toldAt(await contentAt(`${VIEW_TOOLS_URI}/${name}`), ToolDetail, address)
+  const detail = async (name: string) => parseContent(await contentAt(`${VIEW_TOOLS_URI}/${name}`), ToolDetail, address)
 
   return {
     async tools() {
       refuseClosed()
       return list.current()
     },
-    view: async () => toldAt(await contentAt(VIEW_URI), AgentView, address),
-    list: async () => toldAt(await contentAt(VIEW_TOOLS_URI), z.array(ToolSummary), address),
+    view: async () => parseContent(await contentAt(VIEW_URI), AgentView, address),
+    list: async () => parseContent(await contentAt(VIEW_TOOLS_URI), z.array(ToolSummary), address),
     detail,
     async page(resultId, offset) {
       refuseClosed()
@@ -101,7 +103,7 @@ function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'add
     },
     async call(name, input, options = {}) {
       refuseClosed()
-      return callRemote({ name: String(name), input, ...options }, { client, reached: line.reached, detail })
+      return callRemote({ name: String(name), input, ...options }, { client, run: connection.run, detail })
     },
     onChange(listener) {
       refuseClosed()
@@ -110,7 +112,7 @@ function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'add
     async close() {
       isClosed = true
       list.listeners.clear()
-      line.stop()
+      connection.stop()
       await client.close()
     },
   }
@@ -118,16 +120,16 @@ function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'add
 
 type ReadContent = ReadResourceResult['contents'][number]
 
-/** What answers there may be older or newer than we are. */
-function toldAt<T>(content: ReadContent | undefined, schema: z.ZodType<T>, { href }: URL): T {
+/** Parses a resource. The `up` may be older or newer than this package. */
+function parseContent<T>(content: ReadContent | undefined, schema: z.ZodType<T>, { href }: URL): T {
   const read = schema.safeParse(content && 'text' in content ? jsonIn(content.text) : undefined)
   if (read.success) return read.data
-  throw new AppError('REQUEST_REFUSED', `${href} tells of its tools in a way that this version does not know.`)
+  throw new AppError('REQUEST_REFUSED', `${href} describes its tools in a format that this version does not know.`)
 }
 
 function toPage(content: ReadContent | undefined, { href }: URL): Pick<ResultPage, 'text' | 'nextOffset'> {
   if (!content || !('text' in content))
-    throw new AppError('REQUEST_REFUSED', `${href} pages results in a way that this version does not know.`)
+    throw new AppError('REQUEST_REFUSED', `${href} pages results in a format that this version does not know.`)
   const next = /\?offset=(\d{1,15})$/.exec(String(content._meta?.['quartermaster/next'] ?? ''))?.[1]
   return { text: content.text, ...(next === undefined ? {} : { nextOffset: Number(next) }) }
 }
@@ -151,15 +153,14 @@ interface RemoteCall extends ToolboxCallOptions {
 
 interface RemoteCallDeps {
   readonly client: Client
-  /** Does it, and throws what went wrong on the way in our words. */
-  reached<T>(work: () => Promise<T>, errand: Partial<Errand>): Promise<T>
+  run<T>(work: () => Promise<T>, request: Partial<RequestFacts>): Promise<T>
   detail(name: string): Promise<ToolDetail>
 }
 
-/** Every tool has a limit of its own, and waiting for a person has one as well: here nothing is given up before that. */
+/** No client-side timeout: every tool has its own limit, and so has waiting for a person. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-/** What is thrown, here and in the process of the tool: it is no answer to the call. All else is one, and a model reads it. */
+/** Errors that are thrown, as by an in-process toolbox. All others are results for the model. */
 const NO_ANSWER: ReadonlySet<ErrorCode> = new Set([
   'CANCELLED',
   'DEPENDENCY_UNAVAILABLE',
@@ -170,22 +171,22 @@ const NO_ANSWER: ReadonlySet<ErrorCode> = new Set([
   'TOOL_NOT_FOUND',
 ])
 
-/** Calls a tool elsewhere. What could not be run is a result, as in the process of the tool. */
+/** Calls a remote tool. An error of the call is a result, as with an in-process toolbox. */
 async function callRemote(call: RemoteCall, deps: RemoteCallDeps): Promise<ToolResult> {
   try {
-    return await sent(call, deps)
+    return await send(call, deps)
   } catch (thrown) {
     const error = toAppError(thrown)
     if (NO_ANSWER.has(error.code)) throw error
-    return errorResult(error, { isBare: await promises(call.name, deps) })
+    return errorResult(error, { isBare: await hasOutputSchema(call.name, deps) })
   }
 }
 
-async function sent(
+async function send(
   { name, input, signal, onProgress, idempotencyKey, whenDisabled }: RemoteCall,
-  { client, reached }: RemoteCallDeps,
+  { client, run }: RemoteCallDeps,
 ): Promise<ToolResult> {
-  // The wire carries nothing but objects, so what is none is refused here.
+  // The protocol carries only objects.
   const given = inputObject(name, input)
   const _meta = {
     ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_META]: idempotencyKey }),
@@ -197,7 +198,7 @@ async function sent(
     ...(onProgress ? { onprogress: onProgress } : {}),
   }
   const work = () => client.callTool({ name, arguments: given, _meta }, options)
-  const result = await reached(
+  const result = await run(
     () =>
       work().catch(thrown => {
         throw unanswered(thrown, name) ?? notJson(name, given) ?? thrown
@@ -207,24 +208,24 @@ async function sent(
   return unmarked(result as ToolResult)
 }
 
-/** What cannot be written down was never sent. Looked at only when something went wrong: what was sent can be. */
+/** The error for arguments that JSON cannot hold. Only checked after a failure. */
 function notJson(tool: string, given: Readonly<Record<string, unknown>>): AppError | undefined {
   try {
     JSON.stringify(given)
     return undefined
   } catch (cause) {
-    const message = 'must be JSON: without cycles and without numbers that JSON has not.'
+    const message = 'must be JSON: no cycles, and no numbers that JSON cannot hold.'
     const details = { issues: [{ path: [], message }] }
     return new AppError('INPUT_INVALID', `The arguments of "${tool}" ${message}`, { details, cause })
   }
 }
 
-/** Whether the tool promises a structure, which an error must not stand in for. Read for errors alone, so no call waits for it. */
-async function promises(name: string, { detail }: RemoteCallDeps): Promise<boolean> {
+/** Whether the tool has an output schema, so that its error must carry no structure. Only read after a failure. */
+async function hasOutputSchema(name: string, { detail }: RemoteCallDeps): Promise<boolean> {
   try {
     return (await detail(name)).output !== undefined
   } catch (error) {
-    // In the process of the tool that is found out first.
+    // An in-process toolbox reports a missing tool first.
     if (isAppError(error) && error.code === 'TOOL_NOT_FOUND') throw error
     return true
   }

@@ -9,23 +9,23 @@ function listOf(...names: string[]) {
   return { list, told }
 }
 
-it('is the same list when it is looked at again and nothing has changed', async () => {
+it('returns the same array after a refresh without changes', async () => {
   const { list, told } = listOf('add')
   const first = await list.current()
-  await list.lookAgain()
+  await list.refresh()
   expect([await list.current(), told.changes]).toEqual([first, 0])
   expect(await list.current()).toBe(first)
 })
 
-it('is another, and says so, when what was told before is not so any more', async () => {
+it('notifies of a changed list after a refresh', async () => {
   const { list, told } = listOf('add')
   await list.current()
   told.names = ['sum']
-  await list.lookAgain()
+  await list.refresh()
   expect([(await list.current()).map(({ name }) => name), told.changes]).toEqual([['sum'], 1])
 })
 
-it('tells everybody, whoever of them throws', async () => {
+it('notifies every listener, even when one throws', async () => {
   const warnings: string[] = []
   const onWarning = ({ message }: Error) => void warnings.push(message)
   process.on('warning', onWarning)

@@ -1,4 +1,4 @@
-/** What identifies a request; a text and a number that look alike are two ids. */
+/** A request id. The text "1" and the number 1 are different ids. */
 export type Id = string | number
 
 export type Params = Readonly<Record<string, unknown>>
@@ -16,7 +16,6 @@ export interface Notification {
   readonly params?: Params
 }
 
-/** An answer: a result, or an error. */
 export interface Response {
   readonly jsonrpc: '2.0'
   readonly id: Id | null
@@ -26,17 +25,16 @@ export interface Response {
 
 export type Message = Request | Notification | Response
 
-/** The message in a text; `undefined` when there is none. Parameters stay as they are: the other side checks them. */
+/** The message in a text, or `undefined`. Parameters are not validated: the receiver does that. */
 export function parseMessage(text: string): Message | undefined {
   return toMessage(parseJson(text))
 }
 
-/** The same for a client that may send batches (MCP 2025-03-26); nothing where an element is no message. */
+/** The messages in a text that may be a batch (MCP 2025-03-26); empty when any element is no message. */
 export function parseMessages(text: string): Message[] {
   return messagesFrom(parseJson(text))
 }
 
-/** The same of what was parsed already. */
 export function messagesFrom(value: unknown): Message[] {
   const messages = Array.isArray(value) ? value.map(toMessage) : [toMessage(value)]
   return messages.every(message => message !== undefined) ? messages : []
@@ -48,12 +46,12 @@ function toMessage(value: unknown): Message | undefined {
   return 'result' in value || 'error' in value ? (value as unknown as Response) : undefined
 }
 
-/** The value of a JSON text; `undefined` when it is none. */
+/** The value of a JSON text, or `undefined` when it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller says what was expected; where in the text it ends does not help anyone.
+    // The caller's own error says what was expected; the position in the text helps no one.
     return undefined
   }
 }
@@ -74,12 +72,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An id as the key of a map. */
 export function keyOf(id: unknown): string {
   return JSON.stringify(id) ?? ''
 }
 
-/** What a message says beside its parameters. */
 export function metaOf(params: Params | undefined): Params {
   return isRecord(params?._meta) ? params._meta : {}
 }

@@ -1,34 +1,32 @@
 import type { Writable } from 'node:stream'
 
-/** A line, or what can be seen of one that is too long. */
+/** A line, or the ends of a line that is too long. */
 export type Line = { readonly text: string } | { readonly tooLong: LineEnds }
 
 export interface LineEnds {
   readonly head: string
   readonly tail: string
-  /** As long as it is. */
   readonly bytes: number
 }
 
 export interface LineSplitterOptions {
   readonly maxBytes: number
-  /** How much of each end of a line that is too long is kept. */
+  /** How much is kept of each end of a line that is too long. */
   readonly glimpseBytes?: number
 }
 
-/** Makes lines of chunks. A line that is too long costs no more than the limit. */
+/** Splits chunks into lines. A line that is too long uses no more memory than the limit. */
 export interface LineSplitter {
-  /** The lines that end in this chunk. */
   push(chunk: Buffer): Line[]
-  /** The last line, which has no end; nothing when the last chunk ended with one. Resets the splitter. */
+  /** The unfinished last line, if any. Resets the splitter. */
   rest(): Line | undefined
-  /** How long the line is already that has not ended yet. */
+  /** The length so far of the unfinished line. */
   begunBytes(): number
 }
 
 const GLIMPSE_BYTES = 512
 const NEWLINE = 0x0a
-/** What is kept for the next line to grow in; more than that is given back. */
+/** A larger buffer is released after its line. */
 const KEPT_BYTES = 1024 * 1024
 
 export function createLineSplitter({ maxBytes, glimpseBytes = GLIMPSE_BYTES }: LineSplitterOptions): LineSplitter {
@@ -39,7 +37,10 @@ export function createLineSplitter({ maxBytes, glimpseBytes = GLIMPSE_BYTES }: L
       let from = 0
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
         if (line.isEmpty() && end - from <= maxBytes) lines.push({ text: chunk.toString('utf8', from, end) })
-        else lines.push(line.add(chunk.subarray(from, end)).take())
+        else {
+          line.add(chunk.subarray(from, end))
+          lines.push(line.take())
+        }
         from = end + 1
       }
       if (from < chunk.length) line.add(chunk.subarray(from))
@@ -50,18 +51,8 @@ export function createLineSplitter({ maxBytes, glimpseBytes = GLIMPSE_BYTES }: L
   }
 }
 
-interface Growing {
-  add(part: Buffer): Growing
-  take(): Line
-  isEmpty(): boolean
-  bytes(): number
-}
-
-/**
- * A line that comes in parts. They are copied to one buffer, because a part may be a byte long and each would otherwise
- * cost many times its size.
- */
-function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>): Growing {
+/** Collects a line from parts in one buffer: a part may be a single byte, and each would otherwise cost many times its size. */
+function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>) {
   let held = Buffer.alloc(0)
   let used = 0
   let ends: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined
@@ -75,7 +66,7 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
     used += part.copy(held, used)
   }
 
-  function giveUp(part: Buffer): void {
+  function truncate(part: Buffer): void {
     const head = Buffer.concat([held.subarray(0, Math.min(used, glimpseBytes)), part.subarray(0, glimpseBytes)])
     const tail = held.subarray(Math.max(0, used - glimpseBytes), used)
     ends = { head: head.subarray(0, glimpseBytes), tail: lastOf(tail, part), bytes: used + part.length }
@@ -84,20 +75,19 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
   }
 
   function lastOf(tail: Buffer, part: Buffer): Buffer {
-    // A copy: the part is a piece of a large chunk that would be kept along.
+    // A copy, because the part would keep its whole chunk in memory.
     return Buffer.from(Buffer.concat([tail, part.subarray(-glimpseBytes)]).subarray(-glimpseBytes))
   }
 
-  const growing: Growing = {
-    add(part) {
+  return {
+    add(part: Buffer): void {
       if (ends) {
         ends.tail = lastOf(ends.tail, part)
         ends.bytes += part.length
-      } else if (used + part.length > maxBytes) giveUp(part)
+      } else if (used + part.length > maxBytes) truncate(part)
       else append(part)
-      return growing
     },
-    take() {
+    take(): Line {
       const line = ends
         ? { tooLong: { head: ends.head.toString(), tail: ends.tail.toString(), bytes: ends.bytes } }
         : { text: held.toString('utf8', 0, used) }
@@ -109,14 +99,12 @@ function createGrowing({ maxBytes, glimpseBytes }: Required<LineSplitterOptions>
     isEmpty: () => used === 0 && !ends,
     bytes: () => ends?.bytes ?? used,
   }
-  return growing
 }
 
-/** Writes whole lines, one after the other. */
 export interface LineWriter {
-  /** Resolves when there is room for more, so that the writer sends no faster than the other side reads. */
+  /** Resolves when there is room for more, so that the writer is no faster than the reader. */
   write(text: string): Promise<void>
-  /** Aborts when the reader has gone. */
+  /** Aborts when the reader has disconnected. */
   readonly gone: AbortSignal
 }
 
@@ -146,7 +134,7 @@ function roomIn(output: Writable, gone: AbortSignal): Promise<void> {
   })
 }
 
-/** The lines of a stream, also the last one without an end. A line that is too long costs no more than the limit. */
+/** The lines of a stream, including an unfinished last one. A line that is too long uses no more memory than the limit. */
 export async function* readLines(input: AsyncIterable<Buffer>, options: LineSplitterOptions): AsyncGenerator<Line> {
   const splitter = createLineSplitter(options)
   for await (const chunk of input) yield* splitter.push(chunk)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { mirroredParameters } from '../../core/kernel/index.ts'
-import { headerValue, parameterHeaders } from './request-headers.ts'
+import { headerValue, parameterHeaders } from './index.ts'
 
 describe('values of headers', () => {
   it.each([

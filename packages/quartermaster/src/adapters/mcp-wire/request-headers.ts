@@ -3,13 +3,13 @@ import { metaOf, type Params, type Request } from './json-rpc.ts'
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
-/** The revision that a message of the modern era says it speaks. */
+/** The protocol revision that a modern message declares. */
 export function claimedVersion(params: Params | undefined): string | undefined {
   const version = metaOf(params)[VERSION_KEY]
   return typeof version === 'string' ? version : undefined
 }
 
-/** Which parameter the `Mcp-Name` header repeats (MCP 2026-07-28, Streamable HTTP, "Standard Request Headers"). */
+/** The parameter that the `Mcp-Name` header mirrors (MCP 2026-07-28, Streamable HTTP, "Standard Request Headers"). */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -19,7 +19,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 }
 
-/** The headers that repeat what a request of the modern era says; the server refuses it when they do not agree. */
+/** Headers that mirror a modern request; the server rejects the request when they disagree. */
 export function standardHeaders({ method, params }: Pick<Request, 'method' | 'params'>): Record<string, string> {
   const version = claimedVersion(params)
   if (version === undefined) return {}
@@ -29,7 +29,7 @@ export function standardHeaders({ method, params }: Pick<Request, 'method' | 'pa
   return typeof name === 'string' ? { 'mcp-name': headerValue(name), ...headers } : headers
 }
 
-/** The headers that repeat marked arguments. What is absent or no plain value has none. */
+/** Headers that mirror marked arguments. Absent and non-primitive arguments have none. */
 export function parameterHeaders(parameters: readonly MirroredParameter[], given: unknown): Record<string, string> {
   const entries = parameters.flatMap(parameter => {
     const text = mirroredText(parameter, given)
@@ -39,10 +39,10 @@ export function parameterHeaders(parameters: readonly MirroredParameter[], given
 }
 
 const WRAPPED = /^=\?base64\?.*\?=$/s
-/** What can stand in a header as it is; blanks at the ends would be cut off. */
+/** What a header can hold unchanged; blanks at the ends would be trimmed. */
 const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
 
-/** A value as a header carries it: wrapped in Base64 when it could not stand there as it is. */
+/** Encodes a header value, in Base64 where it cannot stand as it is. */
 export function headerValue(text: string): string {
   if (PLAIN.test(text) && !WRAPPED.test(text)) return text
   return `=?base64?${Buffer.from(text).toString('base64')}?=`
