@@ -79,8 +79,8 @@ it('goes on as another answer, after what it has sent itself', async () => {
   const [plain, begun] = [createAnswerStream(), createAnswerStream()]
   begun.notify('notifications/progress', { progress: 1 })
   const other = new Response('data: other\n\n', EVENTS)
-  plain.goOnAs(other)
-  begun.goOnAs(new Response('data: other\n\n', EVENTS))
+  plain.continueWith(other)
+  begun.continueWith(new Response('data: other\n\n', EVENTS))
   begun.end(RESULT)
   expect(await plain.served).toBe(other)
   expect(await ((await begun.served) as Response).text()).toMatch(/^event: message\ndata: .*\n\ndata: other\n\n$/)
@@ -89,7 +89,7 @@ it('goes on as another answer, after what it has sent itself', async () => {
 it('ends what has begun when the other answer is a refusal', async () => {
   const answer = createAnswerStream()
   answer.notify('notifications/progress', { progress: 1 })
-  answer.goOnAs(Response.json({ error: 'no' }, { status: 404 }))
+  answer.continueWith(Response.json({ error: 'no' }, { status: 404 }))
   expect(await ((await answer.served) as Response).text()).not.toContain('no"')
 })
 
@@ -100,7 +100,7 @@ it.each(['before', 'after'])('leaves the other answer when its own reader goes %
   answer.notify('notifications/progress', { progress: 1 })
   const { body } = (await answer.served) as Response
   if (when === 'before') await body?.cancel()
-  answer.goOnAs(new Response(source, EVENTS))
+  answer.continueWith(new Response(source, EVENTS))
   if (when === 'after') await body?.cancel()
   await expect.poll(() => left).toEqual(['left'])
 })

@@ -22,7 +22,7 @@ export interface AnswerStream {
   notify(method: string, params: Record<string, unknown>): void
   end(message: FinalMessage): void
   /** Continues with another response; notifications sent so far stay sent. */
-  goOnAs(response: Response): void
+  continueWith(response: Response): void
   /** Ends without a message: the client cancelled the request. */
   drop(): void
 }
@@ -69,13 +69,13 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
   const served = new Promise<Served>(settle => {
     resolve = settle
   })
-  const patience = streamAfterMs === undefined ? undefined : setTimeout(begin, streamAfterMs).unref()
-  let stream: EventStream | undefined
+  const streamTimer = streamAfterMs === undefined ? undefined : setTimeout(begin, streamAfterMs).unref()
+  let stream: ReturnType<typeof createEventStream> | undefined
   let hasEnded = false
 
-  function begin(): EventStream {
+  function begin() {
     if (stream) return stream
-    clearTimeout(patience)
+    clearTimeout(streamTimer)
     stream = createEventStream()
     resolve(new Response(stream.body, { headers: headers.stream }))
     return stream
@@ -85,12 +85,12 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
   function finish(last: () => void): void {
     if (hasEnded) return
     hasEnded = true
-    clearTimeout(patience)
+    clearTimeout(streamTimer)
     last()
   }
 
   function send(message: FinalMessage): void {
-    const { status, text } = textOf(message)
+    const { status, text } = serialise(message)
     if (!stream) return resolve({ status, headers: headers.json, text })
     stream.send(text)
     stream.end()
@@ -106,11 +106,11 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
     served,
     notify(method, params) {
       // A tool may report progress after its call has ended; no client receives that.
-      const text = hasEnded ? undefined : written({ jsonrpc: '2.0', method, params })
+      const text = hasEnded ? undefined : tryStringify({ jsonrpc: '2.0', method, params })
       if (text !== undefined) begin().send(text)
     },
     end: message => finish(() => send(message)),
-    goOnAs: response => finish(() => pass(response)),
+    continueWith: response => finish(() => pass(response)),
     drop: () => finish(() => begin().end()),
   }
 }
@@ -119,7 +119,7 @@ export function isEventStream(served: Served): served is Response {
   return served instanceof Response && (served.headers.get('content-type')?.startsWith('text/event-stream') ?? false)
 }
 
-function textOf(message: FinalMessage): { status: number; text: string } {
+function serialise(message: FinalMessage): { status: number; text: string } {
   const { jsonrpc, id, result, error } = message
   try {
     if (!error) return { status: 200, text: JSON.stringify({ jsonrpc, id, result }) }
@@ -132,15 +132,7 @@ function textOf(message: FinalMessage): { status: number; text: string } {
   }
 }
 
-interface EventStream {
-  readonly body: ReadableStream<Uint8Array>
-  send(data: string): void
-  /** Copies another stream, and ends with it. */
-  pass(source: ReadableStream<Uint8Array>): Promise<void>
-  end(): void
-}
-
-function createEventStream(): EventStream {
+function createEventStream() {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let source: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -165,8 +157,9 @@ function createEventStream(): EventStream {
   })
   return {
     body,
-    send: data => write(`event: message\ndata: ${data}\n\n`),
-    async pass(from) {
+    send: (data: string) => write(`event: message\ndata: ${data}\n\n`),
+    /** Copies another stream, and ends with it. */
+    async pass(from: ReadableStream<Uint8Array>) {
       source = from.getReader()
       try {
         // The client may have disconnected before the other stream was attached.
@@ -182,7 +175,7 @@ function createEventStream(): EventStream {
 }
 
 /** A notification that cannot be serialised must not fail the call that sent it. */
-function written(message: object): string | undefined {
+function tryStringify(message: object): string | undefined {
   try {
     return JSON.stringify(message)
   } catch {

@@ -26,7 +26,7 @@ async function open() {
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', [pay], { consentOperations })] } },
     agents: { strict: { capabilities }, trusted: { capabilities, consent: { allow: [], askClient: true } } },
-    tellEnd: (operation, caller) => hub.mcp.tellEnd(operation, caller),
+    tellEnd: (operation, caller) => hub.mcp.notifyEnded(operation, caller),
   })
   hub.work()
   return { hub, runs, front: frontOf(hub, {}) }

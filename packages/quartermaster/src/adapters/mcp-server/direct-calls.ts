@@ -10,16 +10,16 @@ import type { AgentTools } from './agent-tools.ts'
 import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
 import {
+  acceptsAnswers,
   type CallMessage,
-  endedBy,
-  givenKey,
+  callSignal,
   type HeaderReader,
   hasOnly,
+  idempotencyKeyOf,
   isCallMessage,
   isObject,
   isProgressToken,
   type McpRequest,
-  speaksJson,
   traceOf,
 } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -39,20 +39,20 @@ export interface DirectCall {
   readonly headers: HeaderReader
   readonly body: unknown
   /** Aborted when the client disconnects. */
-  readonly gone: CancelSignal
+  readonly disconnected: CancelSignal
 }
 
 const REVISION = '2026-07-28'
 
-type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'states' | 'version'>
+type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'stateSigner' | 'version'>
 
-export function createDirectCalls({ toolCalls, states, version }: DirectCallsDeps): DirectCalls {
+export function createDirectCalls({ toolCalls, stateSigner, version }: DirectCallsDeps): DirectCalls {
   function requestFrom(
-    { headers, gone }: DirectCall,
+    { headers, disconnected }: DirectCall,
     { params }: OrdinaryCall,
     { holder, notify }: Pick<McpRequest, 'holder' | 'notify'>,
   ): McpRequest {
-    const idempotencyKey = givenKey(params._meta, headers)
+    const idempotencyKey = idempotencyKeyOf(params._meta, headers)
     return {
       isModern: true,
       meta: params._meta,
@@ -60,14 +60,14 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
       trace: traceOf(params._meta, headers),
       idempotencyKey,
       state: undefined,
-      inputResponses: NOTHING,
+      inputResponses: NO_RESPONSES,
       holder,
-      signal: endedBy(gone, idempotencyKey),
-      gone,
+      signal: callSignal(disconnected, idempotencyKey),
+      disconnected,
       notify,
       // A client that asks for log messages is not an ordinary call.
       log() {},
-      sign: state => states.mint(state),
+      sign: state => stateSigner.mint(state),
     }
   }
 
@@ -88,7 +88,7 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
       const answer = createAnswerStream()
       const sender = senderOf(agentTools)
       toolCalls.call(agentTools, body.params, requestFrom(call, body, { holder, notify: answer.notify })).then(
-        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped(result, sender) }),
+        result => answer.end({ jsonrpc: '2.0', id: body.id, result: withServerInfo(result, sender) }),
         error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
       )
       return answer.served
@@ -96,25 +96,25 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
   }
 }
 
-const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
+const NO_RESPONSES: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** The server info in every answer. */
 type Sender = Readonly<Record<string, unknown>>
 
-function stamped(result: ToolCallResult, sender: Sender): object {
+function withServerInfo(result: ToolCallResult, sender: Sender): object {
   const meta = '_meta' in result ? result._meta : undefined
   return Object.assign({ resultType: 'complete' }, result, { _meta: Object.assign({}, meta, sender) })
 }
 
 type OrdinaryCall = CallMessage & { readonly params: { readonly _meta: Record<string, unknown> } }
 
-export function announcesCall(headers: HeaderReader): boolean {
+export function hasDirectCallHeaders(headers: HeaderReader): boolean {
   return headers.get('mcp-protocol-version') === REVISION && headers.get('mcp-method') === 'tools/call'
 }
 
 /** Headers of a modern request must repeat its body exactly. */
 function isOrdinaryPost(headers: HeaderReader, { params }: OrdinaryCall): boolean {
-  return announcesCall(headers) && headers.get('mcp-name') === params.name && speaksJson(headers)
+  return hasDirectCallHeaders(headers) && headers.get('mcp-name') === params.name && acceptsAnswers(headers)
 }
 
 function isOrdinaryCall(body: unknown): body is OrdinaryCall {

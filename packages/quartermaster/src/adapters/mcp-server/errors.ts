@@ -31,7 +31,7 @@ export function readingError(error: unknown, request: McpRequest): ProtocolError
 }
 
 /** Runs the work and converts our errors to errors of the request. */
-export function orProtocolError<T>(work: () => T): T {
+export function withProtocolErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -6,10 +6,9 @@ import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer } from '../../testing/http-server.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
-import type { FrontLimits } from './http-streams.ts'
 import { ask, frontOf, type TestFront } from './testing/front.ts'
 
-async function open(limits: Partial<FrontLimits> = {}, tools: readonly AnyTool[] = [simpleTool('plain')]) {
+async function open(limits: Parameters<typeof frontOf>[1] = {}, tools: readonly AnyTool[] = [simpleTool('plain')]) {
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', tools)] } },
     agents: { worker: { capabilities: { main: {} } }, other: { capabilities: { main: {} } } },
@@ -21,9 +20,9 @@ async function open(limits: Partial<FrontLimits> = {}, tools: readonly AnyTool[]
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 function post(front: TestFront, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
   const all = { ...HEADERS, authorization: 'Bearer token-of-worker', ...headers }
-  return front.handle(new Request('http://localhost/mcp', { method: 'POST', body: text, headers: all }))
+  return front.handle(new Request('http://localhost/mcp', { method: 'POST', body: sent as string, headers: all }))
 }
 
 const INITIALIZE = {
@@ -80,6 +79,15 @@ describe('a message', () => {
     const answer = (await response.json()) as { error: { code: number } }
     expect(answer.error.code).toBe(code)
     expect(front.counts()).toEqual({ sessions: 0, streams: 0, requests: 0 })
+  })
+
+  it.each([true, false])('is read within the limits, whether its length is declared (%s) or not', async isDeclared => {
+    const { front } = await open({ maxBodyBytes: 1_000 })
+    const status = async (body: Uint8Array<ArrayBuffer>) =>
+      (await post(front, body, isDeclared ? { 'content-length': String(body.length) } : {})).status
+    expect(await status(new Uint8Array(1_001).fill(0x20))).toBe(413)
+    expect(await status(Uint8Array.from([0x22, 0xff, 0xc3, 0x22]))).toBe(400)
+    expect(await status(new TextEncoder().encode(JSON.stringify({ ...INITIALIZE, id: 'ü' })))).toBe(200)
   })
 })
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { defineTool, toolFailure } from '../../core/catalogue/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
-import type { FrontLimits } from './http-streams.ts'
 import type { HttpFront } from './index.ts'
 import { add } from './testing/add-tool.ts'
 import { connect, ERAS, frontOf } from './testing/front.ts'
@@ -28,7 +27,7 @@ const tools = [
   simpleTool('send', { requires: ['mail'] }),
 ]
 
-async function open(more: Parameters<typeof createHub>[0] = {}, limits: Partial<FrontLimits> = {}) {
+async function open(more: Parameters<typeof createHub>[0] = {}, limits: Parameters<typeof frontOf>[1] = {}) {
   mail.verdict = UP
   const hub = await createHub({
     units: {
@@ -229,7 +228,7 @@ describe('the endpoint', () => {
     await connect(front, 'worker', 'auto', { listChanged: { tools: { onChanged() {} } } })
     await expect.poll(() => front.counts().streams).toBe(1)
     await hub.setAgents({ stranger: { capabilities: { other: {} } } })
-    await front.endAllBut(({ name }) => hub.agents.has(name))
+    await front.endExcept(({ name }) => hub.agents.has(name))
     await expect.poll(() => front.counts().streams).toBe(0)
   })
 

@@ -10,28 +10,28 @@ import {
   parseBoundedJson,
   textOfBody,
 } from '../../core/kernel/index.ts'
-import { withAnnouncements } from './announcements.ts'
 import { type HeldAnswer, isEventStream, type Served } from './answer-stream.ts'
-import { announcesCall, type DirectCall } from './direct-calls.ts'
+import { type DirectCall, hasDirectCallHeaders } from './direct-calls.ts'
 import { createOpenStreams, FRONT_LIMITS, type FrontLimits } from './http-streams.ts'
 import { createLegacyCalls } from './legacy-calls.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
 import {
   type AuthenticatedAgent,
-  beginsSomething,
   clientOf,
-  givenKey,
   type HeaderReader,
+  idempotencyKeyOf,
   idOf,
-  isListening,
   isObject,
   mayChange,
+  opensListeningStream,
   type PlainHeaders,
   readerOf,
+  startsWork,
 } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { buildServer } from './server.ts'
-import { createBegunCalls, type ServerParts } from './server-parts.ts'
+import { createCallHandovers, type ServerParts } from './server-parts.ts'
+import { withAnnouncements } from './subscriptions.ts'
 
 export interface HttpFrontDeps extends ServerParts {
   readonly clock: Clock
@@ -45,7 +45,7 @@ export interface HttpFrontDeps extends ServerParts {
 }
 
 /** A request whose body was read already, without a `Request` object. */
-interface WholeRequest {
+interface BufferedRequest {
   readonly headers: PlainHeaders
   readonly body: Uint8Array
 }
@@ -54,15 +54,15 @@ interface WholeRequest {
 export interface HttpFront {
   handle(request: Request): Promise<Response>
   /** Like `handle`, for a server that writes short answers without a `Response` and knows when its client disconnects. */
-  answer(request: Request, gone?: CancelSignal): Promise<Served>
+  answer(request: Request, disconnected?: CancelSignal): Promise<Served>
   /** Whether the headers allow `answerWhole`. */
-  mayBeOrdinary(headers: PlainHeaders): boolean
+  mayTakeFastPath(headers: PlainHeaders): boolean
   /** Answers an ordinary call, or returns `undefined`: then `answer` has to handle it. */
-  answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined
+  answerBuffered(request: BufferedRequest, disconnected: CancelSignal): Promise<Served> | undefined
   /** Closes the streams and sessions of a revoked token. */
   end(tokenId: string): Promise<void>
   /** Closes the streams and sessions of all callers that no longer exist. */
-  endAllBut(isThere: (caller: Caller) => boolean): Promise<void>
+  endExcept(isThere: (caller: Caller) => boolean): Promise<void>
   /** Accepts no new work and ends streams that only listen; running calls are still answered. */
   drain(): void
   counts(): { sessions: number; streams: number; requests: number }
@@ -76,23 +76,23 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const onCut = (tokenId: string) => log.warn('A client that did not read was cut off.', { tokenId })
   const streams = createOpenStreams({ limits, onCut })
   const inFlight = createInFlight({ most: limits.maxInFlight, what: 'requests under way' })
-  const begun = createBegunCalls()
+  const handovers = createCallHandovers()
   let isDraining = false
   const sessions = createLegacySessions({
     clock,
     ids,
     limits,
     agentToolsOf: ({ session }) => ({ name: session.caller.name, session }),
-    async build(agentTools, canHear) {
+    async build(agentTools, hasStream) {
       const instructions = await deps.instructionsFor?.(agentTools.session)
-      return withAnnouncements(buildServer(agentTools, { ...deps, begun }, instructions), agentTools, {
+      return withAnnouncements(buildServer(agentTools, { ...deps, handovers }, instructions), agentTools, {
         ...deps,
-        canHear,
+        hasStream,
       })
     },
-    onListening: deps.endNews.arrived,
-    onEnded: ({ id, who }) => clientGone({ holder: who.tokenId, sessionId: id }),
-    calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
+    onListening: deps.operationNotifications.listenerArrived,
+    onEnded: ({ id, agent }) => clientGone({ holder: agent.tokenId, sessionId: id }),
+    calls: directCalls ? createLegacyCalls({ ...deps, handovers }) : undefined,
   })
   /** In the modern era a client is identified by its token alone. */
   async function clientGone(of: Parameters<typeof clientOf>[0]): Promise<void> {
@@ -106,59 +106,62 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   async function serve(
     request: Request,
-    who: AuthenticatedAgent,
-    gone: CancelSignal | undefined,
-  ): Promise<BegunAnswer> {
+    agent: AuthenticatedAgent,
+    disconnected: CancelSignal | undefined,
+  ): Promise<PendingAnswer> {
     if (request.method !== 'POST') {
       if (isDraining && request.method === 'GET') throw stopping()
-      streams.refuseMore(who.tokenId)
+      streams.refuseMore(agent.tokenId)
       const listens = request.method === 'GET'
-      return { mayHaveChanged: false, listens, ...(await sessions.handle(request, who, undefined)) }
+      return { mayHaveChanged: false, listens, ...(await sessions.handle(request, agent, undefined)) }
     }
     const body = await readMessage(request, limits)
-    if (isDraining && beginsSomething(body))
+    if (isDraining && startsWork(body))
       return { mayHaveChanged: false, listens: false, served: problem(stopping(), 503, {}, idOf(body)), release() {} }
     // Reading the body may take a while; the token or the agent may have been removed meanwhile.
-    if (!isStill(who, request.headers))
+    if (!isStillValid(agent, request.headers))
       return { mayHaveChanged: false, listens: false, served: UNAUTHORIZED(), release() {} }
     return {
       mayHaveChanged: mayChange(body),
-      listens: isListening(body),
-      ...(await serveMessage(request, body, { who, gone })),
+      listens: opensListeningStream(body),
+      ...(await serveMessage(request, body, { agent, disconnected })),
     }
   }
 
   async function serveMessage(
     request: Request,
     body: unknown,
-    { who, gone }: { who: AuthenticatedAgent; gone: CancelSignal | undefined },
+    { agent, disconnected }: { agent: AuthenticatedAgent; disconnected: CancelSignal | undefined },
   ): Promise<HeldAnswer> {
     const cancelled = cancelledKey(request, body)
     if (cancelled !== undefined) {
-      deps.toolCalls.cancel(who.tokenId, cancelled)
+      deps.toolCalls.cancel(agent.tokenId, cancelled)
       return { served: new Response(null, { status: 202 }), release() {} }
     }
-    const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
+    const ordinary = serveOrdinary(
+      { headers: request.headers, body, disconnected: disconnected ?? request.signal },
+      agent,
+    )
     if (ordinary) return ordinary
     // From here on the answer may be a stream, and work must not start when no stream may be opened.
-    streams.refuseMore(who.tokenId)
+    streams.refuseMore(agent.tokenId)
     const isLegacy = await isLegacyRequest(request, body)
-    return (isLegacy ? sessions : modern).handle(request, who, body)
+    return (isLegacy ? sessions : modern).handle(request, agent, body)
   }
 
-  function serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<HeldAnswer> | undefined {
-    if (!announcesCall(call.headers)) return sessions.serveOrdinary(call, who)
-    return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
+  function serveOrdinary(call: DirectCall, agent: AuthenticatedAgent): Promise<HeldAnswer> | undefined {
+    if (!hasDirectCallHeaders(call.headers)) return sessions.serveOrdinary(call, agent)
+    return modern.serveOrdinary(call, agent)?.then(served => ({ served, release() {} }))
   }
 
-  function isStill({ session }: AuthenticatedAgent, headers: HeaderReader): boolean {
+  function isStillValid({ session }: AuthenticatedAgent, headers: HeaderReader): boolean {
     return callerOf(headers, authenticate)?.session === session
   }
 
   /** A stream for a token that was revoked meanwhile would stay open forever, so it is cancelled. */
   function send(
-    { served, release, mayHaveChanged, listens }: BegunAnswer,
-    who: AuthenticatedAgent,
+    { served, release, mayHaveChanged, listens }: PendingAnswer,
+    agent: AuthenticatedAgent,
     { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
     const onSent = () => {
@@ -169,10 +172,10 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       onSent()
       return served
     }
-    if (isStill(who, headers)) return streams.follow(who.tokenId, served, { onSent, listens })
+    if (isStillValid(agent, headers)) return streams.follow(agent.tokenId, served, { onSent, listens })
     onSent()
     void served.body?.cancel()
-    return mayHaveChanged ? CUT_SHORT() : UNAUTHORIZED()
+    return mayHaveChanged ? REVOKED_MEANWHILE() : UNAUTHORIZED()
   }
 
   async function close(tokenId: string): Promise<void> {
@@ -183,14 +186,14 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     await clientGone({ holder: tokenId })
   }
 
-  async function answer(request: Request, gone?: CancelSignal): Promise<Served> {
-    const who = callerOf(request.headers, authenticate)
-    if (!who) return UNAUTHORIZED()
+  async function answer(request: Request, disconnected?: CancelSignal): Promise<Served> {
+    const agent = callerOf(request.headers, authenticate)
+    if (!agent) return UNAUTHORIZED()
     let leave = () => {}
     try {
-      leave = inFlight.enter(who.tokenId)
-      callers.set(who.tokenId, who.session.caller)
-      return send(await serve(request, who, gone), who, { headers: request.headers, leave })
+      leave = inFlight.enter(agent.tokenId)
+      callers.set(agent.tokenId, agent.session.caller)
+      return send(await serve(request, agent, disconnected), agent, { headers: request.headers, leave })
     } catch (error) {
       leave()
       return failed(error)
@@ -200,23 +203,23 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const failed = (error: unknown) =>
     failureResponse(error, failure => log.error('an MCP request failed', { error: failure.message }))
 
-  function answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined {
+  function answerBuffered(request: BufferedRequest, disconnected: CancelSignal): Promise<Served> | undefined {
     const headers = readerOf(request.headers)
-    const who = callerOf(headers, authenticate)
-    const body = who && messageIn(request.body, limits)
+    const agent = callerOf(headers, authenticate)
+    const body = agent && messageIn(request.body, limits)
     // Refusals take the full path, which explains them.
-    if (!body || isDraining || !inFlight.hasPlace(who.tokenId)) return undefined
-    const leave = inFlight.enter(who.tokenId)
+    if (!body || isDraining || !inFlight.hasPlace(agent.tokenId)) return undefined
+    const leave = inFlight.enter(agent.tokenId)
     const quit = (error: unknown) => {
       leave()
       return failed(error)
     }
     try {
-      const ordinary = serveOrdinary({ headers, body, gone }, who)
+      const ordinary = serveOrdinary({ headers, body, disconnected }, agent)
       if (!ordinary) leave()
-      else callers.set(who.tokenId, who.session.caller)
+      else callers.set(agent.tokenId, agent.session.caller)
       return ordinary
-        ?.then(held => send({ mayHaveChanged: true, listens: false, ...held }, who, { headers, leave }))
+        ?.then(held => send({ mayHaveChanged: true, listens: false, ...held }, agent, { headers, leave }))
         .catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
@@ -225,16 +228,16 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   return {
     answer,
-    mayBeOrdinary: headers =>
-      directCalls && (announcesCall(readerOf(headers)) || headers['mcp-session-id'] !== undefined),
-    answerWhole,
+    mayTakeFastPath: headers =>
+      directCalls && (hasDirectCallHeaders(readerOf(headers)) || headers['mcp-session-id'] !== undefined),
+    answerBuffered,
     async handle(request) {
       const served = await answer(request)
       return served instanceof Response ? served : new Response(served.text, served)
     },
-    async endAllBut(isThere) {
-      const gone = [...callers].filter(([, caller]) => !isThere(caller)).map(([tokenId]) => tokenId)
-      await Promise.all(gone.map(close))
+    async endExcept(isThere) {
+      const removed = [...callers].filter(([, caller]) => !isThere(caller)).map(([tokenId]) => tokenId)
+      await Promise.all(removed.map(close))
     },
     end: close,
     drain() {
@@ -250,7 +253,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 }
 
 /** An answer, whether the request may have changed something, and whether it only opens a listening stream. */
-interface BegunAnswer extends HeldAnswer {
+interface PendingAnswer extends HeldAnswer {
   readonly mayHaveChanged: boolean
   readonly listens: boolean
 }
@@ -261,7 +264,7 @@ const stopping = () => new AppError('STOPPING', 'Quartermaster is stopping. Send
 function cancelledKey({ headers }: Request, body: unknown): string | undefined {
   if (headers.has('mcp-session-id') || !isObject(body) || body.method !== 'notifications/cancelled') return undefined
   const meta = isObject(body.params) && isObject(body.params._meta) ? body.params._meta : {}
-  const key = givenKey(meta, headers)
+  const key = idempotencyKeyOf(meta, headers)
   return typeof key === 'string' ? key : undefined
 }
 
@@ -281,7 +284,7 @@ const UNAUTHORIZED = () =>
   )
 
 /** Not 401: after 401 the client may repeat the call with another token. */
-const CUT_SHORT = () =>
+const REVOKED_MEANWHILE = () =>
   problem(
     new AppError(
       'OUTCOME_UNKNOWN',
@@ -290,7 +293,7 @@ const CUT_SHORT = () =>
     403,
   )
 
-export async function readMessage(request: Request, limits: FrontLimits): Promise<unknown> {
+async function readMessage(request: Request, limits: FrontLimits): Promise<unknown> {
   const bytes = await readBytes(request, limits.maxBodyBytes)
   const message = parseBoundedJson(textOfBody(bytes), limits)
   if (Array.isArray(message) && message.length > limits.maxBatch) {

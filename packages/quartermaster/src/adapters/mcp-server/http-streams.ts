@@ -43,7 +43,6 @@ interface OpenStreams {
   close(): void
 }
 
-
 export function createOpenStreams({
   limits,
   onCut,
@@ -183,28 +182,20 @@ export function boundedStream(
 }
 
 /** Chunks received but not read yet. */
-interface Backlog {
-  add(chunk: Uint8Array): void
-  bytes(): number
-  /** Resolves with the next chunk, or `undefined` at the end. */
-  next(): Promise<Uint8Array | undefined>
-  finish(): void
-  drop(): void
-}
-
-function createBacklog(): Backlog {
+function createBacklog() {
   let chunks: Uint8Array[] = []
   let bytes = 0
   let isFinished = false
   let wake = () => {}
   return {
-    add(chunk) {
+    add(chunk: Uint8Array) {
       if (isFinished) return
       chunks.push(chunk)
       bytes += chunk.byteLength
       wake()
     },
     bytes: () => bytes,
+    /** The next chunk, or `undefined` at the end. */
     async next() {
       if (chunks.length === 0 && !isFinished) await new Promise<void>(resolve => (wake = resolve))
       const chunk = chunks.shift()

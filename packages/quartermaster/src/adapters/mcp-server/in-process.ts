@@ -18,11 +18,11 @@ import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
 import { type Calls, checkWhenDisabled } from '../../core/operations/index.ts'
 import { type AgentTools, findTool, listTools, toolNotFound, versionsOf } from './agent-tools.ts'
-import { withAnnouncements } from './announcements.ts'
-import { checkedKey } from './mcp-request.ts'
+import { validateIdempotencyKey } from './mcp-request.ts'
 import { type Era, listedOutput, showsOutput, toMcpResult } from './render.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
+import { withAnnouncements } from './subscriptions.ts'
 
 interface InProcessToolboxDeps {
   readonly calls: Calls
@@ -74,7 +74,7 @@ export function inProcessToolbox(session: AgentSession, { ask }: ToolboxOptions,
       if (!grant) return refused(toolNotFound(agentTools, name))
       try {
         const { client } = agentTools
-        const key = checkedKey(idempotencyKey)
+        const key = validateIdempotencyKey(idempotencyKey)
         const request = {
           session,
           tool: name,
@@ -156,7 +156,7 @@ export function inProcessServer(
     type: 'sdk',
     name: key,
     get instance() {
-      server ??= tellingEnd(withAnnouncements(buildServer(agentTools, deps), agentTools, deps), () =>
+      server ??= withDisconnect(withAnnouncements(buildServer(agentTools, deps), agentTools, deps), () =>
         deps.clientGone?.(client),
       )
       return server
@@ -165,7 +165,7 @@ export function inProcessServer(
 }
 
 /** Also calls back when the server's client has disconnected. */
-function tellingEnd(server: Server, onGone: () => Promise<void> | undefined): Server {
+function withDisconnect(server: Server, onGone: () => Promise<void> | undefined): Server {
   const { onclose } = server
   server.onclose = () => {
     onclose?.()

@@ -46,7 +46,7 @@ const ENDINGS: Record<string, (stage: Stage) => Promise<unknown>> = {
   'loses its token': ({ front }) => front.revoke('worker'),
   'loses its agent': async ({ hub, front }) => {
     await hub.setAgents({})
-    await front.endAllBut(({ name }) => hub.agents.has(name))
+    await front.endExcept(({ name }) => hub.agents.has(name))
   },
   'is on a server that stops': ({ front }) => front.close(),
 }
@@ -176,10 +176,13 @@ it('reads an ordinary call in a session from a request that is there as a whole'
   })
   const gone = new AbortController().signal
   const call = whole({ method: 'tools/call', params: { name: 'plain' } })
-  expect(front.mayBeOrdinary(headers)).toBe(true)
-  expect(await front.answerWhole(call, gone)).toMatchObject({ status: 200, text: expect.stringContaining('"plain"') })
-  expect(front.answerWhole(whole({ method: 'tools/list' }), gone)).toBeUndefined()
+  expect(front.mayTakeFastPath(headers)).toBe(true)
+  expect(await front.answerBuffered(call, gone)).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('"plain"'),
+  })
+  expect(front.answerBuffered(whole({ method: 'tools/list' }), gone)).toBeUndefined()
   const elsewhere = { ...call, headers: { ...headers, 'mcp-session-id': 'session_made_up' } }
-  expect(front.answerWhole(elsewhere, gone)).toBeUndefined()
+  expect(front.answerBuffered(elsewhere, gone)).toBeUndefined()
   expect(front.counts().requests).toBe(0)
 })

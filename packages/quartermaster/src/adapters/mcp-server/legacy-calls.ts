@@ -18,26 +18,26 @@ import type { DirectCall } from './direct-calls.ts'
 import { toJsonRpcError } from './errors.ts'
 import {
   type AuthenticatedAgent,
+  acceptsAnswers,
   authInfoOf,
   type CallMessage,
-  givenKey,
   type HeaderReader,
   hasOnly,
+  idempotencyKeyOf,
   isCallMessage,
   isObject,
   isProgressToken,
   LOG_LEVELS,
   type McpRequest,
-  speaksJson,
   traceOf,
 } from './mcp-request.ts'
-import type { BegunCalls, ServerParts } from './server-parts.ts'
+import type { CallHandovers, ServerParts } from './server-parts.ts'
 import type { ToolCallResult } from './tool-calls.ts'
 
 /** A session as its direct calls need it. */
 export interface CallSession {
   readonly id: string
-  readonly who: AuthenticatedAgent
+  readonly agent: AuthenticatedAgent
   readonly agentTools: AgentTools
   readonly server: Pick<Server, 'getClientCapabilities'>
   readonly transport: Pick<WebStandardStreamableHTTPServerTransport, 'handleRequest'>
@@ -54,35 +54,42 @@ export interface LegacyCalls {
   /** The answer, or `undefined` when the SDK has to handle the request. */
   serve(call: DirectCall, session: CallSession): Promise<Served> | undefined
   /** Handles notifications: a client may cancel a call. */
-  hear(message: Readonly<Record<string, unknown>>, session: CallSession): void
+  handleNotification(message: Readonly<Record<string, unknown>>, session: CallSession): void
 }
 
 /** Proxies and clients time out on a silent request; a stream has keep-alives. */
 const STREAM_AFTER_MS = 15_000
 
-interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states'> {
-  readonly begun: Pick<BegunCalls, 'handOver'>
+interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'stateSigner'> {
+  readonly handovers: Pick<CallHandovers, 'handOver'>
 }
 
-export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps): LegacyCalls {
-  function requestOf({ headers, gone, session, message: { params }, answer, cancellation }: RunningCall): McpRequest {
+export function createLegacyCalls({ toolCalls, stateSigner, handovers }: LegacyCallsDeps): LegacyCalls {
+  function requestOf({
+    headers,
+    disconnected,
+    session,
+    message: { params },
+    answer,
+    cancellation,
+  }: RunningCall): McpRequest {
     const meta = (params._meta ?? {}) as Record<string, unknown>
     return {
       isModern: false,
-      holder: session.who.tokenId,
+      holder: session.agent.tokenId,
       sessionId: session.id,
       // A disconnect cancels nothing: legacy clients send a notification, or end their session.
       signal: cancellation.signal,
-      gone,
+      disconnected,
       meta,
       client: session.server.getClientCapabilities() ?? {},
       trace: traceOf(meta, headers),
-      idempotencyKey: givenKey(meta, headers),
+      idempotencyKey: idempotencyKeyOf(meta, headers),
       state: undefined,
-      inputResponses: NOTHING,
+      inputResponses: NO_RESPONSES,
       notify: answer.notify,
       log: (level, data) => answer.notify('notifications/message', { level: LOG_LEVELS[level], data }),
-      sign: state => states.mint(state),
+      sign: state => stateSigner.mint(state),
     }
   }
 
@@ -90,12 +97,12 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
   async function handOver(call: RunningCall, result: ToolCallResult): Promise<void> {
     const { session, message, answer, cancellation } = call
     if (cancellation.signal.aborted) return
-    const init = { method: 'POST', headers: carried(call.headers), signal: abortSignalOf(call.gone) }
+    const init = { method: 'POST', headers: forwardedHeaders(call.headers), signal: abortSignalOf(call.disconnected) }
     const request = new Request('http://localhost/mcp', init)
-    begun.handOver(request, { result, cancel: cancellation.cancel })
-    const authInfo = authInfoOf(session.who)
+    handovers.handOver(request, { result, cancel: cancellation.cancel })
+    const authInfo = authInfoOf(session.agent)
     const response = await session.transport.handleRequest(request, { parsedBody: message, authInfo })
-    answer.goOnAs(response)
+    answer.continueWith(response)
     if (!isEventStream(response)) cancellation.cancel(new AppError('CANCELLED', 'Its session could not go on.'))
   }
 
@@ -114,17 +121,17 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
   }
 
   return {
-    serve({ headers, body, gone }, session) {
+    serve({ headers, body, disconnected }, session) {
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers) || session.running.has(body.id)) return undefined
       const answer = createAnswerStream({ headers: session.headers, streamAfterMs: STREAM_AFTER_MS })
       const cancellation = createCancellation()
       // A cancelled call gets no answer (MCP 2025-11-25, cancellation).
       cancellation.signal.addEventListener('abort', answer.drop)
       session.running.set(body.id, cancellation)
-      void run({ headers, gone, session, message: body, answer, cancellation })
+      void run({ headers, disconnected, session, message: body, answer, cancellation })
       return answer.served
     },
-    hear({ method, params }, { running }) {
+    handleNotification({ method, params }, { running }) {
       if (method !== 'notifications/cancelled' || !isObject(params)) return
       const cancellation = running.get(params.requestId as string | number)
       cancellation?.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
@@ -138,14 +145,14 @@ export function endCalls({ running }: CallSession): void {
 
 interface RunningCall {
   readonly headers: HeaderReader
-  readonly gone: CancelSignal
+  readonly disconnected: CancelSignal
   readonly session: CallSession
   readonly message: CallMessage
   readonly answer: AnswerStream
   readonly cancellation: Cancellation
 }
 
-const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
+const NO_RESPONSES: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** Converts to the type that `Request` accepts. */
 function abortSignalOf(signal: CancelSignal): AbortSignal {
@@ -156,10 +163,17 @@ function abortSignalOf(signal: CancelSignal): AbortSignal {
 }
 
 /** The headers that the SDK reads. */
-const CARRIED = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'traceparent', 'tracestate']
+const FORWARDED_HEADERS = [
+  'accept',
+  'content-type',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'traceparent',
+  'tracestate',
+]
 
-function carried(headers: HeaderReader): Record<string, string> {
-  const entries = CARRIED.map(name => [name, headers.get(name)] as const)
+function forwardedHeaders(headers: HeaderReader): Record<string, string> {
+  const entries = FORWARDED_HEADERS.map(name => [name, headers.get(name)] as const)
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null))
 }
 
@@ -167,8 +181,8 @@ const REVISIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
 
 function isOrdinaryPost(headers: HeaderReader): boolean {
   const revision = headers.get('mcp-protocol-version')
-    // Only modern requests name their method in a header.
-  return (revision === null || REVISIONS.has(revision)) && headers.get('mcp-method') === null && speaksJson(headers)
+  // Only modern requests name their method in a header.
+  return (revision === null || REVISIONS.has(revision)) && headers.get('mcp-method') === null && acceptsAnswers(headers)
 }
 
 const PARAMS = new Set(['name', 'arguments', '_meta'])

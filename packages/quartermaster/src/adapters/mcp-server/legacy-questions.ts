@@ -15,35 +15,38 @@ interface OpenRequest<T> {
   readonly context: ServerContext
   readonly request: McpRequest
   /** Continues the request with the client's state and answers. */
-  again(request: McpRequest): Promise<T>
+  continueWith(request: McpRequest): Promise<T>
 }
 
-type Parts = Pick<ServerParts, 'states' | 'exchanges' | 'log'>
+type Parts = Pick<ServerParts, 'stateSigner' | 'exchanges' | 'log'>
 
 /** Longer than any caller waits for an answer: the question is withdrawn first. */
-const UNTIL_TAKEN_BACK_MS = 2 * ANSWER_SECONDS * 1000
+const QUESTION_TIMEOUT_MS = 2 * ANSWER_SECONDS * 1000
 
-const MOST_LOGGED = 200
+const MAX_LOGGED_ERROR = 200
 
 /**
  * Asks a legacy client the questions of its request while the request stays open, until there is a result. The SDK does the
  * same, but fails the request when a client does not answer and leaves the asking work waiting. Modern clients repeat the request.
  */
-export async function askWhileOpen<T>(first: T, open: OpenRequest<T>, parts: Parts): Promise<T> {
-  const { context, request, again } = open
+export async function askDuringRequest<T>(first: T, open: OpenRequest<T>, parts: Parts): Promise<T> {
+  const { context, request, continueWith } = open
   let result = first
   for (let round = 1; !request.isModern && isInputRequiredResult(result); round++) {
     const { inputRequests = {}, requestState = '' } = result as InputRequiredResult
-    const state = await parts.states.verify(requestState, context)
+    const state = await parts.stateSigner.verify(requestState, context)
     // Cancelled work asks no more questions and returns how it ended.
     if (round > MOST_ROUNDS) parts.exchanges.cancel(state.exchangeId, askedTooOften())
     const asked = Object.entries(inputRequests).map(async ([key, one]) => {
       const closed = parts.exchanges.closed(state.exchangeId, key)
-      return [key, round > MOST_ROUNDS ? noTo(one) : await askClient(one, { context, closed, log: parts.log })] as const
+      return [
+        key,
+        round > MOST_ROUNDS ? refusalOf(one) : await askClient(one, { context, closed, log: parts.log }),
+      ] as const
     })
     const inputResponses = Object.fromEntries(await Promise.all(asked))
     throwIfCancelled(request.signal)
-    result = await again({ ...request, state, inputResponses })
+    result = await continueWith({ ...request, state, inputResponses })
   }
   return result
 }
@@ -52,7 +55,6 @@ function askedTooOften(): AppError {
   return new AppError('ANSWER_UNAVAILABLE', `It asked in more than ${MOST_ROUNDS} rounds in one request.`)
 }
 
-
 /** The client's answer. A failure, an invalid answer and a disconnect count as a refusal. */
 async function askClient(
   asked: InputRequest,
@@ -60,24 +62,24 @@ async function askClient(
 ): Promise<unknown> {
   const { mcpReq, http } = context
   const over = new AbortController()
-  const gone = http?.req?.signal
-  const signal = AbortSignal.any([over.signal, mcpReq.signal, ...(gone ? [gone] : [])])
+  const disconnected = http?.req?.signal
+  const signal = AbortSignal.any([over.signal, mcpReq.signal, ...(disconnected ? [disconnected] : [])])
   // Withdrawing also tells the client; its later answer belongs to no question.
   void closed.then(() => over.abort('The question was withdrawn.'))
   try {
     const { method, params } = asked
     const message = params === undefined ? { method } : { method, params }
-    const answer = await mcpReq.send(message as never, { signal, timeout: UNTIL_TAKEN_BACK_MS })
+    const answer = await mcpReq.send(message as never, { signal, timeout: QUESTION_TIMEOUT_MS })
     if (isAnswerTo(asked, answer)) return answer
     log.info('a client answered something else than it was asked', { method })
   } catch (error) {
     if (!signal.aborted)
       log.info('a client did not answer what it was asked', {
         method: asked.method,
-        error: String(error).slice(0, MOST_LOGGED),
+        error: String(error).slice(0, MAX_LOGGED_ERROR),
       })
   }
-  return noTo(asked)
+  return refusalOf(asked)
 }
 
 const KINDS = { 'elicitation/create': 'elicit', 'sampling/createMessage': 'sampling', 'roots/list': 'roots' } as const
@@ -87,6 +89,6 @@ function isAnswerTo({ method }: InputRequest, answer: unknown): boolean {
 }
 
 /** A form that was not filled in decides nothing; a model and folders are declined. */
-function noTo({ method }: InputRequest): { action: 'cancel' | 'decline' } {
+function refusalOf({ method }: InputRequest): { action: 'cancel' | 'decline' } {
   return { action: method === 'elicitation/create' ? 'cancel' : 'decline' }
 }

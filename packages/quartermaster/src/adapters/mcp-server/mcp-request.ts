@@ -1,16 +1,19 @@
+import { randomBytes } from 'node:crypto'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
+  createRequestStateCodec,
+  type RequestStateCodec,
   type Server,
   type ServerContext,
   TRACEPARENT_META_KEY,
   TRACESTATE_META_KEY,
 } from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import { AppError, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type TraceContext } from '../../contracts/index.ts'
 import type { AgentSession } from '../../core/agents/index.ts'
-import { type CancelSignal, createCancellation, traceFrom, traceIdOf } from '../../core/kernel/index.ts'
-import type { LogLevel } from '../../core/operations/index.ts'
-import type { CarriedState, StateSigner } from './request-state.ts'
+import { type CancelSignal, type Clock, createCancellation, traceFrom, traceIdOf } from '../../core/kernel/index.ts'
+import { ANSWER_SECONDS, type LogLevel, type OperationSeal, REPEAT_SECONDS } from '../../core/operations/index.ts'
 
 /** A request as our handlers see it, from the SDK or from the direct path. */
 export interface McpRequest {
@@ -22,7 +25,7 @@ export interface McpRequest {
   readonly sessionId?: string | undefined
   readonly signal: CancelSignal
   /** Aborted when the client disconnects before it got the whole answer, where that does not cancel the request. */
-  readonly gone?: CancelSignal | undefined
+  readonly disconnected?: CancelSignal | undefined
   readonly meta: Readonly<Record<string, unknown>>
   readonly client: ClientCapabilities
   readonly trace?: TraceContext | undefined
@@ -38,8 +41,8 @@ export interface McpRequest {
   sign(state: CarriedState): Promise<string>
 }
 
-export function hasGone({ gone, signal }: McpRequest): boolean {
-  return (gone ?? signal).aborted
+export function hasDisconnected({ disconnected, signal }: McpRequest): boolean {
+  return (disconnected ?? signal).aborted
 }
 
 /** The client's name; `undefined` for a client with neither token nor session. */
@@ -54,19 +57,19 @@ export function isModern({ mcpReq }: ServerContext): boolean {
 }
 
 /** Converts a request of the SDK. */
-export function requestOf(server: Server, context: ServerContext, states: StateSigner): McpRequest {
+export function requestOf(server: Server, context: ServerContext, stateSigner: StateSigner): McpRequest {
   const { mcpReq } = context
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined
-  const gone = context.http?.req?.signal
-  const idempotencyKey = givenKey(mcpReq._meta ?? {}, context.http?.req?.headers)
+  const disconnected = context.http?.req?.signal
+  const idempotencyKey = idempotencyKeyOf(mcpReq._meta ?? {}, context.http?.req?.headers)
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return {
     isModern: isModern(context),
     holder: context.http?.authInfo?.clientId,
     sessionId: context.sessionId,
     // Over HTTP, modern clients cancel by disconnecting; legacy clients send a notification.
-    signal: gone && isModern(context) ? endedBy(mcpReq.signal, idempotencyKey) : mcpReq.signal,
-    gone,
+    signal: disconnected && isModern(context) ? callSignal(mcpReq.signal, idempotencyKey) : mcpReq.signal,
+    disconnected,
     meta: mcpReq._meta ?? {},
     client: (declared ?? {}) as ClientCapabilities,
     trace: traceOf(mcpReq._meta ?? {}, context.http?.req?.headers),
@@ -79,7 +82,7 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
     log(level, data) {
       mcpReq.log(LOG_LEVELS[level], data).catch(() => {})
     },
-    sign: state => states.mint(state, context),
+    sign: state => stateSigner.mint(state, context),
   }
 }
 
@@ -117,14 +120,14 @@ export function mayChange(body: unknown): boolean {
 }
 
 /** Whether a message starts new work. Answers, polls and notifications of running calls do not. */
-export function beginsSomething(body: unknown): boolean {
-  if (Array.isArray(body)) return body.some(beginsSomething)
+export function startsWork(body: unknown): boolean {
+  if (Array.isArray(body)) return body.some(startsWork)
   if (!isObject(body) || typeof body.method !== 'string' || body.id === undefined) return false
   if (body.method === 'ping' || body.method.startsWith('tasks/')) return false
   return !(isObject(body.params) && 'requestState' in body.params)
 }
 
-export function isListening(body: unknown): boolean {
+export function opensListeningStream(body: unknown): boolean {
   return isObject(body) && body.method === 'subscriptions/listen'
 }
 
@@ -134,7 +137,7 @@ export function idOf(body: unknown): string | number | null {
 }
 
 /** Whether the client sends JSON and accepts both JSON and event streams. */
-export function speaksJson(headers: HeaderReader): boolean {
+export function acceptsAnswers(headers: HeaderReader): boolean {
   const accept = headers.get('accept') ?? ''
   return (
     /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '') &&
@@ -173,17 +176,17 @@ export function readerOf(headers: PlainHeaders): HeaderReader {
 }
 
 /** The idempotency key from the message, or from the headers. */
-export function givenKey(meta: Readonly<Record<string, unknown>>, headers: HeaderReader | undefined): unknown {
+export function idempotencyKeyOf(meta: Readonly<Record<string, unknown>>, headers: HeaderReader | undefined): unknown {
   return meta[IDEMPOTENCY_META] ?? headers?.get(IDEMPOTENCY_HEADER) ?? undefined
 }
 
 /** What cancels a call when its client disconnects: nothing if it has a key, because its repeat fetches the result. */
-export function endedBy(gone: CancelSignal, key: unknown): CancelSignal {
-  return key === undefined ? gone : createCancellation().signal
+export function callSignal(disconnected: CancelSignal, key: unknown): CancelSignal {
+  return key === undefined ? disconnected : createCancellation().signal
 }
 
 /** Validates the idempotency key. A value that is no text is rejected: the client relies on its key. */
-export function checkedKey(given: unknown): string | undefined {
+export function validateIdempotencyKey(given: unknown): string | undefined {
   if (given === undefined || typeof given === 'string') return given
   throw new AppError('INPUT_INVALID', `"${IDEMPOTENCY_META}" must be text.`)
 }
@@ -218,3 +221,58 @@ interface AuthInfoLike {
   scopes: string[]
   extra?: Record<string, unknown>
 }
+
+/** What a client carries between two rounds: the exchange, and the round in which it was asked. */
+const CarriedState = z.strictObject({
+  exchangeId: z.string(),
+  round: z.number(),
+  /** The recorded call. It outlives the exchange, which is lost with its process. */
+  operationId: z.string().optional(),
+  /** The question that asked the client to allow the call, and when. */
+  consent: z.strictObject({ key: z.string(), askedAt: z.number() }).optional(),
+})
+export type CarriedState = z.infer<typeof CarriedState>
+
+/** Signs the carried state, so that a client cannot forge it. */
+export type StateSigner = RequestStateCodec<CarriedState>
+
+/** A client whose answer arrives late still gets the result of a recorded call for this long. */
+const RESULT_SECONDS = 86_400
+
+/**
+ * State about an operation is sealed for every process of the same store. Other state is signed with a key of this process, which
+ * alone has the exchange.
+ */
+export function createStateSigner({ seal, clock }: { seal: OperationSeal; clock: Pick<Clock, 'now'> }): StateSigner {
+  const own = createRequestStateCodec<CarriedState>({
+    key: randomBytes(32),
+    ttlSeconds: ANSWER_SECONDS + REPEAT_SECONDS,
+  })
+
+  async function sealed(state: CarriedState, operationId: string): Promise<string> {
+    const until = clock.now() + ANSWER_SECONDS * 1000
+    return `${OPERATION_PREFIX}${operationId}.${await seal.seal(JSON.stringify({ state, until }), operationId)}`
+  }
+
+  async function opened(text: string): Promise<CarriedState> {
+    const dot = text.indexOf('.', OPERATION_PREFIX.length)
+    const operationId = text.slice(OPERATION_PREFIX.length, dot)
+    const { state, until } = Sealed.parse(JSON.parse(await seal.open(text.slice(dot + 1), operationId)))
+    const late = clock.now() - until
+    if (late > RESULT_SECONDS * 1000) throw new Error('expired')
+    if (late <= 0) return state
+    // Consent that arrives too late allows nothing.
+    const { consent: _consent, ...rest } = state
+    return rest
+  }
+
+  return {
+    mint: (state, context) =>
+      state.operationId === undefined ? own.mint(state, context) : sealed(state, state.operationId),
+    verify: (text, context) => (text.startsWith(OPERATION_PREFIX) ? opened(text) : own.verify(text, context)),
+  }
+}
+
+const OPERATION_PREFIX = 'op1.'
+
+const Sealed = z.strictObject({ state: CarriedState, until: z.number() })

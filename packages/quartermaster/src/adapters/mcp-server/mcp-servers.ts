@@ -20,7 +20,7 @@ import {
 } from '../../core/operations/index.ts'
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
 import { inProcessServer, inProcessToolbox } from './in-process.ts'
-import { createStates } from './request-state.ts'
+import { createStateSigner } from './mcp-request.ts'
 import { createOperationNotifications, createWatches } from './subscriptions.ts'
 import { createTasks } from './tasks.ts'
 import { createToolCalls } from './tool-calls.ts'
@@ -45,7 +45,7 @@ export interface McpServersDeps {
   clientGone?(client: string): Promise<void>
   follow: Agents['follow']
   /** Repeats notifications of ended operations that no client received. */
-  lookForEnds(): void
+  resendNotifications(): void
 }
 
 /** The MCP servers of this process: one per capability, one toolbox per host, one HTTP endpoint. */
@@ -54,9 +54,9 @@ export interface McpServers {
   /** An agent's tools for a host program in this process. */
   toolbox(session: AgentSession, options: ToolboxOptions): Toolbox
   /** Notifies the connected clients of the operation's caller; returns whether any of them received it. */
-  tellEnd(operation: OperationSummary, caller: Caller): boolean
+  notifyEnded(operation: OperationSummary, caller: Caller): boolean
   /** The callers with a client that can receive such notifications. */
-  endListeners(): readonly Caller[]
+  reachableCallers(): readonly Caller[]
   /** Rejects waiting questions: no more answers will arrive. */
   stop(): void
   overHttp(options: Pick<HttpFrontDeps, 'authenticate' | 'log' | 'limits'>): HttpFront
@@ -67,7 +67,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
-  const endNews = createOperationNotifications(deps.lookForEnds)
+  const operationNotifications = createOperationNotifications(deps.resendNotifications)
   let stopWaiting = () => {}
   const stopping = new Promise<void>(resolve => {
     stopWaiting = resolve
@@ -76,10 +76,19 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
     const coming = deps.beforeList?.(session)
     return coming && Promise.race([coming, stopping])
   }
-  const parts = { ...deps, beforeList, exchanges, tasks, toolCalls, watches, endNews, states: createStates(deps) }
+  const parts = {
+    ...deps,
+    beforeList,
+    exchanges,
+    tasks,
+    toolCalls,
+    watches,
+    operationNotifications,
+    stateSigner: createStateSigner(deps),
+  }
   return {
-    tellEnd: endNews.tell,
-    endListeners: endNews.listening,
+    notifyEnded: operationNotifications.tell,
+    reachableCallers: operationNotifications.reachableCallers,
     stop() {
       stopWaiting()
       exchanges.stop()

@@ -10,13 +10,12 @@ import {
   mirroredText,
 } from '../../core/kernel/index.ts'
 import { type AgentTools, findTool } from './agent-tools.ts'
-import { createTeller } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
 import { createDirectCalls, type DirectCall } from './direct-calls.ts'
 import { type AuthenticatedAgent, authInfoOf, type HeaderReader } from './mcp-request.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
-import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { createListNotifier, createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 interface ModernHandlersDeps extends ServerParts {
   readonly log: Log
@@ -28,8 +27,8 @@ interface ModernHandlersDeps extends ServerParts {
 /** Serves modern clients: every request is self-contained. */
 interface ModernHandlers {
   /** The answer to an ordinary call, or `undefined` when the SDK has to handle it. */
-  serveOrdinary(call: DirectCall, who: AuthenticatedAgent): Promise<Served> | undefined
-  handle(request: Request, who: AuthenticatedAgent, body: unknown): Promise<HeldAnswer>
+  serveOrdinary(call: DirectCall, agent: AuthenticatedAgent): Promise<Served> | undefined
+  handle(request: Request, agent: AuthenticatedAgent, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
 }
 
@@ -65,13 +64,13 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
       if (mismatchIn(call, agentTools)) return undefined
       return direct?.serve(call, agentTools, tokenId)
     },
-    async handle(request, who, body) {
-      const { agentTools, handler, watch } = handlerOf(who.session)
+    async handle(request, agent, body) {
+      const { agentTools, handler, watch } = handlerOf(agent.session)
       const mismatch = mismatchIn({ headers: request.headers, body }, agentTools)
       if (mismatch) return { served: mismatch, release() {} }
       // Without sessions, a discovery request is what begins a conversation.
-      const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.session) : undefined
-      const authInfo = { ...authInfoOf(who), ...(instructions !== undefined && { extra: { instructions } }) }
+      const instructions = isDiscovery(body) ? await deps.instructionsFor?.(agent.session) : undefined
+      const authInfo = { ...authInfoOf(agent), ...(instructions !== undefined && { extra: { instructions } }) }
       const served = await handler.fetch(request, { parsedBody: body, authInfo })
       // Only an opened stream receives notifications.
       return { served, release: served.ok ? watch(watchedUris(body)) : () => {} }
@@ -92,7 +91,7 @@ function createAgentHandler(session: AgentSession, deps: ModernHandlersDeps): Ag
   const watching = new Set<Subscriptions>()
   // One function for all streams: the handler notifies each stream that lists an address once.
   const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
-  const tell = createTeller(agentTools, handler.notify)
+  const tell = createListNotifier(agentTools, handler.notify)
   const unfollow = deps.follow(session, change => {
     tell(change)
     const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
@@ -104,7 +103,11 @@ function createAgentHandler(session: AgentSession, deps: ModernHandlersDeps): Ag
     handler,
     watch(uris) {
       if (uris.length === 0) return () => {}
-      const subscriptions = createSubscriptions(agentTools, { watches: deps.watches, endNews: deps.endNews, onUpdated })
+      const subscriptions = createSubscriptions(agentTools, {
+        watches: deps.watches,
+        operationNotifications: deps.operationNotifications,
+        onUpdated,
+      })
       for (const uri of uris) subscriptions.add(uri)
       watching.add(subscriptions)
       return () => {

@@ -24,8 +24,8 @@ import type {
   ElicitationContext,
   Elicitations,
 } from '../../core/operations/index.ts'
-import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
-import type { CarriedState } from './request-state.ts'
+import type { CarriedState } from './mcp-request.ts'
+import { clientOf, hasDisconnected, type McpRequest } from './mcp-request.ts'
 
 /** Work that may take several rounds of requests because it asks the client questions. */
 export interface RoundWork<T> {
@@ -39,27 +39,27 @@ interface RoundContext extends ElicitationContext {
   canAnswer(kind: QuestionKind): boolean
 }
 
-type RoundEnd<T> = { readonly answer: T } | { readonly required: InputRequiredResult }
+type RoundResult<T> = { readonly answer: T } | { readonly required: InputRequiredResult }
 
 /** Runs one round: the answer, or the questions the client has to answer first. */
-export async function takeRound<T>(
+export async function runRound<T>(
   exchanges: Elicitations,
   work: RoundWork<T>,
   request: McpRequest,
-): Promise<RoundEnd<T>> {
-  const exchange = enterExchange(exchanges, work, request)
-  const turn = await exchange.turn(request.signal, audienceOf(request))
+): Promise<RoundResult<T>> {
+  const exchange = startOrResume(exchanges, work, request)
+  const turn = await exchange.turn(request.signal, listenersOf(request))
   if ('answer' in turn) return turn
   return { required: await askClient(exchanges, { exchange, questions: turn.questions, work, request }) }
 }
 
 /** Starts the work, or resumes it with the client's answers. */
-export function enterExchange<T>(exchanges: Elicitations, work: RoundWork<T>, request: McpRequest): Elicitation<T> {
+export function startOrResume<T>(exchanges: Elicitations, work: RoundWork<T>, request: McpRequest): Elicitation<T> {
   if (request.state) {
     const { exchangeId, round } = request.state
     const { inputResponses } = request
     const said = new Map(
-      Object.entries(inputResponses).map(([key, response]) => [key, ownerOf(canonicalJson(response))]),
+      Object.entries(inputResponses).map(([key, response]) => [key, ownerHash(canonicalJson(response))]),
     )
     const answersTo = (questions: ReadonlyMap<string, Question>) => toAnswers(questions, inputResponses)
     return exchanges.resume<T>(exchangeId, work.owner(), { round, said, answersTo })
@@ -97,7 +97,7 @@ export async function askClient<T>(
   exchanges: Elicitations,
   { exchange, questions, work, request }: OpenRound<T>,
 ): Promise<InputRequiredResult> {
-  const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
+  const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? IN_PROCESS })
   // Before 2026-07-28 the request stays open during all rounds, and cancelling it cancels the work.
   if (!request.isModern && !request.state) cancelWith(request.signal, exchange)
   exchange.show(questions)
@@ -120,7 +120,7 @@ function consentIn(
 }
 
 /** All clients inside this process share this credential. */
-const LOCAL = 'in process'
+const IN_PROCESS = 'in process'
 
 function cancelWith(signal: CancelSignal, exchange: Elicitation<unknown>): void {
   const cancel = () => {
@@ -134,17 +134,17 @@ function cancelWith(signal: CancelSignal, exchange: Elicitation<unknown>): void 
 }
 
 /** A hash of what was asked for: the input may be megabytes, and is kept until a person answers. */
-export function ownerOf(...parts: readonly string[]): string {
+export function ownerHash(...parts: readonly string[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('base64url')
 }
 
 /** The client as a listener of progress and logs, as far as it asked for them. */
-export function audienceOf(request: McpRequest): CallListeners {
+export function listenersOf(request: McpRequest): CallListeners {
   const { progressToken } = request.meta
   const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
   return {
     onProgress: progressToken === undefined ? undefined : onProgress,
-    isGone: () => hasGone(request),
+    isGone: () => hasDisconnected(request),
     onLog: (level, message, fields) => request.log(level, fields === undefined ? message : { message, ...fields }),
   }
 }

@@ -73,7 +73,7 @@ export function listedOutput(tool: Tool): Readonly<Record<string, unknown>> {
   const type = promised.type === 'object' ? { type: 'object' } : {}
   const root = { ...($schema === undefined ? {} : { $schema }), ...type }
   // One level down, these references and ids would resolve differently.
-  if (MOVES_BADLY.test(JSON.stringify(outputSchema))) return root
+  if (POSITION_DEPENDENT.test(JSON.stringify(outputSchema))) return root
   const shared = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) }
   return { ...root, ...shared, anyOf: [promised, HANDLE] }
 }
@@ -85,27 +85,27 @@ export function refuseUnfitHandle(tool: Tool, era: Era): void {
   throw new AppError('INPUT_INVALID', `${message} Call it again when the tool is active.`)
 }
 
-const MOVES_BADLY = /"\$(?:id|anchor|dynamicAnchor)":|"\$(?:ref|dynamicRef)":"#(?!\/(?:\$defs|definitions)\/)/
+const POSITION_DEPENDENT = /"\$(?:id|anchor|dynamicAnchor)":|"\$(?:ref|dynamicRef)":"#(?!\/(?:\$defs|definitions)\/)/
 
 /** A call's answer on the wire. The rest of a truncated result is a resource. */
 export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolResult {
   const { result, kept, waiting, operationId } = answer
   if (waiting) return waitingResult(answer, waiting)
-  if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : onTheWire(result, operationId, era)
-  const rest = withRest(unsaid(result), kept)
-  const cut = onTheWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
-  return result.isError || !showsOutput(tool, era) ? cut : markedResult(cut, succeededNote(tool.name, READ_ON))
+  if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : toWire(result, operationId, era)
+  const rest = withLinkToRest(unsaid(result), kept)
+  const cut = toWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
+  return result.isError || !showsOutput(tool, era) ? cut : markSucceeded(cut, succeededNote(tool.name, READ_ON))
 }
 
 function strippedResult({ result, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
-  const told = onTheWire(unsaid(result), operationId, era)
-  return showsOutput(tool, era) ? markedResult(told, succeededNote(tool.name, LEFT_OUT)) : told
+  const told = toWire(unsaid(result), operationId, era)
+  return showsOutput(tool, era) ? markSucceeded(told, succeededNote(tool.name, LEFT_OUT)) : told
 }
 
 const READ_ON = 'read on below.'
 const LEFT_OUT = 'what was left out is said below.'
 
-function markedResult(told: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
+function markSucceeded(told: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
   // Clients reject a result without the promised structure unless it is marked as an error.
   return {
     ...told,
@@ -131,20 +131,20 @@ export function toMcpOutcome(
   now: Tool | undefined,
 ): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  const told = onTheWire(kept.success ? withRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
+  const told = toWire(kept.success ? withLinkToRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
   if (!isStripped(result) || result.isError || (now && !showsOutput(now, MODERN))) return told
-  return markedResult(told, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
+  return markSucceeded(told, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
 }
 
-function withRestOfTask(result: ToolResult, kept: KeptResult): ToolResult {
+function withLinkToRestOfTask(result: ToolResult, kept: KeptResult): ToolResult {
   const { [KEPT_META]: _kept, ..._meta } = result._meta ?? {}
-  return withRest({ ...result, _meta }, kept)
+  return withLinkToRest({ ...result, _meta }, kept)
 }
 
 const MODERN: Era = { isModern: true }
 
 /** Removes the upstream's `resultType`: that was for the gateway, which sets its own. */
-function onTheWire(result: ToolResult, operationId: string, era: Era): CallToolResult {
+function toWire(result: ToolResult, operationId: string, era: Era): CallToolResult {
   // Every result passes here, and `Object.assign` is ten times faster than spreading.
   const wire: ToolResult = Object.assign({}, result, {
     _meta: Object.assign({}, result._meta, { 'quartermaster/operationId': operationId }),
@@ -160,7 +160,7 @@ function fitsStructure(value: unknown, { isModern }: Era): boolean {
 }
 
 /** The address stands in a text as well: many clients do not show links to the model. */
-function withRest(result: ToolResult, { resultId, nextOffset }: KeptResult): ToolResult {
+function withLinkToRest(result: ToolResult, { resultId, nextOffset }: KeptResult): ToolResult {
   const uri = resultUri(resultId, nextOffset)
   const note = { type: 'text' as const, text: `[Read on at the resource ${uri}.]` }
   const link = { type: 'resource_link' as const, uri, name: 'rest of the result', mimeType: 'text/plain' }

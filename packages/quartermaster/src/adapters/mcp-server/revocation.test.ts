@@ -63,7 +63,7 @@ it('does nothing for a request that was still arriving when its agent was taken 
   const { request, send } = arrivingCall()
   const answer = front.handle(request)
   await hub.setAgents({ stranger: { capabilities: { main: {} } } })
-  await front.endAllBut(({ name }) => hub.agents.has(name))
+  await front.endExcept(({ name }) => hub.agents.has(name))
   await hub.setAgents({ worker: { capabilities: { main: {} } } })
   send()
   expect((await answer).status).toBe(401)

@@ -2,7 +2,7 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentSession } from '../../core/agents/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Elicitations, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
-import type { StateSigner } from './request-state.ts'
+import type { StateSigner } from './mcp-request.ts'
 import type { OperationNotifications, Watches } from './subscriptions.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCallResult, ToolCalls } from './tool-calls.ts'
@@ -18,17 +18,17 @@ export interface ServerParts {
   /** Instructions for a client that connects; never rejects, and is called once per session. */
   instructionsFor?(session: AgentSession): Promise<string>
   beforeList?(session: AgentSession): Promise<void> | undefined
-  readonly states: StateSigner
+  readonly stateSigner: StateSigner
   readonly watches: Watches
-  readonly endNews: OperationNotifications
+  readonly operationNotifications: OperationNotifications
   readonly log: Log
   readonly operations: Pick<Operations, 'show' | 'list'>
   /** Calls handed over to the SDK, where the direct path exists. */
-  readonly begun?: Pick<BegunCalls, 'take'>
+  readonly handovers?: Pick<CallHandovers, 'take'>
   clientGone?(client: string): Promise<void>
 }
 
-interface BegunCall {
+interface HandedOverCall {
   readonly result: ToolCallResult
   cancel(reason: unknown): void
 }
@@ -37,14 +37,14 @@ interface BegunCall {
  * Calls that started on the direct path and continue in the SDK, which can ask legacy clients questions. The key is the
  * `Request` object itself: request ids are chosen by clients and may repeat.
  */
-export interface BegunCalls {
-  handOver(request: Request, call: BegunCall): void
+export interface CallHandovers {
+  handOver(request: Request, call: HandedOverCall): void
   /** Takes a call once; when the client comes back with answers, its request is handled like any other. */
   take(context: ServerContext): ToolCallResult | undefined
 }
 
-export function createBegunCalls(): BegunCalls {
-  const calls = new WeakMap<Request, BegunCall>()
+export function createCallHandovers(): CallHandovers {
+  const calls = new WeakMap<Request, HandedOverCall>()
   return {
     handOver: (request, call) => void calls.set(request, call),
     take({ http, mcpReq: { signal } }) {

@@ -9,11 +9,11 @@ import { z } from 'zod'
 import { AppError } from '../../contracts/index.ts'
 import type { Skill } from '../../core/knowledge/index.ts'
 import { type AgentTools, findTool, LIST_HINT, listSkills, listTools, pageOf, versionsOf } from './agent-tools.ts'
-import { orProtocolError } from './errors.ts'
-import { askWhileOpen } from './legacy-questions.ts'
-import { hasGone, isModern, type McpRequest, requestOf } from './mcp-request.ts'
+import { withProtocolErrors } from './errors.ts'
+import { askDuringRequest } from './legacy-questions.ts'
+import { hasDisconnected, isModern, type McpRequest, requestOf } from './mcp-request.ts'
+import { listPage, servePrompts, serveResources } from './prompts-and-resources.ts'
 import { toMcpTool } from './render.ts'
-import { servePrompts, serveResources } from './serve-prompts.ts'
 import type { ServerParts } from './server-parts.ts'
 import { followsTasks, TASKS_CAPABILITY, TASKS_REQUIRED } from './tasks.ts'
 
@@ -38,7 +38,7 @@ export function buildServer(agentTools: AgentTools, parts: ServerParts, instruct
         extensions: { ...TASKS_CAPABILITY, ...SKILLS_CAPABILITY },
       },
       cacheHints: CACHE_HINTS,
-      requestState: { verify: parts.states.verify },
+      requestState: { verify: parts.stateSigner.verify },
       // The SDK's shim fails the request when a client of the legacy era does not answer; `askWhileOpen` does not.
       inputRequired: { legacyShim: false },
       jsonSchemaValidator: TRUSTING,
@@ -59,20 +59,18 @@ const TRUSTING: jsonSchemaValidator = {
 }
 
 function serveTools(server: Server, agentTools: AgentTools, parts: ServerParts): void {
-  const { toolCalls, states, begun } = parts
-  server.setRequestHandler('tools/list', async (request, context) => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
-    const page = () => pageOf(listTools(agentTools), versionsOf(agentTools).tools, request.params?.cursor)
-    const { items, nextCursor } = orProtocolError(page)
-    const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))
-    return nextCursor === undefined ? { tools } : { tools, nextCursor }
+  const { toolCalls, stateSigner, handovers } = parts
+  server.setRequestHandler('tools/list', async ({ params }, context) => {
+    const list = { cursor: params?.cursor, version: 'tools', items: () => listTools(agentTools) } as const
+    const { items, ...next } = await listPage(agentTools, parts, list)
+    return { tools: items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) })), ...next }
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const request = requestOf(server, context, states)
+    const request = requestOf(server, context, stateSigner)
     const call = (round: McpRequest) => toolCalls.call(agentTools, params, round)
-    const result = begun?.take(context) ?? (await call(request))
+    const result = handovers?.take(context) ?? (await call(request))
     // A task is a result type of the tasks extension, which the SDK does not declare.
-    return (await askWhileOpen(result, { context, request, again: call }, parts)) as never
+    return (await askDuringRequest(result, { context, request, continueWith: call }, parts)) as never
   })
 }
 
@@ -80,16 +78,19 @@ const TaskParams = z.looseObject({ taskId: z.string().min(1).max(200) })
 const anything = z.looseObject({})
 
 /** The tasks extension: polling, answering and cancelling a call that became a task. */
-function serveTasks(server: Server, agentTools: AgentTools, { tasks, states }: ServerParts): void {
+function serveTasks(server: Server, agentTools: AgentTools, { tasks, stateSigner }: ServerParts): void {
   const { caller } = agentTools.session
   const enter = (context: ServerContext): McpRequest => {
-    const request = requestOf(server, context, states)
+    const request = requestOf(server, context, stateSigner)
     if (!followsTasks(request)) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)
     return request
   }
   server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const request = enter(context)
-    const look = { isHeard: () => !hasGone(request), toolNow: (name: string) => findTool(agentTools, name)?.tool }
+    const look = {
+      isDelivered: () => !hasDisconnected(request),
+      toolNow: (name: string) => findTool(agentTools, name)?.tool,
+    }
     return { ...(await tasks.get(caller, taskId, look)) }
   })
   server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
@@ -114,17 +115,17 @@ const GetParams = z.looseObject({ uri: z.string() })
 function serveSkills(server: Server, agentTools: AgentTools): void {
   server.setRequestHandler('skills/list', { params: ListParams, result: anything }, async ({ cursor }, context) => {
     const page = () => pageOf(listSkills(agentTools), versionsOf(agentTools).resources, cursor)
-    const { items, nextCursor } = orProtocolError(page)
+    const { items, ...next } = withProtocolErrors(page)
     const skills = []
     for (const item of items) {
       skills.push(toSkill(item))
       // Measuring a skill assembles its text; other requests run in between.
       await setImmediate()
     }
-    return { skills, ...(nextCursor === undefined ? {} : { nextCursor }), ...hintFor(context) }
+    return { skills, ...next, ...hintFor(context) }
   })
   server.setRequestHandler('skills/get', { params: GetParams, result: anything }, ({ uri }, context) => {
-    const skill = orProtocolError(() => findSkill(agentTools, uri))
+    const skill = withProtocolErrors(() => findSkill(agentTools, uri))
     return { skill: toSkill(skill), ...hintFor(context) }
   })
 }

@@ -1,7 +1,8 @@
+import type { Server } from '@modelcontextprotocol/server'
 import { type Caller, messageOf, type OperationSummary, type Settings } from '../../contracts/index.ts'
-import type { AgentSession, ResourceGrant } from '../../core/agents/index.ts'
+import type { AgentSession, Agents, ResourceGrant, ViewChange } from '../../core/agents/index.ts'
 import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/index.ts'
-import { type AgentTools, findResource, findTool } from './agent-tools.ts'
+import { type AgentTools, type AgentToolsVersions, findResource, findTool, versionsOf } from './agent-tools.ts'
 import { parseToolUri } from './render.ts'
 
 export const MOST_SUBSCRIPTIONS = 1_000
@@ -23,14 +24,14 @@ interface Subscription {
 
 interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
   readonly watches: Watches
-  readonly endNews: OperationNotifications
+  readonly operationNotifications: OperationNotifications
   /** Whether the client has a notification stream open; always when absent. */
-  canHear?: (() => boolean) | undefined
+  hasStream?: (() => boolean) | undefined
 }
 
 export function createSubscriptions(
   agentTools: AgentTools,
-  { watches, endNews, canHear, onUpdated }: SubscriptionsDeps,
+  { watches, operationNotifications, hasStream, onUpdated }: SubscriptionsDeps,
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
 
@@ -38,10 +39,10 @@ export function createSubscriptions(
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
     if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
-    return endNews.follow(agentTools.session.caller, ({ id }) => {
-      const isHeard = (wanted === undefined || id === wanted) && (canHear?.() ?? true)
-      if (isHeard) onUpdated(uri)
-      return isHeard
+    return operationNotifications.follow(agentTools.session.caller, ({ id }) => {
+      const isDelivered = (wanted === undefined || id === wanted) && (hasStream?.() ?? true)
+      if (isDelivered) onUpdated(uri)
+      return isDelivered
     })
   }
 
@@ -118,13 +119,13 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
   const watched = new Map<string, Watched>()
 
   /** Notifies at once, then at most once per interval: a server may change a file a thousand times a second. */
-  function tell(one: Watched, uri: string): void {
+  function notify(one: Watched, uri: string): void {
     const now = clock.now()
     if (one.cancelTimer || one.listeners.size === 0) return
     if (now < one.quietUntil) {
       one.cancelTimer = clock.after(one.quietUntil - now, () => {
         one.cancelTimer = undefined
-        tell(one, uri)
+        notify(one, uri)
       })
       return
     }
@@ -135,7 +136,7 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
   function begin({ session, grant: { resource, config }, uri }: Watching): Watched {
     const one: Watched = { listeners: new Map(), stop: () => {}, quietUntil: 0, cancelTimer: undefined }
     try {
-      one.stop = resource.watch?.(uri, () => tell(one, uri), { caller: session.caller, config }) ?? one.stop
+      one.stop = resource.watch?.(uri, () => notify(one, uri), { caller: session.caller, config }) ?? one.stop
     } catch (error) {
       log.warn('a resource cannot be watched', { resource: resource.key, error: messageOf(error) })
     }
@@ -191,11 +192,11 @@ export interface OperationNotifications {
   /** Returns whether any client received it. */
   tell(operation: OperationSummary, caller: Caller): boolean
   /** Subscribes to the ends of a caller's operations. */
-  follow(caller: Caller, listener: EndListener, canHear?: () => boolean): Cancel
+  follow(caller: Caller, listener: EndListener, hasStream?: () => boolean): Cancel
   /** A listener can receive notifications now, and could not before. */
-  arrived(): void
+  listenerArrived(): void
   /** The callers with a listener that can receive notifications now. */
-  listening(): readonly Caller[]
+  reachableCallers(): readonly Caller[]
 }
 
 /** Returns whether the notification was delivered; not if it is about another operation, or no stream is open. */
@@ -216,15 +217,15 @@ export function createOperationNotifications(onArrival: () => void): OperationNo
       const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
       return heard.includes(true)
     },
-    arrived: onArrival,
-    listening: () =>
+    listenerArrived: onArrival,
+    reachableCallers: () =>
       [...followers.values()].flatMap(({ caller, listeners }) =>
         [...listeners.values()].some(can => can()) ? caller : [],
       ),
-    follow(caller, listener, canHear = ALWAYS) {
+    follow(caller, listener, hasStream = ALWAYS) {
       const key = callerKey(caller)
       const own = followers.get(key) ?? { caller, listeners: new Map() }
-      own.listeners.set(listener, canHear)
+      own.listeners.set(listener, hasStream)
       followers.set(key, own)
       onArrival()
       return () => {
@@ -251,4 +252,99 @@ export function parseOperationUri(uri: string): string | undefined {
 export function endText({ id, tool, state, code }: OperationSummary): string {
   const why = code === undefined ? '' : ` (${code})`
   return `The operation "${id}" of "${tool}" has ended: ${state}${why}. It can be read at ${operationUri(id)}.`
+}
+
+interface Listeners {
+  toolsChanged(): void
+  promptsChanged(): void
+  resourcesChanged(): void
+}
+
+/** Notifies of the lists of one server that changed since the last call. */
+export function createListNotifier(agentTools: AgentTools, listeners: Listeners): (change: ViewChange) => void {
+  const changesIn = agentTools.capability === undefined ? ofWhole : createComparison(agentTools)
+  return change => {
+    const changed = changesIn(change)
+    if (changed.tools) listeners.toolsChanged()
+    if (changed.prompts) listeners.promptsChanged()
+    if (changed.resources) listeners.resourcesChanged()
+  }
+}
+
+/** Every tool also has a page among the resources. */
+function ofWhole(change: ViewChange): ViewChange {
+  return { ...change, resources: change.resources || change.tools }
+}
+
+/** The agent may have other capabilities; a client only learns of changes in its own server's lists. */
+function createComparison(agentTools: AgentTools): () => ViewChange {
+  let told = versionsOf(agentTools)
+  return () => {
+    const now = versionsOf(agentTools)
+    const changed = changes(told, now)
+    told = now
+    return changed
+  }
+}
+
+function changes(before: AgentToolsVersions, now: AgentToolsVersions): ViewChange {
+  return {
+    tools: before.tools !== now.tools,
+    prompts: before.prompts !== now.prompts,
+    resources: before.resources !== now.resources,
+  }
+}
+
+interface AnnouncementsDeps {
+  readonly watches: Watches
+  readonly operationNotifications: OperationNotifications
+  follow: Agents['follow']
+  /** Whether the client has a notification stream open; always when absent. */
+  hasStream?: (() => boolean) | undefined
+}
+
+/** Notifies a session's client of changed lists and of its subscriptions. */
+export function withAnnouncements(server: Server, agentTools: AgentTools, deps: AnnouncementsDeps): Server {
+  const { follow, watches, operationNotifications, hasStream } = deps
+  // The client may have disconnected; a lost notification is harmless.
+  const send = (work: Promise<void>) => void work.catch(() => {})
+  const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
+  const subscriptions = createSubscriptions(agentTools, { watches, operationNotifications, hasStream, onUpdated })
+  let stop = () => {}
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    subscriptions.add(uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscriptions.remove(uri)
+    return {}
+  })
+  server.oninitialized = () => {
+    stop()
+    const tell = createListNotifier(agentTools, {
+      toolsChanged: () => send(server.sendToolListChanged()),
+      promptsChanged: () => send(server.sendPromptListChanged()),
+      resourcesChanged: () => send(server.sendResourceListChanged()),
+    })
+    const unfollow = follow(agentTools.session, change => {
+      tell(change)
+      for (const uri of subscriptions.changed()) onUpdated(uri)
+    })
+    const hearEnd = (operation: OperationSummary) => {
+      const isDelivered = hasStream?.() ?? true
+      if (isDelivered)
+        send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
+      return isDelivered
+    }
+    const ignore = operationNotifications.follow(agentTools.session.caller, hearEnd, hasStream)
+    stop = () => {
+      unfollow()
+      ignore()
+    }
+  }
+  server.onclose = () => {
+    stop()
+    subscriptions.close()
+  }
+  return server
 }

@@ -38,9 +38,9 @@ import { toAnswers, toInputRequests } from './multi-round.ts'
 import { toMcpOutcome } from './render.ts'
 
 /** A call that becomes a task unless it finishes quickly. */
-export interface TaskSeed {
+export interface TaskCandidate {
+  readonly caller: Caller
   /** Goes into the call request. */
-  /** What the call has to be made with. */
   readonly request: Required<Pick<CallRequest, 'asTask'>> & { onRecorded(operationId: string): void }
   /** Resolves with the operation's id once it is recorded. */
   readonly recorded: Promise<string>
@@ -51,21 +51,19 @@ export interface TaskSeed {
   leave(): void
 }
 
-
 export interface Tasks {
-  seed(caller: Caller): TaskSeed
+  candidate(caller: Caller): TaskCandidate
   /** The next turn of a call, or a task if the call was to be one and is slow, or already is one. */
   turn(
     exchange: Elicitation<CallAnswer>,
-    seed: TaskSeed | undefined,
+    candidate: TaskCandidate | undefined,
     waiting: { signal: CancelSignal; audience: CallListeners },
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
-  get(caller: Caller, taskId: string, look: { isHeard: IsDelivered; toolNow: ToolNow }): Promise<WireTask>
+  get(caller: Caller, taskId: string, look: { isDelivered: IsDelivered; toolNow: FindTool }): Promise<WireTask>
   /** Passes on answers to the task's questions. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
   cancel(caller: Caller, taskId: string): Promise<void>
 }
-
 
 interface TasksDeps {
   readonly clock: Clock
@@ -78,11 +76,11 @@ interface TasksDeps {
 /** Per agent. Each task holds a running handler, for up to a day while a question waits. */
 export const MOST_TASKS = 100
 /** An operation may be between two runs when it is cancelled, so cancelling tries again. */
-const MOST_LOOKS = 3
+const CANCEL_ATTEMPTS = 3
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface LiveTask {
-  readonly seed: TaskSeed
+  readonly candidate: TaskCandidate
   readonly exchange: Elicitation<CallAnswer>
   updatedAt: number
   message: string | undefined
@@ -91,13 +89,13 @@ interface LiveTask {
 export function createTasks({ clock, operations, operationAdmin, exchanges, settings }: TasksDeps): Tasks {
   const live = new Map<string, LiveTask>()
   const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
-  const seeds = new WeakMap<Elicitation<CallAnswer>, TaskSeed>()
+  const candidates = new WeakMap<Elicitation<CallAnswer>, TaskCandidate>()
   const taskIds = new WeakMap<Elicitation<CallAnswer>, string>()
   const ttlMs = settings.taskTtlMinutes * 60_000
 
   /** Detaches the call from its request: from now on it belongs to the task. */
-  function adopt(taskId: string, exchange: Elicitation<CallAnswer>, seed: TaskSeed): void {
-    const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: seed.message }
+  function adopt(taskId: string, exchange: Elicitation<CallAnswer>, candidate: TaskCandidate): void {
+    const task: LiveTask = { candidate, exchange, updatedAt: clock.now(), message: candidate.message }
     live.set(taskId, task)
     taskIds.set(exchange, taskId)
     exchanges.release(exchange)
@@ -133,10 +131,10 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     task.message = progressText(progress)
   }
 
-  function wireOf(taskId: string, { seed, exchange, updatedAt, message }: LiveTask): WireTask {
+  function wireOf(taskId: string, { candidate, exchange, updatedAt, message }: LiveTask): WireTask {
     const questions = exchange.questions()
     return {
-      ...taskEnvelope({ taskId, createdAt: seed.createdAt, updatedAt, ttlMs }),
+      ...taskEnvelope({ taskId, createdAt: candidate.createdAt, updatedAt, ttlMs }),
       status: questions.size > 0 ? 'input_required' : 'working',
       ...(message === undefined ? {} : { statusMessage: message }),
       ...(questions.size > 0 ? { inputRequests: toInputRequests(questions, { isModern: true }) } : {}),
@@ -145,11 +143,15 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
 
   function findLive(caller: Caller, taskId: string): LiveTask | undefined {
     const task = live.get(taskId)
-    return task && callerKey(task.seed.caller) === callerKey(caller) ? task : undefined
+    return task && callerKey(task.candidate.caller) === callerKey(caller) ? task : undefined
   }
 
-  async function stored(caller: Caller, taskId: string, isHeard: IsDelivered = UNSEEN): Promise<OperationFacts> {
-    const facts = await operations.show(caller, taskId, isHeard)
+  async function stored(
+    caller: Caller,
+    taskId: string,
+    isDelivered: IsDelivered = NOT_DELIVERED,
+  ): Promise<OperationFacts> {
+    const facts = await operations.show(caller, taskId, isDelivered)
     if (facts?.ttlMs !== undefined) return facts
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
@@ -162,46 +164,49 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
     const wire = wireOf(taskId, task)
     task.exchange.show(task.exchange.questions())
     if (wire.status !== 'working' || wire.statusMessage !== undefined) return wire
-    const facts = await operations.show(task.seed.caller, taskId, UNSEEN)
+    const facts = await operations.show(task.candidate.caller, taskId, NOT_DELIVERED)
     return facts?.state === 'waitingForApproval' ? { ...wire, statusMessage: waitingText(facts) } : wire
   }
 
   /** Cancels an operation that has no running call here: it waits, or was resumed without a caller. */
-  async function giveUp(caller: Caller, taskId: string): Promise<void> {
+  async function cancelStored(caller: Caller, taskId: string): Promise<void> {
     for (let looks = 1; (await stored(caller, taskId)).endedAt === undefined; looks++) {
       const failure = await operationAdmin.cancel(taskId).then(() => undefined, toProtocolError)
       if (!failure) return
-      if (looks === MOST_LOOKS) throw failure
+      if (looks === CANCEL_ATTEMPTS) throw failure
     }
   }
 
   /** Waits for a turn of a call that becomes a task when it is slow. */
   async function turnOf(
-    seed: TaskSeed,
+    candidate: TaskCandidate,
     { exchange, isNew }: { exchange: Elicitation<CallAnswer>; isNew: boolean },
     { signal, audience }: { signal: CancelSignal; audience: CallListeners },
   ): Promise<Turn<CallAnswer> | { task: WireTask }> {
     // A client that missed the task's handle repeats the call and gets the same task.
     const known = handleOf(exchange)
     if (known) return known
-    seeds.set(exchange, seed)
-    if (isNew) exchange.done.then(seed.leave, seed.leave)
+    candidates.set(exchange, candidate)
+    if (isNew) exchange.done.then(candidate.leave, candidate.leave)
     // The request's own signal must not cancel a call that has become a task.
-    const leash = createLeash(signal)
-    const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
+    const linked = createLinkedSignal(signal)
+    const timer = createTaskTimer(clock, candidate.recorded, settings.taskAfterMs)
     try {
-      const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
-      if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, seed)
+      const first = await Promise.race([
+        exchange.turn(linked.signal, withTaskProgress(candidate, audience)),
+        timer.over,
+      ])
+      if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, candidate)
       // Of several requests waiting for one call, the first makes it a task and the others get that task.
-      return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(leash.signal, audience) : first)
+      return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(linked.signal, audience) : first)
     } finally {
-      patience.end()
-      leash.release()
+      timer.end()
+      linked.release()
     }
   }
 
   return {
-    seed(caller) {
+    candidate(caller) {
       const leave = places.enter(callerKey(caller))
       let onRecorded = (_operationId: string): void => {}
       const recorded = new Promise<string>(resolve => {
@@ -217,13 +222,15 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
       }
     },
     turn(exchange, given, waiting) {
-      const seed = given ?? seeds.get(exchange)
+      const candidate = given ?? candidates.get(exchange)
       const isNew = given !== undefined
-      return seed ? turnOf(seed, { exchange, isNew }, waiting) : exchange.turn(waiting.signal, waiting.audience)
+      return candidate
+        ? turnOf(candidate, { exchange, isNew }, waiting)
+        : exchange.turn(waiting.signal, waiting.audience)
     },
-    async get(caller, taskId, { isHeard, toolNow }) {
+    async get(caller, taskId, { isDelivered, toolNow }) {
       const task = findLive(caller, taskId)
-      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId, isHeard), toolNow)
+      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId, isDelivered), toolNow)
     },
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)
@@ -239,28 +246,29 @@ export function createTasks({ clock, operations, operationAdmin, exchanges, sett
       task?.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
       // The next request should see the task cancelled. The call path releases the handler at once, so this is short.
       await task?.exchange.done.catch(() => {})
-      await giveUp(caller, taskId)
+      await cancelStored(caller, taskId)
     },
   }
 }
 
 /** Reads the operation without marking its result as delivered. */
-const UNSEEN = () => false
+const NOT_DELIVERED = () => false
 
 const NEVER = createCancellation().signal
 
 /** Passes progress on, and keeps the latest for the task. */
-function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
+function withTaskProgress(candidate: TaskCandidate, listeners: CallListeners): CallListeners {
   return {
     ...listeners,
     onProgress(progress) {
-      seed.message = progressText(progress)
+      candidate.message = progressText(progress)
       listeners.onProgress?.(progress)
     },
   }
 }
 
 /** A signal that follows another one until it is released. */
+function createLinkedSignal(signal: CancelSignal): { signal: CancelSignal; release(): void } {
   const own = createCancellation()
   const pull = () => own.cancel(signal.reason)
   if (signal.aborted) pull()
@@ -269,7 +277,7 @@ function noted(seed: TaskSeed, listeners: CallListeners): CallListeners {
 }
 
 /** Resolves with the operation's id when the tool has run for this long. */
-function createPatience(clock: Clock, recorded: Promise<string>, ms: number): { over: Promise<string>; end(): void } {
+function createTaskTimer(clock: Clock, recorded: Promise<string>, ms: number): { over: Promise<string>; end(): void } {
   let cancel = () => {}
   let isEnded = false
   const over = new Promise<string>(resolve => {
@@ -324,15 +332,15 @@ function taskEnvelope(task: { taskId: string; createdAt: number; updatedAt: numb
   }
 }
 
-type ToolNow = (name: string) => Tool | undefined
+type FindTool = (name: string) => Tool | undefined
 
 /** A task without a running call, from the store: ended, waiting, or resumed after a crash. */
-function toStoredTask(facts: OperationFacts, toolNow: ToolNow): WireTask {
+function toStoredTask(facts: OperationFacts, toolNow: FindTool): WireTask {
   const { id, createdAt, updatedAt, ttlMs = 0 } = facts
-  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts, toolNow) }
+  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...statusOf(facts, toolNow) }
 }
 
-function standingOf(facts: OperationFacts, toolNow: ToolNow): Pick<WireTask, 'status'> & Partial<WireTask> {
+function statusOf(facts: OperationFacts, toolNow: FindTool): Pick<WireTask, 'status'> & Partial<WireTask> {
   // Never `failed` before the end: a client stops polling a failed task and would miss the result.
   if (facts.endedAt === undefined) return { status: 'working', statusMessage: facts.progress ?? waitingText(facts) }
   return outcomeOf(facts, toolNow)
@@ -340,7 +348,7 @@ function standingOf(facts: OperationFacts, toolNow: ToolNow): Pick<WireTask, 'st
 
 function outcomeOf(
   { state, result, error, ...facts }: OperationFacts,
-  toolNow: ToolNow,
+  toolNow: FindTool,
 ): Pick<WireTask, 'status'> & Partial<WireTask> {
   if (result) return { status: 'completed', result: toMcpOutcome(result, facts, toolNow(facts.tool)) }
   const message = error?.message ?? 'It ended without a result.'

@@ -12,10 +12,10 @@ import {
 } from '../../core/operations/index.ts'
 import { type AgentTools, findTool, toolNotFound } from './agent-tools.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
-import { checkedKey, hasGone, type McpRequest } from './mcp-request.ts'
-import { askClient, audienceOf, enterExchange, ownerOf, type RoundWork, toEarlyAnswers } from './multi-round.ts'
+import { hasDisconnected, type McpRequest, validateIdempotencyKey } from './mcp-request.ts'
+import { askClient, listenersOf, ownerHash, type RoundWork, startOrResume, toEarlyAnswers } from './multi-round.ts'
 import { refuseUnfitHandle, showsOutput, toMcpResult } from './render.ts'
-import { followsTasks, TASKS_REQUIRED, type TaskSeed, type Tasks, type WireTask } from './tasks.ts'
+import { followsTasks, TASKS_REQUIRED, type TaskCandidate, type Tasks, type WireTask } from './tasks.ts'
 
 interface ToolCallsDeps {
   readonly calls: Calls
@@ -40,11 +40,11 @@ export interface ToolCalls {
 export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   const { exchanges, tasks } = deps
   /** The grant with which a call started, for calls whose clients were asked something. */
-  const begunWith = new WeakMap<Elicitation<unknown>, Grant>()
+  const grants = new WeakMap<Elicitation<unknown>, Grant>()
   /** Running calls with an idempotency key, by token and key. */
   const keyed = new Map<string, Set<Elicitation<unknown>>>()
 
-  function keep(one: Elicitation<unknown>, name: string): void {
+  function trackByKey(one: Elicitation<unknown>, name: string): void {
     const same = keyed.get(name) ?? new Set()
     keyed.set(name, same.add(one))
     const forget = () => {
@@ -54,36 +54,40 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     one.done.then(forget, forget)
   }
 
-  async function run({ agentTools, grant, input, request }: Pick<OneCall, 'agentTools' | 'grant' | 'input'> & Asking) {
-    let seed: TaskSeed | undefined
+  async function run({ agentTools, grant, input, request }: Pick<ToolCall, 'agentTools' | 'grant' | 'input'> & Asking) {
+    let candidate: TaskCandidate | undefined
     let exchange: Elicitation<CallAnswer> | undefined
     try {
-      const idempotencyKey = checkedKey(request.idempotencyKey)
+      const idempotencyKey = validateIdempotencyKey(request.idempotencyKey)
       const whenDisabled = checkWhenDisabled(request.meta[WHEN_DISABLED_META], agentTools.session)
       if (whenDisabled === 'wait') refuseUnfitHandle(grant.tool, request)
       const target = targetOf(deps.calls, { agentTools, grant, input })
-      seed = !request.state && wantsTask(target, request) ? tasks.seed(agentTools.session.caller) : undefined
-      if (isOnRecordAlone(request, exchanges))
-        return toMcpResult(await rejoined(deps.calls, { agentTools, grant, input, request }), grant.tool, request)
+      candidate = !request.state && wantsTask(target, request) ? tasks.candidate(agentTools.session.caller) : undefined
+      if (isOnlyOnRecord(request, exchanges))
+        return toMcpResult(
+          await resumeFromRecord(deps.calls, { agentTools, grant, input, request }),
+          grant.tool,
+          request,
+        )
       const work = workOf(deps.calls, {
         agentTools,
         grant,
         input,
-        seed,
+        candidate,
         trace: request.trace,
         idempotencyKey,
         whenDisabled,
       })
-      exchange = enterExchange(exchanges, work, request)
+      exchange = startOrResume(exchanges, work, request)
       if (idempotencyKey !== undefined && request.holder !== undefined)
-        keep(exchange, keyedName(request.holder, idempotencyKey))
-      const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
+        trackByKey(exchange, keyedName(request.holder, idempotencyKey))
+      const turn = await tasks.turn(exchange, candidate, { signal: request.signal, audience: listenersOf(request) })
       if ('task' in turn) return turn.task
       if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
-      begunWith.set(exchange, grant)
+      grants.set(exchange, grant)
       return await askClient(exchanges, { exchange, questions: turn.questions, work, request })
     } catch (error) {
-      seed?.leave()
+      candidate?.leave()
       // A tool name inside the arguments is the model's mistake, so the model has to see the error.
       if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !findTool(agentTools, grant.tool.name))
         throw toProtocolError(error)
@@ -95,18 +99,21 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
    * A running call continues under the grant it started with, even when its tool is withheld meanwhile. If the tool was revoked,
    * the call is cancelled: the client's answers are dropped, and it gets the call's result.
    */
-  function goOn({ agentTools, name, input, request }: AskedCall, why: AppError): Promise<ToolCallResult> | undefined {
+  function continueCall(
+    { agentTools, name, input, request }: NamedCall,
+    why: AppError,
+  ): Promise<ToolCallResult> | undefined {
     if (!request.state) return undefined
     const exchange = exchanges.of(request.state.exchangeId, callOwner(agentTools.session, name, input))
-    const grant = exchange && begunWith.get(exchange)
+    const grant = exchange && grants.get(exchange)
     if (!exchange || !grant) return undefined
     if (why.code !== 'TOOL_NOT_FOUND') return run({ agentTools, grant, input, request })
-    exchange.cancel(taken(agentTools, name))
+    exchange.cancel(revoked(agentTools, name))
     return run({ agentTools, grant, input, request: { ...request, inputResponses: {} } })
   }
 
   /** An upstream that never connected is started for a call of what may be its tool. */
-  async function meet({ agentTools, name, input, request }: AskedCall): Promise<ToolCallResult> {
+  async function connectAndCall({ agentTools, name, input, request }: NamedCall): Promise<ToolCallResult> {
     try {
       await deps.calls.ensureConnected({ session: agentTools.session, tool: name, signal: request.signal })
     } catch (error) {
@@ -115,13 +122,13 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     const grant = findTool(agentTools, name)
     if (grant) return run({ agentTools, grant, input, request })
     const why = toolNotFound(agentTools, name)
-    return goOn({ agentTools, name, input, request }, why) ?? refused(why)
+    return continueCall({ agentTools, name, input, request }, why) ?? refused(why)
   }
 
   return {
     call(agentTools, { name, arguments: input = {} }, request) {
       const grant = findTool(agentTools, name)
-      return grant ? run({ agentTools, grant, input, request }) : meet({ agentTools, name, input, request })
+      return grant ? run({ agentTools, grant, input, request }) : connectAndCall({ agentTools, name, input, request })
     },
     cancel(holder, key) {
       for (const exchange of keyed.get(keyedName(holder, key)) ?? []) {
@@ -139,20 +146,20 @@ interface Asking {
 }
 
 /** A call of a tool that is not offered any more, or not yet. */
-interface AskedCall extends Asking {
+interface NamedCall extends Asking {
   readonly agentTools: AgentTools
   readonly name: string
   readonly input: unknown
 }
 
 /** Cancels the call, so that an upstream does not wait for an answer that is dropped. */
-function taken({ session }: AgentTools, tool: string): AppError {
+function revoked({ session }: AgentTools, tool: string): AppError {
   return new AppError('CANCELLED', `"${tool}" was taken from "${session.caller.name}" while it waited for an answer.`)
 }
 
 /** Equal only for an equal call of the same caller. */
 function callOwner({ caller }: AgentTools['session'], tool: string, input: unknown): string {
-  return ownerOf(callerKey(caller), `tool:${tool}`, canonicalJson(input))
+  return ownerHash(callerKey(caller), `tool:${tool}`, canonicalJson(input))
 }
 
 /** A missing tool is the client's mistake; a withheld tool is an answer for the model. */
@@ -161,17 +168,17 @@ function refused(error: AppError): ToolCallResult {
   return toErrorResult(error, { isBare: true })
 }
 
-interface OneCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey' | 'whenDisabled'> {
+interface ToolCall extends Pick<CallRequest, 'input' | 'trace' | 'idempotencyKey' | 'whenDisabled'> {
   readonly agentTools: AgentTools
   readonly grant: Grant
-  readonly seed: TaskSeed | undefined
+  readonly candidate: TaskCandidate | undefined
 }
 
-function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
-  const { agentTools, grant, input, seed, trace, idempotencyKey, whenDisabled } = call
+function workOf(calls: Calls, call: ToolCall): RoundWork<CallAnswer> {
+  const { agentTools, grant, input, candidate, trace, idempotencyKey, whenDisabled } = call
   const { session } = agentTools
   const tool = grant.tool.name
-    // A host that can answer is asked directly; otherwise the client is asked.
+  // A host that can answer is asked directly; otherwise the client is asked.
   const isHosted = session.callbacks?.ask !== undefined
   return {
     owner: () => callOwner(session, tool, input),
@@ -191,25 +198,25 @@ function workOf(calls: Calls, call: OneCall): RoundWork<CallAnswer> {
         onLog,
         ask: isHosted ? undefined : ask,
         canAnswer: isHosted ? undefined : canAnswer,
-        asTask: seed?.request.asTask,
-        onRecorded: seed ? both(onRecorded, seed.request.onRecorded) : onRecorded,
+        asTask: candidate?.request.asTask,
+        onRecorded: candidate ? both(onRecorded, candidate.request.onRecorded) : onRecorded,
       }),
   }
 }
 
 /** Whether the process that asked is gone, so that only the record of the call is left. */
-function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Elicitations, 'has'>): boolean {
+function isOnlyOnRecord({ state }: McpRequest, exchanges: Pick<Elicitations, 'has'>): boolean {
   return state?.operationId !== undefined && !exchanges.has(state.exchangeId)
 }
 
-function rejoined(
+function resumeFromRecord(
   calls: Calls,
   {
     agentTools: { session },
     grant,
     input,
     request,
-  }: Pick<OneCall, 'agentTools' | 'grant' | 'input'> & { request: McpRequest },
+  }: Pick<ToolCall, 'agentTools' | 'grant' | 'input'> & { request: McpRequest },
 ): Promise<CallAnswer> {
   const { operationId = '', consent } = request.state ?? {}
   const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
@@ -220,7 +227,7 @@ function rejoined(
     input,
     operationId,
     answered,
-    isDelivered: () => !hasGone(request),
+    isDelivered: () => !hasDisconnected(request),
   })
 }
 
@@ -234,7 +241,7 @@ function both<A>(first: (value: A) => void, second: (value: A) => void): (value:
 /** The tool a forwarding call will really run. An invalid target is left to the call path, which rejects and records it. */
 function targetOf(
   calls: Calls,
-  { agentTools: { session }, grant, input }: Pick<OneCall, 'agentTools' | 'grant' | 'input'>,
+  { agentTools: { session }, grant, input }: Pick<ToolCall, 'agentTools' | 'grant' | 'input'>,
 ): Grant {
   if (!grant.tool.forward) return grant
   try {

@@ -25,7 +25,7 @@ async function open(failures = 0) {
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', [sendMail, weigh])] } },
     agents: { worker: { capabilities: { main: {} } }, other: { capabilities: { main: {} } } },
-    tellEnd: (operation, caller) => hub.mcp.tellEnd(operation, caller),
+    tellEnd: (operation, caller) => hub.mcp.notifyEnded(operation, caller),
   })
   hub.work()
   return { hub, runs, front: frontOf(hub, {}) }

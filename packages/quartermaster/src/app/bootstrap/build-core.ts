@@ -114,7 +114,7 @@ export interface CorePorts {
     follow: Agents['follow']
     seal: OperationSeal
     /** A client has connected: delivers the ends that no client was there to receive. */
-    lookForEnds(): void
+    resendNotifications(): void
   }): ServerFactory
 }
 
@@ -279,7 +279,7 @@ export function buildCore(outside: CorePorts): Core {
     operationAdmin,
     follow: agents.follow,
     seal: createOperationSeal(ports.storage),
-    lookForEnds: teller.look,
+    resendNotifications: teller.look,
   })
   const registry = createCapabilityRegistry({
     catalogue,

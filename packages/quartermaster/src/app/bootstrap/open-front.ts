@@ -160,7 +160,7 @@ function openMcp({ options: { log }, lifecycle, runtime, store: { tokens }, remo
     mcp.end(id).catch(failed)
   })
   const { agents, emitter } = runtime.core
-  const endOthers = () => void mcp.endAllBut(caller => agents.findSession(caller) !== undefined).catch(failed)
+  const endOthers = () => void mcp.endExcept(caller => agents.findSession(caller) !== undefined).catch(failed)
   emitter.on('agents.reloaded', endOthers)
   remoteAgents.onLeft(endOthers)
   return mcp
@@ -235,10 +235,10 @@ function mcpMount(mcp: HttpFront, { tokens, remoteAgents, readiness, onVisit }: 
       return mcp.answer(request, gone)
     },
     short: {
-      isFor: headers => readiness.isOpen() && tokens.isFresh() && mcp.mayBeOrdinary(headers),
+      isFor: headers => readiness.isOpen() && tokens.isFresh() && mcp.mayTakeFastPath(headers),
       answer(request, gone) {
         onVisit()
-        return mcp.answerWhole(request, gone)
+        return mcp.answerBuffered(request, gone)
       },
     },
   }

@@ -151,8 +151,8 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
-    tellEnd: (operation, caller) => mcp?.tellEnd(operation, caller) ?? false,
-    endListeners: () => mcp?.endListeners() ?? [],
+    tellEnd: (operation, caller) => mcp?.notifyEnded(operation, caller) ?? false,
+    endListeners: () => mcp?.reachableCallers() ?? [],
     serverFactory: parts => {
       mcp = createMcpServers({
         ...parts,

@@ -15,6 +15,7 @@ import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import {
   type AgentTools,
+  type AgentToolsVersions,
   findPrompt,
   findResource,
   findTool,
@@ -25,39 +26,47 @@ import {
   toolNotFound,
   versionsOf,
 } from './agent-tools.ts'
-import { orProtocolError, readingError, toProtocolError } from './errors.ts'
-import { askWhileOpen } from './legacy-questions.ts'
-import { clientOf, hasGone, type McpRequest, requestOf } from './mcp-request.ts'
-import { ownerOf, type RoundWork, takeRound } from './multi-round.ts'
+import { readingError, toProtocolError, withProtocolErrors } from './errors.ts'
+import { askDuringRequest } from './legacy-questions.ts'
+import { clientOf, hasDisconnected, type McpRequest, requestOf } from './mcp-request.ts'
+import { ownerHash, type RoundWork, runRound } from './multi-round.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import type { ServerParts } from './server-parts.ts'
 import { OPERATIONS_URI, parseOperationUri } from './subscriptions.ts'
 
 /** Serves prompts, and completes arguments of prompts and resources. */
 export function servePrompts(server: Server, agentTools: AgentTools, parts: ServerParts): void {
-  const { readings, exchanges, states } = parts
-  server.setRequestHandler('prompts/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
-    const page = () => pageOf(listPrompts(agentTools), versionsOf(agentTools).prompts, request.params?.cursor)
-    const { items, nextCursor } = orProtocolError(page)
-    const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))
-    return nextCursor === undefined ? { prompts } : { prompts, nextCursor }
+  const { readings, exchanges, stateSigner } = parts
+  server.setRequestHandler('prompts/list', async ({ params }) => {
+    const list = { cursor: params?.cursor, version: 'prompts', items: () => listPrompts(agentTools) } as const
+    const { items, ...next } = await listPage(agentTools, parts, list)
+    return { prompts: items.map(({ prompt }) => toMcpPrompt(prompt)), ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params }, context) => {
-    const request = requestOf(server, context, states)
+    const request = requestOf(server, context, stateSigner)
     const fillIn = async (round: McpRequest) => {
-      const end = await takeRound(exchanges, promptWork(agentTools, params, readings), round)
+      const end = await runRound(exchanges, promptWork(agentTools, params, readings), round)
       return 'answer' in end ? ({ ...end.answer } as never) : end.required
     }
     try {
-      return await askWhileOpen(await fillIn(request), { context, request, again: fillIn }, parts)
+      return await askDuringRequest(await fillIn(request), { context, request, continueWith: fillIn }, parts)
     } catch (error) {
       throw readingError(error, request)
     }
   })
   server.setRequestHandler('completion/complete', ({ params }, context) =>
-    suggest(agentTools, params, { readings, request: requestOf(server, context, states) }),
+    suggest(agentTools, params, { readings, request: requestOf(server, context, stateSigner) }),
   )
+}
+
+/** One page of a list. The first page waits until the agent's upstreams had time to connect. */
+export async function listPage<T>(
+  agentTools: AgentTools,
+  { beforeList }: Pick<ServerParts, 'beforeList'>,
+  { cursor, version, items }: { cursor: string | undefined; version: keyof AgentToolsVersions; items(): readonly T[] },
+) {
+  if (cursor === undefined) await beforeList?.(agentTools.session)
+  return withProtocolErrors(() => pageOf(items(), versionsOf(agentTools)[version], cursor))
 }
 
 function promptWork(
@@ -67,7 +76,7 @@ function promptWork(
 ): RoundWork<PromptResult> {
   const { session } = agentTools
   return {
-    owner: () => ownerOf(callerKey(session.caller), `prompt:${name}`, canonicalJson(given ?? {})),
+    owner: () => ownerHash(callerKey(session.caller), `prompt:${name}`, canonicalJson(given ?? {})),
     async begin({ signal, ask, canAnswer, onLog, client = agentTools.client }) {
       if (!findPrompt(agentTools, name))
         throw new AppError('PROMPT_NOT_FOUND', `"${agentTools.name}" has no prompt "${name}".`)
@@ -126,35 +135,30 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
 
 /** Serves resources: those of the agent's capabilities, tool pages, the rest of truncated results, and operations. */
 export function serveResources(server: Server, agentTools: AgentTools, parts: ServerParts): void {
-  server.setRequestHandler('resources/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
-    const all = [
-      ...listTools(agentTools),
-      ...listResources(agentTools).filter(({ resource }) => resource.uri !== undefined),
-    ]
-    const page = () => pageOf(all, versionsOf(agentTools).resources, request.params?.cursor)
-    const { items, nextCursor } = orProtocolError(page)
-    const resources = items.map(toMcpResource)
-    return nextCursor === undefined ? { resources } : { resources, nextCursor }
+  const untemplated = () => listResources(agentTools).filter(({ resource }) => resource.uri !== undefined)
+  const listable = () => [...listTools(agentTools), ...untemplated()]
+  server.setRequestHandler('resources/list', async ({ params }) => {
+    const list = { cursor: params?.cursor, version: 'resources', items: listable } as const
+    const { items, ...next } = await listPage(agentTools, parts, list)
+    return { resources: items.map(toMcpResource), ...next }
   })
-  server.setRequestHandler('resources/templates/list', async request => {
-    if (request.params?.cursor === undefined) await parts.beforeList?.(agentTools.session)
-    const page = () => pageOf(templatesOn(agentTools), versionsOf(agentTools).resources, request.params?.cursor)
-    const { items, nextCursor } = orProtocolError(page)
-    return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
+  server.setRequestHandler('resources/templates/list', async ({ params }) => {
+    const list = { cursor: params?.cursor, version: 'resources', items: () => templatesOn(agentTools) } as const
+    const { items, ...next } = await listPage(agentTools, parts, list)
+    return { resourceTemplates: [...items], ...next }
   })
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const request = requestOf(server, context, parts.states)
+    const request = requestOf(server, context, parts.stateSigner)
     const own =
       (await readOwn(uri, agentTools, parts.results)) ?? (await readOperation(uri, { agentTools, request, ...parts }))
     if (own) return own
     if (!findResource(agentTools, uri)) throw new ResourceNotFoundError(uri)
     const read = async (round: McpRequest) => {
-      const end = await takeRound(parts.exchanges, readWork(agentTools, uri, parts.readings), round)
+      const end = await runRound(parts.exchanges, readWork(agentTools, uri, parts.readings), round)
       return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
     }
     try {
-      return await askWhileOpen(await read(request), { context, request, again: read }, parts)
+      return await askDuringRequest(await read(request), { context, request, continueWith: read }, parts)
     } catch (error) {
       throw readingError(error, request)
     }
@@ -185,7 +189,7 @@ function templatesOn(agentTools: AgentTools): ResourceTemplateType[] {
 
 function readWork({ session, client: only }: AgentTools, uri: string, readings: Readings): RoundWork<ReadResult> {
   return {
-    owner: () => ownerOf(callerKey(session.caller), `resource:${uri}`),
+    owner: () => ownerHash(callerKey(session.caller), `resource:${uri}`),
     begin: ({ signal, ask, canAnswer, onLog, client = only }) =>
       readings.readResource({ session, uri, signal, ask, canAnswer, client, onLog }),
   }
@@ -247,7 +251,7 @@ async function readOperation(
     return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(page.operations) }] }
   }
   const id = parseOperationUri(uri)
-  const facts = id === undefined ? undefined : await operations.show(caller, id, () => !hasGone(request))
+  const facts = id === undefined ? undefined : await operations.show(caller, id, () => !hasDisconnected(request))
   return facts && { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(facts) }] }
 }
 
