@@ -1,4 +1,5 @@
 export type { StreamEvent, Task } from '../adapters/a2a/wire.ts'
+
 import { createA2aFront } from '../adapters/a2a/index.ts'
 import { createIds, silentLog } from '../adapters/system/index.ts'
 import { DEFAULT_SETTINGS, type Settings, type Skill, type TokenScope, type WorkspaceRow } from '../contracts/index.ts'
