@@ -1,25 +1,30 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
-import { connectClient, deskProject, ERAS } from './support/bridge.ts'
+import { sharedFixture } from '../src/testing/shared-fixture.ts'
+import { connectClient, deskProject, ERAS, running } from './support/bridge.ts'
 import { BIN, makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)
 const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay', 'add', 'put', 'get_status']
 const WITHOUT_NOW = ALL.slice(1)
 
-/** How many calls `up` has under way. */
-const running = async (cwd: string) =>
-  (await quartermaster(['status', '--json'], { cwd })).json<{ running: number }>().running
+/** A project whose `up` runs. */
+async function runningProject(): Promise<string> {
+  const dir = await deskProject({ 'agents/visitor.json': '{ "capabilities": { "desk": { "tools": ["work"] } } }' })
+  await startUp(dir)
+  return dir
+}
 
 describe.each(ERAS)('connect, with a real client of the era %s', mode => {
+  const project = sharedFixture(runningProject)
+
   it('carries lists, calls, progress, questions and changes', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const lists: (string[] | undefined)[] = []
     const { client } = await connectClient(dir, mode, {
       capabilities: { elicitation: {} },
@@ -34,11 +39,11 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
     expect(JSON.stringify((await client.callTool({ name: 'ask' })).content)).toContain('accept')
     await rm(join(dir, 'feed.txt'))
     await expect.poll(() => lists.at(-1)).toEqual(WITHOUT_NOW)
+    await writeFile(join(dir, 'feed.txt'), '')
   })
 
   it('answers others while a call waits, and ends a call that is cancelled', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const { client } = await connectClient(dir, mode)
     const waits = client.callTool({ name: 'wait' })
     const abort = new AbortController()
@@ -76,35 +81,6 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
     expect(stderr()).toContain('quartermaster: Connected again.')
   })
 
-  it('holds calls while up is away, and each is done once', async () => {
-    const dir = await deskProject()
-    const first = await startUpProcess(dir)
-    const { client } = await connectClient(dir, mode)
-    const names = ['one', 'two', 'three']
-    const add = (name: string) => client.callTool({ name: 'add', arguments: { name } })
-    await add('before')
-    await first.kill()
-    // Neither was its tools listed, nor is anything there that could be asked.
-    const adding = Promise.all(names.map(add))
-    await startUp(dir)
-    expect((await adding).map(({ content }) => content)).toEqual(names.map(text => [{ type: 'text', text }]))
-    const added = (await readFile(join(dir, 'added.txt'), 'utf8')).trim().split('\n')
-    expect(added.toSorted()).toEqual(['before', ...names].toSorted())
-  })
-
-  it('answers a call once that was under way when up was killed, and whose tool may be run again', async () => {
-    const dir = await deskProject()
-    const first = await startUpProcess(dir)
-    const { client } = await connectClient(dir, mode)
-    const put = client.callTool({ name: 'put', arguments: {} })
-    await expect.poll(() => running(dir)).toBe(1)
-    await first.kill()
-    await writeFile(join(dir, 'go.txt'), '')
-    // By the same code: built otherwise the tool would count as another one.
-    await startUpProcess(dir)
-    expect((await put).content).toEqual([{ type: 'text', text: 'put' }])
-  })
-
   it('survives a polite stop of up as well, and lets it stop at once', async () => {
     const dir = await deskProject()
     const first = await startUp(dir)
@@ -117,28 +93,25 @@ describe.each(ERAS)('connect, with a real client of the era %s', mode => {
   })
 
   it('is told when its agent is gone, and works again when it is back', async () => {
-    const dir = await deskProject({ 'agents/guest.json': '{ "capabilities": { "desk": { "tools": ["work"] } } }' })
-    await startUp(dir)
-    const { client } = await connectClient(dir, mode, { args: ['--agent', 'guest'] })
+    const dir = project()
+    const { client } = await connectClient(dir, mode, { args: ['--agent', 'visitor'] })
     expect(names((await client.listTools()).tools)).toEqual(['work'])
-    await rm(join(dir, 'agents', 'guest.json'))
+    await rm(join(dir, 'agents', 'visitor.json'))
     await quartermaster(['reload'], { cwd: dir })
-    await expect(client.listPrompts()).rejects.toThrow('There is no agent "guest"')
-    await writeFile(join(dir, 'agents', 'guest.json'), '{ "capabilities": { "desk": { "tools": ["now"] } } }')
+    await expect(client.listPrompts()).rejects.toThrow('There is no agent "visitor"')
+    await writeFile(join(dir, 'agents', 'visitor.json'), '{ "capabilities": { "desk": { "tools": ["now"] } } }')
     await quartermaster(['reload'], { cwd: dir })
     expect((await client.callTool({ name: 'now' })).content).toEqual([{ type: 'text', text: 'tick' }])
   })
 
   it('tells a client of an agent that does not exist, by the failure it shows', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
-    await expect(connectClient(dir, mode, { args: ['--agent', 'nobody'] })).rejects.toThrow(
-      'There is no agent "nobody"',
-    )
+    const connected = connectClient(project(), mode, { args: ['--agent', 'missing'] })
+    await expect(connected).rejects.toThrow('There is no agent "missing"')
   })
 })
 
 describe('connect', () => {
+  const project = sharedFixture(runningProject)
   const initialize = {
     jsonrpc: '2.0',
     id: 1,
@@ -147,8 +120,7 @@ describe('connect', () => {
   }
 
   it('writes nothing but messages to standard output, and ends with 0 when there are no more', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const { code, stdout, stderr } = await quartermaster(['connect'], {
       cwd: dir,
       input: `${JSON.stringify(initialize)}\nnonsense\n`,
@@ -162,8 +134,7 @@ describe('connect', () => {
   })
 
   it('answers a call that was under way when standard input ended, and ends then', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': {},
@@ -180,23 +151,21 @@ describe('connect', () => {
   })
 
   it('ends with 4 when its agent does not exist, having answered why', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const input = `${JSON.stringify(initialize)}\n`
-    const { code, stdout, stderr } = await quartermaster(['connect', '--agent', 'nobody'], { cwd: dir, input })
+    const { code, stdout, stderr } = await quartermaster(['connect', '--agent', 'missing'], { cwd: dir, input })
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { data: { code: 'AGENT_NOT_FOUND' } } })
     expect([code, stderr]).toEqual([
       4,
-      'quartermaster: There is no agent "nobody". `quartermaster agents` lists them.\n',
+      'quartermaster: There is no agent "missing". `quartermaster agents` lists them.\n',
     ])
   })
 
-  it('is whoever has a workspace in another organisation, with the tools of the platform', async () => {
-    const dir = await deskProject()
-    await startUp(dir)
+  it('serves a workspace of another organisation, with the tools of the platform', async () => {
+    const dir = project()
     const within = ['--organisation', 'acme']
     await quartermaster(['organisations', 'create', 'acme'], { cwd: dir })
-    // Somebody else than the agent of this name.
+    // Not the agent of this name.
     await quartermaster(['workspaces', 'create', 'default', ...within], { cwd: dir })
     const { client } = await connectClient(dir, 'auto', { args: within })
     const tools = names((await client.listTools()).tools)
@@ -204,12 +173,12 @@ describe('connect', () => {
     expect(tools).not.toContain('pay')
     const { structuredContent } = await client.callTool({ name: 'get_workspace_info', arguments: {} })
     expect(structuredContent).toMatchObject({ name: 'default', tier: 1, parent: { name: 'root' } })
-    const { client: nobody } = await connectClient(dir, 'auto', { args: ['--agent', 'nobody', ...within] }).catch(
+    const { client: missing } = await connectClient(dir, 'auto', { args: ['--agent', 'missing', ...within] }).catch(
       error => ({
         client: String(error),
       }),
     )
-    expect(nobody).toEqual(expect.stringMatching(/closed|No active workspace|AGENT_NOT_FOUND/))
+    expect(missing).toEqual(expect.stringMatching(/closed|No active workspace|AGENT_NOT_FOUND/))
   })
 
   it('does not make a project of a folder that is none', async () => {
@@ -221,8 +190,7 @@ describe('connect', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 by %s', async signal => {
-    const dir = await deskProject()
-    await startUp(dir)
+    const dir = project()
     const child = spawn(process.execPath, [BIN, 'connect'], { cwd: dir, stdio: ['pipe', 'pipe', 'inherit'] })
     child.stdin.write(`${JSON.stringify(initialize)}\n`)
     await once(child.stdout, 'data')

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { onEnd } from './shared-fixture.ts'
 
 /** A real folder that is gone after the test. */
 export interface TempProject {
@@ -14,7 +14,7 @@ export interface TempProject {
 /** Makes a project folder with these files. Texts and bytes are written as they are, other values as JSON. */
 export async function tempProject(files: Record<string, unknown> = {}): Promise<TempProject> {
   const dir = await mkdtemp(join(tmpdir(), 'project-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  onEnd(() => rm(dir, { recursive: true, force: true }))
   const path = (file: string) => join(dir, file)
   const write = async (file: string, content: string | Uint8Array, mode?: number) => {
     await mkdir(dirname(path(file)), { recursive: true })

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { expect, onTestFinished } from 'vitest'
-import { BIN, makeProject } from './product.ts'
+import { expect } from 'vitest'
+import { onEnd } from '../../src/testing/shared-fixture.ts'
+import { BIN, makeProject, quartermaster } from './product.ts'
 
 export type Era = 'auto' | 'legacy'
 export const ERAS = ['auto', 'legacy'] as const satisfies Era[]
@@ -86,7 +87,7 @@ export async function connectClient(
     stderr += String(chunk)
   })
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, ...options })
-  onTestFinished(() => client.close())
+  onEnd(() => client.close())
   await client.connect(transport)
   return { client, stderr: () => stderr, pid: transport.pid }
 }
@@ -99,7 +100,7 @@ export async function ownerOf(dir: string): Promise<number | undefined> {
 
 /** Whatever `connect` started in the background ends with the test, also when the test fails. */
 export function endBackgroundAfter(dir: string): void {
-  onTestFinished(async () => {
+  onEnd(async () => {
     const pid = await ownerOf(dir)
     if (pid === undefined || !signal(pid, 'SIGTERM')) return
     await expect.poll(() => signal(pid, 0)).toBe(false)
@@ -114,4 +115,9 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
     // It has ended.
     return false
   }
+}
+
+/** How many calls `up` has under way. */
+export async function running(cwd: string): Promise<number> {
+  return (await quartermaster(['status', '--json'], { cwd })).json<{ running: number }>().running
 }

@@ -1,8 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import type { ResolutionEntry, ReviewItem } from '../../src/contracts/index.ts'
+import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { freshFolder } from '../../src/testing/store-contract/stage.ts'
 import {
   type ClientEra,
@@ -124,7 +125,7 @@ export async function recordingClient(desk: UpstreamDesk, era: ClientEra): Promi
     over.abort()
     return looking
   }
-  onTestFinished(stop)
+  onEnd(stop)
   return {
     client,
     names: () => last.map(({ name }) => name),

@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline'
 import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
 import { type CliHost, runCli } from '../../src/adapters/cli/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { createHost } from '../../src/app/main.ts'
 import { CAPABILITIES_DIR } from '../../src/app/package-info.ts'
 import { remembered } from '../../src/core/kernel/index.ts'
+import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 
 /** The built command line: these tests drive what users run. */
@@ -148,7 +148,7 @@ export async function startUp(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<RunningUp> {
-  return openUp(cwd, { args, env, onStarted: stop => onTestFinished(async () => void (await stop())) })
+  return openUp(cwd, { args, env, onStarted: onEnd })
 }
 
 export interface OpenUpOptions {
@@ -186,7 +186,7 @@ export async function startUpProcess(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<UpProcess> {
-  return launchUp(cwd, { args, env, onStarted: child => onTestFinished(() => void child.kill('SIGKILL')) })
+  return launchUp(cwd, { args, env, onStarted: child => onEnd(() => void child.kill('SIGKILL')) })
 }
 
 export interface LaunchOptions {

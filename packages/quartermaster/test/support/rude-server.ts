@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { onEnd } from '../../src/testing/shared-fixture.ts'
 
 type Json = Record<string, unknown>
 
@@ -73,7 +73,7 @@ export async function startRudeServer(era: 'legacy' | 'modern'): Promise<RudeSer
     })
 
   const port = await listen()
-  onTestFinished(close)
+  onEnd(close)
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     open: () => sockets.size,

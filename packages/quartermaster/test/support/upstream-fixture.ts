@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client, type ClientOptions, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { onTestFinished } from 'vitest'
 import type { UpstreamStatus } from '../../src/contracts/index.ts'
+import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { makeProject, quartermaster, type RunningUp, startUp, startUpProcess, type UpProcess } from './product.ts'
 
 const testing = (name: string) =>
@@ -97,7 +97,7 @@ function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era }, ...options })
       const requestInit = { headers: { authorization: `Bearer ${token}` } }
       await client.connect(new StreamableHTTPClientTransport(new URL(`${up.url}/mcp`), { requestInit, fetch: fetched }))
-      onTestFinished(() => client.close())
+      onEnd(() => client.close())
       return client
     },
     control,
@@ -111,7 +111,7 @@ function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
 export async function startHttpServer(...args: string[]): Promise<{ url: string; kill(): void }> {
   const child = spawn(process.execPath, [SDK_SERVER, '--http', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const kill = () => void child.kill('SIGKILL')
-  onTestFinished(kill)
+  onEnd(kill)
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string]
   return { url, kill }
 }

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { silentLog } from '../../adapters/system/index.ts'
 import type { NewRow } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Store } from '../../core/store/index.ts'
+import { onEnd } from '../shared-fixture.ts'
 
 /** A store that can be closed. */
 export interface OpenedStore extends Store {
@@ -43,13 +43,13 @@ export interface StoreSubject {
 /** A store in a folder that is gone after the test. */
 export async function openFresh(subject: StoreSubject, more: Partial<OpenOptions> = {}): Promise<OpenedStore> {
   const store = await subject.open({ dir: await freshFolder(), log: silentLog, ...more })
-  onTestFinished(() => store.close())
+  onEnd(() => store.close())
   return store
 }
 
 export async function freshFolder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'store-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  onEnd(() => rm(dir, { recursive: true, force: true }))
   return dir
 }
 
