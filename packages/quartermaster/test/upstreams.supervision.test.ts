@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-fixture.ts'
 import type { UpstreamLogLine } from '../src/contracts/index.ts'
 import { deferred } from '../src/testing/deferred.ts'
+import { sharedFixture } from '../src/testing/shared-fixture.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing } from './support/listing-fixture.ts'
 import { childrenOf } from './support/process-footprint.ts'
@@ -56,34 +57,76 @@ describe('upstreams that are broken from the start', () => {
   })
 })
 
-describe('an upstream that dies', () => {
-  it('is back before a call that only reads is missed, and that call is sent again', async () => {
-    const log = join(await freshFolder(), 'log')
-    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
-    const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
+/** Servers that die in several ways, behind one `up`. */
+async function openDying() {
+  const folder = await freshFolder()
+  const logs = { reads: join(folder, 'reads'), changes: join(folder, 'changes'), twice: join(folder, 'twice') }
+  const set = definition('set', { annotations: { idempotentHint: true } })
+  const twice = await listing([set, definition('post', { annotations: {} })], `--falls-once=${logs.twice}`)
+  const trap = await listing([definition('read'), definition('trap')], '--falls-at=trap', '--late=100')
+  const fixture = await openFixture({
+    mcpServers: {
+      reads: program(SDK_SERVER, `--log=${logs.reads}`),
+      changes: program(SDK_SERVER, `--log=${logs.changes}`),
+      twice: twice.entry,
+      trapped: { ...trap.entry, era: 'legacy' },
+    },
+  })
+  await fixture.untilUp('reads', 'changes', 'twice', 'trapped')
+  return { ...fixture, logs }
+}
+
+describe('a call at work when its upstream dies', () => {
+  const fixture = sharedFixture(openDying)
+
+  it('is sent again when it only reads, before anything is missed', async () => {
+    const { logs, status, connect } = fixture()
+    const client = await connect()
+    const { pid } = JSON.parse(await textOf(client, 'reads_environment'))
     const controller = new AbortController()
-    const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
-    await expect.poll(() => linesOf(log)).toContain('wait')
+    const waiting = client
+      .callTool({ name: 'reads_wait', arguments: {} }, { signal: controller.signal })
+      .catch(() => {})
+    await expect.poll(() => linesOf(logs.reads)).toContain('wait')
     process.kill(pid, 'SIGKILL')
-    await expect.poll(async () => (await linesOf(log)).filter(line => line === 'wait').length).toBe(2)
+    await expect.poll(async () => (await linesOf(logs.reads)).filter(line => line === 'wait').length).toBe(2)
     controller.abort()
     await waiting
-    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
-    await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', restarts: 1 })
+    expect(await textOf(client, 'reads_echo', { text: 'back' })).toBe('back')
+    await expect.poll(() => status('reads')).toMatchObject({ state: 'up', restarts: 1 })
   })
 
-  it('is not sent twice what may change something: its outcome is unknown', async () => {
-    const log = join(await freshFolder(), 'log')
-    const desk = await openFixture({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
-    expect(await textOf(client, 'desk_exit')).toContain('OUTCOME_UNKNOWN')
-    expect(await textOf(client, 'desk_count')).toBe('1')
-    expect((await linesOf(log)).filter(line => line === 'exit')).toHaveLength(1)
+  it('is not sent again when it may change something: its outcome is unknown', async () => {
+    const { logs, connect } = fixture()
+    const client = await connect()
+    expect(await textOf(client, 'changes_exit')).toContain('OUTCOME_UNKNOWN')
+    expect(await textOf(client, 'changes_count')).toBe('1')
+    expect((await linesOf(logs.changes)).filter(line => line === 'exit')).toHaveLength(1)
   })
 
+  it('is sent again when its tool is declared idempotent', async () => {
+    const { logs, connect } = fixture()
+    const client = await connect()
+    expect(await textOf(client, 'twice_set', { path: 'a' })).toBe('{"path":"a"}')
+    expect(await linesOf(logs.twice)).toEqual(['set', 'set'])
+    expect(await textOf(client, 'twice_post', { path: 'b' })).toContain('OUTCOME_UNKNOWN')
+    expect(await textOf(client, 'twice_set', { path: 'c' })).toBe('{"path":"c"}')
+    expect(await linesOf(logs.twice)).toEqual(['set', 'set', 'post', 'set'])
+  })
+
+  it('is sent three times when it is what kills the server, and other reads are answered meanwhile', async () => {
+    const { status, connect } = fixture()
+    const client = await connect()
+    const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'trapped_read', { path }))
+    expect(await textOf(client, 'trapped_trap')).toContain(
+      'is not sent again, because the connection broke 3 times at work on it: ',
+    )
+    expect(await Promise.all(reads)).toEqual(['{"path":"a"}', '{"path":"b"}', '{"path":"c"}', '{"path":"d"}'])
+    await expect.poll(async () => (await status('trapped'))?.restarts).toBe(3)
+  })
+})
+
+describe('an upstream that dies', () => {
   it('while a person is asked takes its question along: the call ends without an answer to it', async () => {
     const desk = await openFixture({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
     await expect.poll(async () => (await desk.status('ill'))?.state).toBe('up')
@@ -117,33 +160,6 @@ describe('an upstream that dies', () => {
     }
     await expect.poll(areLongEnough).toEqual([true, true, true, true])
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
-  })
-
-  it('is sent again what it says is the same twice, and nothing else that may change something', async () => {
-    const log = join(await freshFolder(), 'log')
-    const set = definition('set', { annotations: { idempotentHint: true } })
-    const { entry } = await listing([set, definition('post', { annotations: {} })], `--falls-once=${log}`)
-    const desk = await openFixture({ mcpServers: { desk: entry } })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(2)
-    const client = await desk.connect()
-    expect(await textOf(client, 'desk_set', { path: 'a' })).toBe('{"path":"a"}')
-    expect(await linesOf(log)).toEqual(['set', 'set'])
-    expect(await textOf(client, 'desk_post', { path: 'b' })).toContain('OUTCOME_UNKNOWN')
-    expect(await textOf(client, 'desk_set', { path: 'c' })).toBe('{"path":"c"}')
-    expect(await linesOf(log)).toEqual(['set', 'set', 'post', 'set'])
-  })
-
-  it('whenever one tool is called is called with it three times, and nobody else who only reads is without an answer', async () => {
-    const { entry } = await listing([definition('read'), definition('trap')], '--falls-at=trap', '--late=100')
-    const desk = await openFixture({ mcpServers: { desk: { ...entry, era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.tools.offered).toBe(2)
-    const client = await desk.connect()
-    const reads = ['a', 'b', 'c', 'd'].map(path => textOf(client, 'desk_read', { path }))
-    expect(await textOf(client, 'desk_trap')).toContain(
-      'is not sent again, because the connection broke 3 times at work on it: ',
-    )
-    expect(await Promise.all(reads)).toEqual(['{"path":"a"}', '{"path":"b"}', '{"path":"c"}', '{"path":"d"}'])
-    await expect.poll(async () => (await desk.status('desk'))?.restarts).toBe(3)
   })
 
   it('and cannot come back keeps its tools listed for a while, then has none, and has them again when it is fixed', async () => {

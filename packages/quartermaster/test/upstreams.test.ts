@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
+import { sharedFixture } from '../src/testing/shared-fixture.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { definition, listing } from './support/listing-fixture.ts'
 import { openDiffering, openForTwo } from './support/two-agents.ts'
@@ -90,37 +91,57 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
   })
 })
 
-describe('an upstream', () => {
-  it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
-    const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
-    const mcpServers = { desk: program(SDK_SERVER), calm: allowed }
-    const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'calm_erase')).toBe('erased')
-    await expect.poll(() => textOf(client, 'desk_erase')).toContain('Waiting for approval')
+/** Servers with entries of all kinds behind one `up`. */
+async function openEntries() {
+  const annotations = { readOnlyHint: true, destructiveHint: true }
+  const { entry: drop } = await listing([definition('drop', { annotations })])
+  const fixture = await openFixture({
+    mcpServers: {
+      desk: program(SDK_SERVER),
+      calm: { ...program(SDK_SERVER), tools: { erase: { consent: [] } } },
+      drop,
+      vouched: { ...drop, tools: { drop: { mutates: false } } },
+      trusted: { ...drop, tools: { drop: { consent: [] } } },
+      ill: { ...program(ILL_SERVER), era: 'legacy' },
+      there: { ...program(ILL_SERVER), cwd: 'notes' },
+      inside: { ...program(ILL_SERVER), cwd: '.quartermaster' },
+      chosen: {
+        ...program(SDK_SERVER),
+        offer: ['echo', 'add', 'count'],
+        leaveOut: ['count'],
+        prefix: false,
+        tools: { echo: { name: 'parrot', short: 'Repeats what it hears.' } },
+      },
+    },
+    files: { 'notes/today.md': '' },
+    settings: { consentWaitSeconds: 0, gatewayViewOver: 500 },
+  })
+  await fixture.untilUp('desk', 'calm', 'drop', 'vouched', 'trusted', 'ill', 'there', 'chosen')
+  return fixture
+}
+
+describe('the entry of an upstream', () => {
+  const fixture = sharedFixture(openEntries)
+  const connect = (front: (typeof FRONTS)[number] = 'auto') => fixture().connect(front)
+
+  it('alone can say that a tool needs no consent which its server calls destructive', async () => {
+    const client = await connect()
+    expect(await textOf(client, 'calm_erase')).toBe('erased')
+    expect(await textOf(client, 'desk_erase')).toContain('Waiting for approval')
   })
 
-  it('asks for consent where its server says of a tool that it only reads, and that it destroys', async () => {
-    const annotations = { readOnlyHint: true, destructiveHint: true }
-    const { entry } = await listing([definition('drop', { annotations })])
-    const mcpServers = {
-      desk: entry,
-      vouched: { ...entry, tools: { drop: { mutates: false } } },
-      calm: { ...entry, tools: { drop: { consent: [] } } },
-    }
-    const desk = await openFixture({ mcpServers, settings: { consentWaitSeconds: 0 } })
-    const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'calm_drop', { path: 'a' })).toBe('{"path":"a"}')
-    for (const name of ['desk_drop', 'vouched_drop'])
-      await expect.poll(() => textOf(client, name)).toContain('Waiting for approval')
+  it('decides about a tool that its server calls both read-only and destructive', async () => {
+    const client = await connect()
+    expect(await textOf(client, 'trusted_drop', { path: 'a' })).toBe('{"path":"a"}')
+    for (const name of ['drop_drop', 'vouched_drop'])
+      expect(await textOf(client, name)).toContain('Waiting for approval')
   })
 
-  it('answers with an error where a result is not what its server has promised, and with the others as they are', async () => {
-    const desk = await openFixture({ mcpServers: { desk: { ...program(ILL_SERVER), era: 'legacy' } } })
-    await expect.poll(async () => (await desk.status('desk'))?.state).toBe('up')
-    for (const front of FRONTS) {
-      const client = await desk.connect(front)
-      const add = (args: object) => client.callTool({ name: 'desk_add', arguments: { ...args } })
+  it.each(FRONTS)(
+    'leaves results to the schema of the server: a wrong one is an error (client of era %s)',
+    async era => {
+      const client = await connect(era)
+      const add = (args: object) => client.callTool({ name: 'ill_add', arguments: { ...args } })
       expect(await add({ a: 1, b: 2 })).toMatchObject({ structuredContent: { sum: 3 } })
       // The sum of nothing is no number.
       expect(await add({})).toMatchObject({
@@ -131,9 +152,28 @@ describe('an upstream', () => {
         ],
         _meta: { 'quartermaster/error': { code: 'OUTPUT_INVALID' } },
       })
-    }
+    },
+  )
+
+  it('filters, renames and describes tools', async () => {
+    const client = await connect()
+    const { tools } = await client.listTools()
+    const unprefixed = tools.filter(({ name }) => ['add', 'count', 'echo', 'parrot'].includes(name))
+    expect(unprefixed).toMatchObject([{ name: 'add' }, { name: 'parrot', description: 'Repeats what it hears.' }])
+    expect(await textOf(client, 'parrot', { text: 'hi' })).toBe('hi')
   })
 
+  it('names the folder of the program: otherwise the project folder, never the data folder', async () => {
+    const client = await connect()
+    const dir = await realpath(fixture().dir)
+    expect(await textOf(client, 'ill_where')).toBe(dir)
+    expect(await textOf(client, 'there_where')).toBe(join(dir, 'notes'))
+    const message = expect.stringContaining('belongs to the data folder, which no server may reach.')
+    expect(await fixture().status('inside')).toMatchObject({ pids: [], lastError: { message } })
+  })
+})
+
+describe('an upstream', () => {
   it('is described as the configuration says, and with care where nobody says anything', async () => {
     const said = {
       title: 'Parrot',
@@ -150,25 +190,6 @@ describe('an upstream', () => {
     expect((await desk.run('tools', 'desk_count', '--json')).json()).toMatchObject(careful)
     const described = await textOf(await desk.connect(), 'describe_tool', { name: 'desk_echo' })
     expect(JSON.parse(described)).toMatchObject({ tools: [said] })
-  })
-
-  it('is filtered, renamed and overridden by the configuration', async () => {
-    const desk = await openFixture({
-      mcpServers: {
-        desk: {
-          ...program(SDK_SERVER),
-          offer: ['echo', 'add', 'count'],
-          leaveOut: ['count'],
-          prefix: false,
-          tools: { echo: { name: 'parrot', short: 'Repeats what it hears.' } },
-        },
-      },
-    })
-    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
-    await expect.poll(async () => (await client.listTools()).tools.map(tool => tool.name)).toEqual(['add', 'parrot'])
-    const parrot = (await client.listTools()).tools.find(tool => tool.name === 'parrot')
-    expect(parrot?.description).toBe('Repeats what it hears.')
-    expect(await textOf(client, 'parrot', { text: 'hi' })).toBe('hi')
   })
 
   it('gives every agent its own connection and credentials where it is told to', async () => {
@@ -265,23 +286,6 @@ describe('an upstream', () => {
     const { names } = JSON.parse(await textOf(client, 'near_environment'))
     expect(names.filter((name: string) => name.startsWith('QUARTERMASTER'))).toEqual(['QUARTERMASTER_UPSTREAM'])
     expect(names).not.toContain('VITEST')
-  })
-
-  it('runs in the project folder or where its entry says, and nowhere in the data folder', async () => {
-    const desk = await openFixture({
-      mcpServers: {
-        here: program(ILL_SERVER),
-        there: { ...program(ILL_SERVER), cwd: 'notes' },
-        inside: { ...program(ILL_SERVER), cwd: '.quartermaster' },
-      },
-      files: { 'notes/today.md': '' },
-    })
-    const client = await desk.connect()
-    const dir = await realpath(desk.dir)
-    await expect.poll(() => textOf(client, 'here_where')).toBe(dir)
-    await expect.poll(() => textOf(client, 'there_where')).toBe(join(dir, 'notes'))
-    const message = expect.stringContaining('belongs to the data folder, which no server may reach.')
-    await expect.poll(() => desk.status('inside')).toMatchObject({ pids: [], lastError: { message } })
   })
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {

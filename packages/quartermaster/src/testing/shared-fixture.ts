@@ -17,7 +17,7 @@ export function sharedFixture<T>(open: () => Promise<T>): () => T {
   beforeAll(async () => {
     const ends: End[] = []
     const endAll = async () => {
-      for (const end of ends.reverse()) await end()
+      for (const end of ends.toReversed()) await end()
     }
     shared = ends
     try {

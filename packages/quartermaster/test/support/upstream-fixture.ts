@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client, type ClientOptions, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { vi } from 'vitest'
 import type { UpstreamStatus } from '../../src/contracts/index.ts'
 import { onEnd } from '../../src/testing/shared-fixture.ts'
 import { makeProject, quartermaster, type RunningUp, startUp, startUpProcess, type UpProcess } from './product.ts'
@@ -28,6 +29,8 @@ export interface UpstreamDesk<Up extends RunningUp = RunningUp> {
   /** One operation of the control API, without the time that a command takes to start. */
   control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
   run(...args: string[]): ReturnType<typeof quartermaster>
+  /** Waits until these servers are connected; in hooks too, where `expect.poll` is not allowed. */
+  untilUp(...names: string[]): Promise<void>
 }
 
 export interface DeskOptions {
@@ -86,6 +89,7 @@ function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
     const answer = await fetch(`${up.url}/api/v1/control/${operation}`, { method: 'POST', headers, body })
     return (await answer.json()) as T
   }
+  const status = async (name: string) => (await control<UpstreamStatus[]>('upstreams')).find(one => one.name === name)
   const tokenFor = async (agent: string) => (await control<{ token: string }>('createToken', { agent })).token
   return {
     dir,
@@ -101,8 +105,10 @@ function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
       return client
     },
     control,
-    async status(name) {
-      return (await control<UpstreamStatus[]>('upstreams')).find(one => one.name === name)
+    status,
+    async untilUp(...names) {
+      for (const name of names)
+        await vi.waitUntil(async () => (await status(name))?.state === 'up', { timeout: 300_000, interval: 20 })
     },
   }
 }
