@@ -1,7 +1,9 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { notesFixture } from '../../testing/notes-fixture.ts'
-import { TASK_EFFECTS } from './task-create.ts'
+
+/** The effects of `task_create` that a check found missing. */
+const missing = (name: 'note' | 'line') => ({ missingEffects: [{ name, kind: 'fileWritten' }] })
 
 const LIST = '# To do\r\n\r\n- [ ] [[Tasks/Old]] #home\r\n  - [ ] a step\r\n\r\nThe end, without a line end'
 
@@ -42,10 +44,10 @@ describe('task_create', () => {
 
   it('makes only what is missing', async () => {
     const desk = await notesFixture({ files: { 'vault/Tasks/Half.md': '---\nid: op_1\n---\nchanged by a person' } })
-    await desk.create({ title: 'Half' }, { missingEffects: [TASK_EFFECTS[1]] })
+    await desk.create({ title: 'Half' }, missing('line'))
     expect(await desk.note('Tasks/Half.md')).toBe('---\nid: op_1\n---\nchanged by a person')
     expect(await desk.note('Tasks.md')).toBe('- [ ] [[Tasks/Half]]\n')
-    await desk.create({ title: 'Other' }, { missingEffects: [TASK_EFFECTS[0]] })
+    await desk.create({ title: 'Other' }, missing('note'))
     expect(await desk.note('Tasks.md')).not.toContain('Other')
   })
 
@@ -86,7 +88,7 @@ describe('task_create', () => {
 
   it('makes the note alone when its line is there already', async () => {
     const desk = await notesFixture({ files: { 'vault/Tasks.md': '- [ ] [[Tasks/A]]\n' } })
-    expect((await desk.create({ title: 'A' }, { missingEffects: [TASK_EFFECTS[0]] })).ok).toBe(true)
+    expect((await desk.create({ title: 'A' }, missing('note'))).ok).toBe(true)
     expect(await desk.note('Tasks.md')).toBe('- [ ] [[Tasks/A]]\n')
   })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { stem } from './stem.ts'
+import { stem } from './index.ts'
 
 const FORMS: Record<string, string> = {
   consign: 'consign consigned consigning consignment',

