@@ -10,9 +10,8 @@ import {
   wholeNumber,
 } from '../../contracts/index.ts'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
-import { actorOf } from '../shared/actor.ts'
-import { capped } from '../shared/page-input.ts'
-import { TaskAnswer, taskAnswer } from './task-answer.ts'
+import { actorOf, capped } from '../shared/workspace-io.ts'
+import { TaskAnswer, taskAnswer } from './task-status.ts'
 
 /** The longest that the setting lets it wait, and time to write the answer. */
 const TIMEOUT_MS = 640_000

@@ -1,8 +1,7 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { createCancelTask, createCheckTaskStatus } from './check-task-status.ts'
 import { createDelegateTask, createDelegateTaskAsync } from './delegate-task.ts'
-import { createGetWorkspaceInfo } from './get-workspace-info.ts'
-import { createListPeers } from './list-peers.ts'
+import { createGetWorkspaceInfo, createListPeers } from './peers.ts'
+import { createCancelTask, createCheckTaskStatus } from './task-status.ts'
 
 /** Whom an agent can reach, and what it can have them do. */
 export default defineModule({

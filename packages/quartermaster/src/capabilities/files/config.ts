@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { Root, WallsConfig, WallWords } from '../shared/walls/config.ts'
+import type { Root, WallsConfig, WallWords } from '../shared/walls/requested-path.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { AppError, type ToolResult } from '../../contracts/index.ts'
 import { toolFailure, type WebAnswer, type WebOutcome, type WebService } from '../../core/catalogue/index.ts'
 import { parseRetryAfter } from '../../core/kernel/index.ts'
 import { sizeText } from '../shared/text.ts'
-import type { BuiltRequest } from './build-request.ts'
+import type { BuiltRequest } from './request.ts'
 import { HTTP_OP_LIMITS, type HttpSettings, isReading } from './settings.ts'
 
 interface FollowOptions {

@@ -1,10 +1,8 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createAttacher } from '../shared/attachments.ts'
-import { createInboxPeek } from './inbox-peek.ts'
-import { createInboxPop } from './inbox-pop.ts'
 import { createReadAttachment } from './read-attachment.ts'
+import { createInboxPeek, createInboxPop, createWaitForMessage } from './receive.ts'
 import { createBroadcastMessage, createReply } from './reply.ts'
-import { createWaitForMessage } from './wait-for-message.ts'
 
 /** Messages that persons and other agents send to an agent. */
 export default defineModule({

@@ -3,8 +3,6 @@ import { z } from 'zod'
 import { AppError, AttachmentId, type OpenedAttachment, type Platform, QUOTED_TEXT } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { actorOf } from '../shared/actor.ts'
-import { quoted } from '../shared/message-words.ts'
 import {
   type Content,
   decodeWith,
@@ -14,6 +12,7 @@ import {
   NotText,
   sizeText,
 } from '../shared/text.ts'
+import { actorOf, quoted } from '../shared/workspace-io.ts'
 
 const MAX_BINARY_BYTES = 1024 * 1024
 

@@ -11,10 +11,9 @@ import {
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { actorOf } from '../shared/actor.ts'
 import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attachments.ts'
-import { quotedLine } from '../shared/message-words.ts'
-import { ActivityReference } from './inbox-pop.ts'
+import { actorOf, quotedLine } from '../shared/workspace-io.ts'
+import { ActivityReference } from './receive.ts'
 
 const Output = z.object({
   activity_id: z.string().describe('Of your answer. What comes back to it names this in in_reply_to.'),

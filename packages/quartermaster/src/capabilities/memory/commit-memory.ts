@@ -10,7 +10,7 @@ import {
   type Platform,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { actorOf } from '../shared/actor.ts'
+import { actorOf } from '../shared/workspace-io.ts'
 
 const Input = z.object({
   content: MemoryContent.describe('What to keep, so that it can be understood on its own.'),

@@ -9,9 +9,7 @@ import {
   TOLD_TOOLS,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { actorOf } from '../shared/actor.ts'
-import { quoted } from '../shared/message-words.ts'
-import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
+import { actorOf, cursorInput, limitInput, pageLimit, quoted } from '../shared/workspace-io.ts'
 import { toWire, WireMemory } from './commit-memory.ts'
 
 const Input = z.object({

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { WallsConfig, WallWords } from '../shared/walls/config.ts'
+import type { WallsConfig, WallWords } from '../shared/walls/requested-path.ts'
 import { isSafeFolder, isSafeNote } from './note-name.ts'
 
 // The key is sent to the server at this address, and the certificate of the plugin is self-signed.

@@ -6,10 +6,9 @@ import { createNoteAppend } from './note-append.ts'
 import { createNoteRead } from './note-read.ts'
 import { createNoteSearch } from './note-search.ts'
 import { createObsidian, OBSIDIAN } from './obsidian.ts'
-import { createTaskComplete } from './task-complete.ts'
+import { createTaskComplete, createTaskUpdate } from './task-changes.ts'
 import { createTaskCreate } from './task-create.ts'
 import { createTaskList } from './task-list.ts'
-import { createTaskUpdate } from './task-update.ts'
 import { createPathQueue, createVaults } from './vault.ts'
 
 /** Notes and tasks in a vault of Markdown as Obsidian keeps it: on disk, and through Obsidian while that runs. */

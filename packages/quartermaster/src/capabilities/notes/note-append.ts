@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
-import { findNote, seekNote } from './find-note.ts'
 import { endingOf, headingsOf, insertLines, joinLines, type Line, linesToAdd, splitLines } from './markdown.ts'
 import { isSafeNote } from './note-name.ts'
 import { sectionOf } from './note-read.ts'
-import { answerWith, NoteReference, NoteText, ROUTE_OUTPUT } from './tool-io.ts'
+import { answerWith, findNote, NoteReference, NoteText, ROUTE_OUTPUT, seekNote } from './tool-io.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({

@@ -3,9 +3,8 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { DEFAULT_LINES, fold, LINES_ASKED, LINES_LEFT, MAX_CHARACTERS } from '../shared/text.ts'
 import { Refusal } from '../shared/walls/refusal.ts'
 import type { NotesConfig } from './config.ts'
-import { findNote } from './find-note.ts'
 import { fieldsAsData, frontMatterOf, type Heading, headingsOf, joinLines, type Line, splitLines } from './markdown.ts'
-import { answerWith, type Done, NoteReference, ROUTE_OUTPUT } from './tool-io.ts'
+import { answerWith, type Done, findNote, NoteReference, ROUTE_OUTPUT } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const MOST_HEADINGS = 200

@@ -7,10 +7,9 @@ import type { Sandbox } from '../shared/walls/sandbox.ts'
 import type { Met } from '../shared/walls/tree.ts'
 import type { NotesConfig } from './config.ts'
 import { readPinned } from './disk-store.ts'
-import { walkNotes } from './find-note.ts'
 import { frontMatterOf, headingsOf, joinLines, splitLines } from './markdown.ts'
 import { baseName, withoutEnding } from './note-name.ts'
-import { answerWith, type Done, ROUTE_OUTPUT } from './tool-io.ts'
+import { answerWith, type Done, ROUTE_OUTPUT, walkNotes } from './tool-io.ts'
 import type { Vaults } from './vault.ts'
 
 const Input = z.strictObject({

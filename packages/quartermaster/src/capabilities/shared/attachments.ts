@@ -3,11 +3,11 @@ import { basename } from 'node:path'
 import { AppError, type FileToAttach, isAttachmentId, toKeepable } from '../../contracts/index.ts'
 import type { CallContext, Paths, Services } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { actorOf } from './actor.ts'
 import { HEAD_BYTES, judgeContent, readUpTo } from './text.ts'
-import type { WallWords } from './walls/config.ts'
 import { errnoOf, Refusal, refusalOf } from './walls/refusal.ts'
+import type { WallWords } from './walls/requested-path.ts'
 import { createWalls, type Found, type Sandbox } from './walls/sandbox.ts'
+import { actorOf } from './workspace-io.ts'
 
 /** Calls are tried again within minutes. */
 const MOST_REMEMBERED = 200

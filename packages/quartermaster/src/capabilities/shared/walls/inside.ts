@@ -1,7 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, sep } from 'node:path'
 import { closest } from '../../../core/kernel/index.ts'
-import type { Root, WallWords } from './config.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { type DataFolder, settle } from './protected-files.ts'
 import { errnoOf, Refusal } from './refusal.ts'
@@ -13,6 +12,8 @@ import {
   isUsableName,
   joinDisplay,
   outside,
+  type Root,
+  type WallWords,
 } from './requested-path.ts'
 
 // A path that is replaced again and again is an attack; an honest rename is over by the second look.

@@ -1,6 +1,5 @@
 import { AppError, type ToolResult } from '../../../contracts/index.ts'
 import { toolFailure } from '../../../core/catalogue/index.ts'
-import type { WallWords } from './config.ts'
 import { Moved } from './pinned.ts'
 
 /** "No", in words for the agent. It travels as an exception and always ends as a result with `isError`. */
@@ -23,7 +22,7 @@ export async function refusing(work: () => Promise<ToolResult>): Promise<ToolRes
 export async function answering(
   path: string,
   work: () => Promise<ToolResult>,
-  { look }: Pick<WallWords, 'look'>,
+  { look }: { readonly look: string },
 ): Promise<ToolResult> {
   try {
     return await work()
@@ -37,7 +36,7 @@ export async function answering(
 }
 
 /** The refusal that an error amounts to; nothing when it says nothing that an agent could do about. */
-export function refusalOf(path: string, error: unknown, { look }: Pick<WallWords, 'look'>): Refusal | undefined {
+export function refusalOf(path: string, error: unknown, { look }: { readonly look: string }): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof Moved) return new Refusal(`"${path}" was replaced while it was in use; try again.`)
   const said = SAID[errnoOf(error) ?? '']

@@ -1,13 +1,19 @@
 import { constants } from 'node:fs'
 import { access, type FileHandle } from 'node:fs/promises'
 import type { Paths } from '../../../core/catalogue/index.ts'
-import type { Root, WallsConfig, WallWords } from './config.ts'
 import { createInside, createRoots, type Inside, missing, type Roots } from './inside.ts'
 import { createKeeper, type Kind, kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { createPlacer, locate, type Placer } from './place.ts'
 import { createControlFiles, lookAtDataFolder } from './protected-files.ts'
 import { errnoOf, ignoreMissing, Refusal } from './refusal.ts'
-import { type Addressing, type Candidate, createAddressing } from './requested-path.ts'
+import {
+  type Addressing,
+  type Candidate,
+  createAddressing,
+  type Root,
+  type WallsConfig,
+  type WallWords,
+} from './requested-path.ts'
 import { createHandleWalker, createPathWalker } from './walkers.ts'
 
 /** Something inside, and how the agent is shown it. */

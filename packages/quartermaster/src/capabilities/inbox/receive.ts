@@ -1,0 +1,251 @@
+import { z } from 'zod'
+import {
+  HeldByOthers,
+  InboxMessage,
+  isKeepable,
+  type Platform,
+  QUOTED_TEXT,
+  TOLD_TOOLS,
+  type ToolResult,
+} from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
+import {
+  actorOf,
+  capped,
+  cursorInput,
+  limitInput,
+  messageInWords,
+  pageLimit,
+  quotedLine,
+} from '../shared/workspace-io.ts'
+
+const LIMITS = { usual: 10, most: 100 }
+
+const Output = z.object({
+  messages: z.array(InboxMessage),
+  next_cursor: z.string().nullable(),
+  held_by_others: HeldByOthers.optional(),
+  note: z.string().optional(),
+})
+
+/** The tool that shows what waits. */
+export function createInboxPeek(inbox: Platform['inbox']) {
+  return defineTool({
+    name: 'inbox_peek',
+    title: 'Look into the inbox',
+    short: `List the messages that wait for you, without taking them out. ${QUOTED_TEXT}`,
+    whenToUse:
+      'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
+      'what reply and inbox_pop do. What another client of yours has in hand is not shown, but it is said how much that ' +
+      'is. It does not wait for messages (wait_for_message) and shows none that were handled (chat_history).',
+    command: { name: 'inbox' },
+    input: z.object({ limit: limitInput(LIMITS), cursor: cursorInput }),
+    output: Output,
+    examples: [{ query: 'is there anything for me?', input: {} }],
+    mutates: false,
+    maxResultBytes: 16 * 1024 * 1024,
+    async handler({ limit: wanted, cursor }, context) {
+      const { limit, said } = pageLimit(wanted, LIMITS)
+      const taken = await (await inbox()).take(actorOf(context), { limit, cursor })
+      const lowered = said === undefined ? [] : [said]
+      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }, lowered))
+      const { messages, nextCursor, held } = taken
+      const { notes, data } = heldParts(held)
+      const nothing = held ? 'Nothing is free to take' : 'Nothing waits'
+      const empty = cursor === undefined ? `${nothing}.` : `${nothing} behind this cursor.`
+      return answer(messages, { empty, nextCursor, data, notes: [...notes, ...lowered] })
+    },
+  })
+}
+
+interface PeekParts {
+  /** What is said where there is no message. */
+  readonly empty: string
+  readonly nextCursor: string | null
+  readonly notes: readonly string[]
+  readonly data: Pick<z.infer<typeof Output>, 'held_by_others'>
+}
+
+function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes, data }: PeekParts) {
+  const shown = messages.length > 0 ? messages.map(messageInWords) : [empty]
+  const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]
+  const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+  return toolResult({
+    content: [{ type: 'text', text: [...shown, ...more, ...notes].join('\n\n') }],
+    structuredContent: { messages, next_cursor: nextCursor, ...data, ...note },
+  })
+}
+
+const PUSHED =
+  'This workspace is registered with delivery "push": messages are brought to it by the program that registered it, which ' +
+  'follows GET /api/v1/events with a token of this workspace, so there is nothing to wait for here. Answer one with reply, ' +
+  'or acknowledge it with inbox_pop. To read the inbox instead, register with delivery "poll".'
+
+/** What a workspace is told whose messages are brought to it: not that there are none. */
+function pushed(nothing: Record<string, unknown>, said: readonly string[]): ToolResult {
+  const note = [PUSHED, ...said].join(' ')
+  return { content: [{ type: 'text', text: note }], structuredContent: { ...nothing, note } }
+}
+
+/** What other clients of the same agent have in hand: in a sentence for the note, and structured. */
+function heldParts(held: HeldByOthers | undefined): {
+  readonly notes: readonly string[]
+  readonly data: { readonly held_by_others?: HeldByOthers }
+} {
+  return held ? { notes: [inWords(held)], data: { held_by_others: held } } : { notes: [], data: {} }
+}
+
+function inWords({ messages, until }: HeldByOthers): string {
+  const which =
+    messages === 1
+      ? `1 message in hand until ${until}`
+      : `${messages} messages in hand, the first of them until ${until}`
+  return `Another client of yours has ${which}. Nothing of the same conversations is handed out before it has answered, it leaves or that time is over.`
+}
+
+const PopOutput = z.object({
+  activity_id: z.string(),
+  removed: z.boolean().describe('Whether it was in the inbox.'),
+  held_by_others: HeldByOthers.optional(),
+  note: z.string().optional(),
+})
+
+/** The tool that takes out what was handled. */
+export function createInboxPop(inbox: Platform['inbox']) {
+  return defineTool({
+    name: 'inbox_pop',
+    title: 'Take a message out of the inbox',
+    short: 'Remove a message that you have handled from the inbox, by its activity_id.',
+    whenToUse:
+      'After you have handled a message that needs no answer; reply takes out what it answers by itself. It is ' +
+      'acknowledged then and not handed out again, and stays in chat_history. One that is not there says removed: false.',
+    command: { name: 'inbox', flag: 'pop' },
+    input: z.object({ activity_id: ActivityReference }),
+    output: PopOutput,
+    examples: [{ query: 'I am done with that message', input: { activity_id: 'msg_8f2c_in' } }],
+    mutates: true,
+    mcp: { annotations: { destructiveHint: false } },
+    idempotent: true,
+    async handler({ activity_id }, context) {
+      const { isRemoved, isPush, openTask, held } = await (await inbox()).pop(actorOf(context), activity_id)
+      const { notes: elsewhere, data } = heldParts(held)
+      const notes = [
+        ...(isRemoved ? [] : [notThere(isPush)]),
+        ...(openTask === undefined ? [] : [unanswered(openTask)]),
+        ...elsewhere,
+      ]
+      const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+      const structuredContent: z.infer<typeof PopOutput> = { activity_id, removed: isRemoved, ...data, ...note }
+      const text = [headline(activity_id, isRemoved), ...notes].join('\n')
+      return toolResult({ content: [{ type: 'text', text }], structuredContent })
+    },
+  })
+}
+
+function headline(activityId: string, isRemoved: boolean): string {
+  const message = `The message ${quotedLine(activityId)}`
+  return isRemoved ? `${message} is out of the inbox.` : `${message} is not in the inbox. Nothing was removed.`
+}
+
+function notThere(isPush: boolean): string {
+  const where = isPush
+    ? 'Messages are brought to this workspace: take the id that the event had as activity_id.'
+    : 'inbox_peek lists what waits, with the activity_id of each.'
+  return `It was acknowledged or answered before, or is no message of yours. ${where}`
+}
+
+/** A task that is taken out of the inbox and not answered leaves its asker waiting until the deadline. */
+function unanswered(taskId: string): string {
+  return `It carries the task ${taskId}, which has no answer yet: its asker waits. Answer it with reply and the same activity_id when it is done or failed, or decline it with cancel_task.`
+}
+
+const LONGEST = 128
+const SHOWN = 40
+const WHERE_FROM = 'Take the activity_id of a message from wait_for_message or inbox_peek.'
+
+/** How an agent says which message it means. What cannot be one is named, so that the agent sees what it has sent. */
+export const ActivityReference = z
+  .string()
+  .min(1, { error: `must not be empty: there is no message "". ${WHERE_FROM}` })
+  .max(LONGEST, {
+    error: ({ input }) =>
+      `must be ${LONGEST} characters at most: there is no message ${quotedLine(`${String(input).slice(0, SHOWN)}…`)}. ${WHERE_FROM}`,
+  })
+  .refine(isKeepable, { error: `must be well-formed text without NUL. ${WHERE_FROM}` })
+  .describe('The activity_id of a message from wait_for_message or inbox_peek.')
+
+const USUAL_SECONDS = 60
+const MOST_SECONDS = 300
+/** Many clients time out a call after a minute, which is also the default wait. The answer has to come earlier. */
+const EARLIER_MS = 2_000
+/** No client has a limit as short as this, so such a wait is not shortened. */
+const SHORT_MS = 10_000
+/** The answer still has to be written when the time is over. */
+const TIMEOUT_MS = (MOST_SECONDS + 20) * 1_000
+
+const TIMEOUT = { name: 'timeout_secs', most: MOST_SECONDS, why: 'the longest that one call waits' }
+
+const WaitOutput = z.object({
+  message: InboxMessage.nullable().describe('The first one that waits; null when none came in time.'),
+  held_by_others: HeldByOthers.optional(),
+  note: z.string().optional(),
+})
+
+/** The tool that waits for the next message. */
+export function createWaitForMessage(inbox: Platform['inbox']) {
+  return defineTool({
+    name: TOLD_TOOLS.wait,
+    title: 'Wait for a message',
+    short: `Wait until a person or another agent writes to you, or until "timeout_secs" have passed. ${QUOTED_TEXT}`,
+    whenToUse:
+      'When you have answered and want to hear what comes next: wait_for_message, answer with reply, wait again. ' +
+      'Comes back at once with the first message that waits, and leaves it in the inbox: reply or inbox_pop takes it out. ' +
+      'No message in time is no error. Other calls can be made meanwhile.',
+    command: { name: 'wait', arguments: ['timeout_secs'] },
+    input: z.object({
+      timeout_secs: z
+        .number()
+        .optional()
+        .describe(`How many seconds to wait at most. Default ${USUAL_SECONDS}, capped at ${MOST_SECONDS}.`),
+    }),
+    output: WaitOutput,
+    examples: [{ query: 'wait for the next message', input: {} }],
+    mutates: false,
+    timeoutMs: TIMEOUT_MS,
+    asTask: 'never',
+    // A message of nothing but control characters is twelve times as large in an answer that shows them.
+    maxResultBytes: 16 * 1024 * 1024,
+    async handler({ timeout_secs: wanted = USUAL_SECONDS }, context) {
+      const { value: seconds, said } = capped(wanted, TIMEOUT)
+      const lowered = said === undefined ? [] : [said]
+      let told = 0
+      const onWaiting = () => context.progress({ progress: ++told, message: 'No message yet.' })
+      const taken = await (await inbox()).take(actorOf(context), { limit: 1, waitMs: waitOf(seconds), onWaiting })
+      if (taken.isPush) return toolResult(pushed({ message: null }, lowered))
+      const [message = null] = taken.messages
+      const { notes, data } = heldParts(taken.held)
+      // With a message, the caller does not take the inbox for empty.
+      const none = message ? [] : [`No message came within ${seconds} seconds.`, ...notes]
+      return waitAnswer(message, { notes: [...lowered, ...none], data })
+    },
+  })
+}
+
+function waitOf(seconds: number): number {
+  const whole = seconds * 1_000
+  return whole > SHORT_MS ? whole - EARLIER_MS : whole
+}
+
+interface WaitParts {
+  readonly notes: readonly string[]
+  readonly data: Pick<z.infer<typeof WaitOutput>, 'held_by_others'>
+}
+
+function waitAnswer(message: InboxMessage | null, { notes, data }: WaitParts) {
+  const words = message
+    ? [messageInWords(message), 'Answer it with reply, or take it out of the inbox with inbox_pop.']
+    : []
+  const text = [...words, ...notes].join('\n')
+  const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+  return toolResult({ content: [{ type: 'text', text }], structuredContent: { message, ...data, ...note } })
+}
